@@ -2,6 +2,7 @@ import type { Destinations } from '../http-client/destinations.js'
 import type { HttpResponse } from '../http-client/exchange.js'
 import { GivenUp } from '../http-client/faults.js'
 import { HttpClient, type OutgoingRequest } from '../http-client/http-client.js'
+import { isSecretHeader } from '../secret-headers.js'
 import { now } from '../time.js'
 import { type Acceptance, type AttemptOutcome, outcomeOf, outcomeOfFault, refusal, retryAfter } from './outcome.js'
 import type { HttpMessage } from './outgoing.js'
@@ -118,9 +119,10 @@ function httpUrl(text: string, base?: URL): URL | undefined {
   return url.protocol === 'http:' || url.protocol === 'https:' ? url : undefined
 }
 
-const secretHeaders: ReadonlySet<string> = new Set(['x-auth-token', 'authorization', 'cookie', 'host'])
-
 /** What is secret is for the receiver that the subscription names, as its host is, not for one that this receiver redirects to. */
 function withoutSecretHeaders(headers: readonly string[]): readonly string[] {
-  return headers.filter((_, at) => !secretHeaders.has((headers[at - (at % 2)] ?? '').toLowerCase()))
+  return headers.filter((_, at) => {
+    const name = headers[at - (at % 2)] ?? ''
+    return !isSecretHeader(name) && name.toLowerCase() !== 'host'
+  })
 }

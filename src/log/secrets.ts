@@ -1,4 +1,5 @@
-const secretHeaders = new Set(['authorization', 'proxy-authorization', 'x-auth-token', 'cookie', 'set-cookie'])
+import { isSecretHeader } from '../secret-headers.js'
+
 const secretParameters = new Set([
   'token',
   'x-auth-token',
@@ -17,9 +18,7 @@ export function withoutSecrets(
   headers: Readonly<Record<string, string | number | readonly string[] | undefined>>,
 ): Readonly<Record<string, string>> {
   const shown = Object.entries(headers).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(
-    shown.map(([name, value]) => [name, secretHeaders.has(name.toLowerCase()) ? hidden : String(value)]),
-  )
+  return Object.fromEntries(shown.map(([name, value]) => [name, isSecretHeader(name) ? hidden : String(value)]))
 }
 
 /** A URL or request target as a log may show it: without the part before `@` and the secret parameters [management 10.5]. */

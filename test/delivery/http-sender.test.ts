@@ -5,6 +5,7 @@ import { type Test, test } from 'tap'
 import { HttpSender, type HttpSettings } from '../../src/delivery/http-sender.js'
 import type { HttpMessage } from '../../src/delivery/outgoing.js'
 import { Destinations } from '../../src/http-client/destinations.js'
+import { withoutSecrets } from '../../src/log/secrets.js'
 import { answering, FarEnd } from '../far-end.js'
 import { itsKey, unknownCertificate } from './certificate.js'
 import { until } from './given.js'
@@ -118,13 +119,22 @@ test('redirects are followed with the same method and body, at most five of them
   t.match(await sent.send(outgoing(end.url())), { kind: 'refused', reason: '307' })
 })
 
-test('a token goes to the host that the subscription names and to no other one', async (t) => {
+test('what is secret goes to the origin that the subscription names and to no other one', async (t) => {
+  const names = ['X-Auth-Token', 'Authorization', 'Proxy-Authorization', 'Cookie', 'Set-Cookie']
+  const headers = [...names.flatMap((name) => [name, 'secret']), 'Fiware-Correlator', 'c']
   const other = await FarEnd.listen(t)
   const end = await FarEnd.listen(t, answering(307, { Location: other.url() }))
-  t.match(await sender(t).send(outgoing(end.url())), { kind: 'accepted' })
-  t.equal(end.received[0]?.headers['x-auth-token'], 'secret')
-  t.equal(other.received[0]?.headers['x-auth-token'], undefined)
+  t.match(await sender(t).send(outgoing(end.url(), { headers })), { kind: 'accepted' })
+  for (const name of names) {
+    t.equal(String(end.received[0]?.headers[name.toLowerCase()]), 'secret', `${name} at the receiver`)
+    t.equal(other.received[0]?.headers[name.toLowerCase()], undefined, `${name} elsewhere`)
+    t.equal(withoutSecrets({ [name]: 'secret' })[name], '***', `${name} in a line of the log`)
+  }
   t.equal(other.received[0]?.headers['fiware-correlator'], 'c')
+  end.answer = (received, response) =>
+    received.url === '/new' ? response.end() : response.writeHead(307, { Location: '/new' }).end()
+  t.match(await sender(t).send(outgoing(end.url(), { headers })), { kind: 'accepted' })
+  t.equal(end.received.at(-1)?.headers['proxy-authorization'], 'secret', 'the same origin')
 })
 
 test('a receiver may say when it wants to be asked again', async (t) => {
