@@ -133,12 +133,13 @@ class CoordinatorService {
 }
 
 /** However much may wait, it leaves every partition room for its entities: updates never fail for what waits. */
-function settingsOf({ options, storage, brokerId, clock }: CourierTask): CourierSettings {
+function settingsOf({ options, storage, memory, brokerId, clock }: CourierTask): CourierSettings {
   const { mode, retention_s, queueMax_MB, httpTimeout_ms, memory_MiB } = options
   return {
     ...options,
     brokerId,
     clock,
+    endpoints: memory.endpoints,
     timeout_ms: httpTimeout_ms,
     kept: mode.kind !== 'transient',
     total: (mode.kind === 'threadpool' ? mode.total : undefined) ?? options.total,

@@ -2,6 +2,7 @@ import { Appender } from '../src/cluster/appender.js'
 import { readClusterState } from '../src/cluster/cluster-state.js'
 import { CopyCheckpoints, checkpointsText } from '../src/cluster/copy-checkpoints.js'
 import type { Extent, LogName } from '../src/cluster/engine.js'
+import { EngineMembers } from '../src/cluster/engine-members.js'
 import { EngineWatch } from '../src/cluster/engine-watch.js'
 import { EtcdClient } from '../src/cluster/etcd-client.js'
 import { EtcdEngine } from '../src/cluster/etcd-engine.js'
@@ -48,6 +49,13 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
     if (!warned.has(line)) lines.warn('cluster:etcd', line)
     warned.add(line)
   }
+  const engineMembers = new EngineMembers({
+    client,
+    told: (urls) => report({ kind: 'engineUrls', urls }),
+    refused: (reason) =>
+      warnOnce(`etcd does not say where its members are, so only -clusterUrl is kept from notifications: ${reason}`),
+  })
+  const following = engineMembers.follow(isOver.signal)
   let membership: Membership | undefined
   let listing: Following | undefined
   const joined = (self: NodeFacts): Membership =>
@@ -61,11 +69,11 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   await new Promise<void>((ended) => {
     onMessages(control, async (instruction: LogInstruction) => {
       switch (instruction.kind) {
-        case 'describe':
-          return report({
-            kind: 'described',
-            state: await standingCluster(client, prefix, warnOnce),
-          })
+        case 'describe': {
+          const state = await standingCluster(client, prefix, warnOnce)
+          await engineMembers.look()
+          return report({ kind: 'described', state })
+        }
         case 'list':
           return report({ kind: 'listed', nodes: await listed(nodes, { node, folder: instruction.folder }) })
         case 'tell':
@@ -114,7 +122,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
       }
     })
   })
-  await probing
+  await Promise.all([probing, following])
   control.close()
   lines.flush()
   task.log.close()

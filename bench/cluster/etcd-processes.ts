@@ -38,6 +38,8 @@ export async function etcdMembers(
 /** A real etcd of several members on this machine, each a process. Members are named by their numbers, from 0. */
 export class EtcdProcesses {
   readonly urls: readonly string[]
+  /** Where the members reach each other. */
+  readonly peers: readonly string[]
   readonly #members: readonly EtcdMember[]
   readonly #flags: readonly string[]
   readonly #processes = new Map<number, ChildProcess>()
@@ -46,6 +48,7 @@ export class EtcdProcesses {
     this.#members = members
     this.#flags = flags
     this.urls = members.map(({ url }) => url)
+    this.peers = members.map(({ peer }) => peer)
   }
 
   get size(): number {

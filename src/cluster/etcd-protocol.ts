@@ -106,6 +106,12 @@ export interface LeaseResponse {
   readonly TTL: number
 }
 
+/** As a member knows it that may have lost the others. */
+export interface MemberListResponse {
+  readonly header: Header
+  readonly members: readonly { readonly clientURLs: readonly string[]; readonly peerURLs: readonly string[] }[]
+}
+
 export interface WatchRequest {
   readonly createRequest: { readonly key: string; readonly rangeEnd: string; readonly startRevision: number }
 }
@@ -123,6 +129,7 @@ export interface Calls {
   readonly txn: (request: TxnRequest) => TxnResponse
   readonly compact: (request: { readonly revision: number }) => { readonly header: Header }
   readonly status: (request: Record<string, never>) => StatusResponse
+  readonly memberList: (request: Record<string, never>) => MemberListResponse
   readonly authenticate: (request: { readonly name: string; readonly password: string }) => { readonly token: string }
   readonly leaseGrant: (request: LeaseRequest) => LeaseResponse
   readonly leaseRevoke: (request: LeaseRequest) => { readonly header: Header }
@@ -156,6 +163,7 @@ export function methods(): Readonly<Record<keyof Calls | keyof EtcdStreams, Meth
     txn: method('KV', 'Txn'),
     compact: method('KV', 'Compact'),
     status: method('Maintenance', 'Status'),
+    memberList: method('Cluster', 'MemberList'),
     authenticate: method('Auth', 'Authenticate'),
     leaseGrant: method('Lease', 'LeaseGrant'),
     leaseRevoke: method('Lease', 'LeaseRevoke'),
@@ -213,6 +221,9 @@ const fieldsOf: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
     dbSize: ['int64', 3],
     leader: ['uint64', 4],
   },
+  Member: { peerURLs: ['string', 3, 'repeated'], clientURLs: ['string', 4, 'repeated'] },
+  MemberListRequest: {},
+  MemberListResponse: { header: ['ResponseHeader', 1], members: ['Member', 2, 'repeated'] },
   AuthenticateRequest: { name: ['string', 1], password: ['string', 2] },
   LeaseGrantRequest: { TTL: ['int64', 1], ID: ['int64', 2] },
   LeaseGrantResponse: { header: ['ResponseHeader', 1], TTL: ['int64', 3] },
@@ -255,6 +266,7 @@ const services = {
     },
   },
   Maintenance: { methods: { Status: described('StatusRequest', 'StatusResponse') } },
+  Cluster: { methods: { MemberList: described('MemberListRequest', 'MemberListResponse') } },
   Lease: {
     methods: {
       LeaseGrant: described('LeaseGrantRequest', 'LeaseGrantResponse'),

@@ -75,6 +75,8 @@ export type LogReport =
   | { readonly kind: 'claimed'; readonly claimed: Result<undefined, string> }
   | { readonly kind: 'nodes'; readonly nodes: ClusterNodes }
   | { readonly kind: 'members'; readonly members: readonly NodeFacts[] }
+  /** The URLs that the members of etcd announce: before the first `described`, and again and again. */
+  | { readonly kind: 'engineUrls'; readonly urls: readonly string[] }
   | { readonly kind: 'isMember'; readonly isMember: boolean }
   | { readonly kind: 'left' }
   | { readonly kind: 'state'; readonly state: Result<ClusterState, string> }

@@ -15,6 +15,9 @@ export interface NodeFacts {
   readonly slot: number
   /** Where other nodes reach it, as `host:port`; empty where it does not listen to them. */
   readonly address: string
+  /** The addresses of its machine, for all nodes to keep notifications from them, at its ports that are not for clients. */
+  readonly hosts: readonly string[]
+  readonly ports: readonly number[]
   /** The formats of records that it reads. */
   readonly formats: readonly number[]
   /** Members that it can not reach. */
@@ -96,7 +99,20 @@ export function parseFacts(text: string): NodeFacts | undefined {
   if (!isListOf(formats, isCount) || !isListOf(unreachable, isText) || !isListOf(owns, isOwnership)) return undefined
   if (typeof isLeaving !== 'boolean' || !isCount(coordinates)) return undefined
   const isFull = raw['isFull'] === true
-  return { name, slot, address, formats, unreachable, isLeaving, isFull, owns, coordinates: coordinates as LogSequence }
+  const [hosts, ports] = [listOf(raw['hosts'], isText), listOf(raw['ports'], isCount)]
+  return {
+    name,
+    slot,
+    address,
+    hosts,
+    ports,
+    formats,
+    unreachable,
+    isLeaving,
+    isFull,
+    owns,
+    coordinates: coordinates as LogSequence,
+  }
 }
 
 /** The text of the setting. */
@@ -155,6 +171,11 @@ function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
 
 function isListOf<Item>(raw: unknown, isItem: (item: unknown) => item is Item): raw is readonly Item[] {
   return Array.isArray(raw) && raw.every(isItem)
+}
+
+/** The items of a list; none of what is no such list, as a version writes it that does not have it. */
+function listOf<Item>(raw: unknown, isItem: (item: unknown) => item is Item): readonly Item[] {
+  return isListOf(raw, isItem) ? raw : []
 }
 
 function isText(raw: unknown): raw is string {

@@ -247,16 +247,10 @@ function notificationsFrom(settings: Settings) {
     destinations: {
       allow: value(flags.notifAllow),
       deny: value(flags.notifDeny),
-      management: ownManagement(value(flags.adminPort), value(flags.adminIp)),
     },
     initialLimit: value(flags.initialNotificationLimit),
     subscriptionGrace_days: value(flags.subscriptionGrace),
   })
-}
-
-/** Where the management is on a port of its own: nothing is ever sent there. */
-function ownManagement(port: number | undefined, address: string) {
-  return port === undefined ? undefined : { port, address }
 }
 
 /** What means nothing without HTTPS: whoever gives it alone believes to have that. */

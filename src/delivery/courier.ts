@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type DestinationLists, Destinations } from '../http-client/destinations.js'
 import type { DeliveryMeter } from '../measure/delivery-table.js'
 import type { Bell } from '../shared-memory/bell.js'
+import { ProtectedEndpoints } from '../shared-memory/protected-endpoints.js'
 import { inSlices } from '../slices.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
@@ -40,6 +41,8 @@ export interface CourierSettings extends QueueLimits, MessageLimits, Omit<HttpSe
   /** When the process was started. */
   readonly clock: ClockStart
   readonly destinations: DestinationLists
+  /** See `ProtectedEndpoints`. */
+  readonly endpoints: SharedArrayBuffer
   readonly retryMin_ms: number
   readonly retryMax_ms: number
   readonly streams: StreamLimits
@@ -296,7 +299,7 @@ function coordinatorOf(sources: readonly Source[]): Source {
 }
 
 function newSender(settings: CourierSettings, { opening }: Pick<DeliveryMeter, 'opening'>): Sender {
-  const destinations = new Destinations(settings.destinations)
+  const destinations = new Destinations(settings.destinations, new ProtectedEndpoints(settings.endpoints))
   const { mqttTimeout_ms: timeout_ms, mqttMaxAge_ms: maxAge_ms, total: maxIdle } = settings
   const mqtt = { timeout_ms, maxAge_ms, maxIdle, destinations, opening }
   return new Sender({ http: { ...settings, destinations }, mqtt })

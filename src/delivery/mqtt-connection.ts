@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { IClientOptions, MqttClient } from 'mqtt'
+import { checkedSocket } from '../http-client/checked-connect.js'
 import type { Destinations } from '../http-client/destinations.js'
-import { denial, GivenUp, timedOut } from '../http-client/faults.js'
+import { GivenUp, timedOut } from '../http-client/faults.js'
 import { Lifetime } from '../lifetime.js'
 import type { MqttEndpoint, MqttMessage } from './outgoing.js'
 
@@ -56,14 +57,12 @@ export class MqttConnection {
   ): Promise<MqttConnection> {
     const { host, port } = endpoint
     const { destinations, timeout_ms } = settings
-    if (!destinations.mayConnect(host, port)) throw denial(host)
     // Loaded when it is needed first: most brokers never send anything over MQTT, and it takes some 20 MB.
     const { MqttClient } = await import('mqtt')
-    const socket = connect({
-      host,
-      port,
-      lookup: destinations.isManagementPort(port) ? destinations.lookupAway : destinations.lookup,
-      noDelay: true,
+    const opening = checkedSocket(destinations, host, port)
+    const socket = await withinTime(opening, timeout_ms).catch((fault: unknown) => {
+      opening.then((late) => late.destroy(), ignore)
+      throw fault
     })
     const client = new MqttClient(() => socket, clientOptions(endpoint, timeout_ms))
     const gone = goneOf(client, socket)
@@ -154,6 +153,9 @@ function faultOf(fault: unknown): unknown {
     ? new GivenUp(refusals.get(fault.code) ?? `refused with code ${fault.code}`)
     : fault
 }
+
+/** Whoever waited for it has heard of its end. */
+function ignore(): void {}
 
 function withinTime<Value>(promise: Promise<Value>, limit_ms: number): Promise<Value> {
   return new Promise((resolve, reject) => {

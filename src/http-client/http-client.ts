@@ -1,7 +1,7 @@
-import { buildConnector, Client, type Dispatcher } from 'undici'
+import { Client, type Dispatcher } from 'undici'
+import { checkedConnector } from './checked-connect.js'
 import type { Destinations } from './destinations.js'
 import { Exchange, type ExchangeLimits, type HttpResponse, type TakePiece } from './exchange.js'
-import { denial } from './faults.js'
 
 interface HttpClientSettings {
   /** Whether connections are used again. */
@@ -35,6 +35,8 @@ export interface OutgoingRequest extends ExchangeLimits {
 interface Connection {
   readonly origin: string
   readonly client: Client
+  /** Of what was protected when it was made. */
+  readonly version: number
   busy: boolean
   /** It has carried a whole exchange. */
   served: boolean
@@ -105,7 +107,8 @@ export class HttpClient {
   }
 
   #open(origin: string): Connection {
-    const connection = { origin, client: new Client(origin, this.#options), busy: true, served: false }
+    const { version } = this.#settings.destinations
+    const connection = { origin, client: new Client(origin, this.#options), version, busy: true, served: false }
     connection.client.on('disconnect', () => {
       connection.served = false // The client connects again if it has got a request meanwhile.
       if (!connection.busy) this.#drop(connection)
@@ -118,6 +121,11 @@ export class HttpClient {
     const connection = this.#idle.get(origin)?.at(-1)
     if (connection === undefined) return undefined
     this.#removeIdle(connection)
+    if (connection.version !== this.#settings.destinations.version) {
+      // It may lead to what is protected by now: the next one is checked again.
+      this.#drop(connection)
+      return this.#takeIdle(origin)
+    }
     connection.busy = true
     return connection
   }
@@ -155,18 +163,5 @@ export class HttpClient {
   async #drop(connection: Connection): Promise<void> {
     this.#removeIdle(connection)
     if (this.#connections.delete(connection)) await connection.client.destroy()
-  }
-}
-
-/** Checks the host that is connected to, and by the lookup each address that its name resolves to. */
-function checkedConnector({ connectLimit_ms, insecure, destinations }: HttpClientSettings): buildConnector.connector {
-  const common = { timeout: connectLimit_ms, rejectUnauthorized: !insecure }
-  const connect = buildConnector({ ...common, lookup: destinations.lookup })
-  const connectAway = buildConnector({ ...common, lookup: destinations.lookupAway })
-  return (options, callback) => {
-    const port = Number(options.port || (options.protocol === 'https:' ? 443 : 80))
-    const connectTo = destinations.isManagementPort(port) ? connectAway : connect
-    if (destinations.mayConnect(options.hostname, port)) connectTo(options, callback)
-    else callback(denial(options.hostname), null)
   }
 }

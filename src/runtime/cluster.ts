@@ -30,6 +30,7 @@ import type { LogSequence } from '../wal/record-log.js'
 import { checkpointsOf, followingMembers, ownRecordsOf } from './applied-records.js'
 import { type AppliedRecords, clusterBegun, joinRefusal } from './cluster-joining.js'
 import { type ClusterOptions, etcdSettings } from './etcd-settings.js'
+import { announcedHosts, type GuardedEndpoints } from './guarded-endpoints.js'
 import { RunningNodes } from './running-nodes.js'
 import type { FrontNodes, ThreadPorts } from './tasks.js'
 
@@ -39,6 +40,7 @@ interface ClusterParts {
   /** How the stores of the folder are opened when it joins. */
   readonly storage: WriterSettings
   readonly measures: Measures
+  readonly guarded: GuardedEndpoints
   readonly log: MainLog
   /** Another process has become the owner of a log: this one must not go on. */
   readonly fenced: (reason: string) => void
@@ -156,7 +158,9 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   begin(port: number | undefined): void {
     const { host, port: told } = this.#parts.options.link?.advertised ?? { host: hostname(), port: undefined }
     const name = host.includes(':') ? `[${host}]` : host
-    this.#nodes?.begin(port === undefined ? '' : `${name}:${told ?? port}`)
+    const { guarded } = this.#parts
+    guarded.listens(port)
+    this.#nodes?.begin(port === undefined ? '' : `${name}:${told ?? port}`, guarded.ownPorts(port))
   }
 
   /** As `ClusterService` says: who asks while one question is under way shares its answer. */
@@ -205,9 +209,11 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     const fact = readClusterFact(folder.path)
     const described = await this.#described(fact)
     if (!described.ok) return described
-    const { description, members } = described.value
+    const { description } = described.value
+    const members = described.value.members.map(({ facts }) => facts)
     this.#folderId = description.folder
-    const known = await this.#known(members.map(({ facts }) => facts))
+    this.#parts.guarded.members(members)
+    const known = await this.#known(members)
     if (!known.ok) return known
     const listed = options.link && (await this.#listed())
     if (listed?.ok === false) return listed
@@ -308,6 +314,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
         drain,
       },
       tell: (self) => this.#tell({ kind: 'tell', self }),
+      hosts: announcedHosts,
       isFull: () => this.#partitions().some((partition) => measures.storageTable.reading(partition).full),
       routed,
       stands: (standing) => measures.cluster.stand(standing),
@@ -319,13 +326,20 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   }
 
   #takeMembers(members: readonly NodeFacts[]): void {
+    this.#parts.guarded.members(members)
     this.#nodes?.members(members)
     this.#reachability?.put(this.#nodes?.others ?? [])
   }
 
+  #takeListed(nodes: ClusterNodes): void {
+    this.#parts.guarded.listed(nodes.nodes)
+    this.#nodes?.listed(nodes)
+  }
+
   #take(report: LogReport): void {
     const nodes = this.#nodes
-    if (report.kind === 'nodes') nodes?.listed(report.nodes)
+    if (report.kind === 'nodes') this.#takeListed(report.nodes)
+    else if (report.kind === 'engineUrls') this.#parts.guarded.engine(report.urls)
     else if (report.kind === 'members') this.#takeMembers(report.members)
     else if (report.kind === 'isMember') nodes?.member(report.isMember)
     else if (report.kind === 'givenUp') nodes?.givenUp()

@@ -38,6 +38,7 @@ import { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import { packed } from '../shared-memory/packed.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
+import { ProtectedEndpoints } from '../shared-memory/protected-endpoints.js'
 import { RequestMemory } from '../shared-memory/request-memory.js'
 import { SharedSemaphore } from '../shared-memory/semaphore.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
@@ -52,6 +53,7 @@ import { Coordination } from './coordination.js'
 import { RunningDelivery } from './delivery.js'
 import { exitCodes } from './exit-codes.js'
 import { appliedOf, type Connectable, type FeedParts, openFront, type RunningFrontEnd } from './front-end-assembly.js'
+import { GuardedEndpoints } from './guarded-endpoints.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import { templateSettings } from './message-rendering.js'
 import { configuredKeys, reloadFiles } from './reload-files.js'
@@ -100,6 +102,7 @@ export class Core {
   readonly #fronts = new Set<FrontThread>()
   readonly #folder: DataFolder
   readonly #alarms: Alarms
+  readonly #guarded: GuardedEndpoints
   readonly #registryFeed = new RegistryFeed()
   readonly #backups: Backups
   #cluster: RunningCluster | undefined
@@ -150,6 +153,7 @@ export class Core {
       versions: numbers.map(() => Versions.memory()),
       pools: numbers.map(() => ReadPool.memory(dbPoolSize, rowsOf(this.#measures.threads))),
       bell: new Bell().memory,
+      endpoints: ProtectedEndpoints.memory(),
       permits: SharedSemaphore.memory(options.requestPermits),
       forwards: ForwardLimit.memory(),
       connections: ConnectionLimit.memory(options.maxConnections),
@@ -160,6 +164,7 @@ export class Core {
       viewers: ViewerLimit.memory(),
       rooms: numbers.map(() => MailboxCapacity.memory()),
     }
+    this.#guarded = new GuardedEndpoints(new ProtectedEndpoints(memory.endpoints), options)
     this.#plan = { storage, memory, transactions: newTransactions(), brokerId: brokerIdOf(folder.id) }
     this.#partitions = new Partitions({
       entry: new URL('../../workers/partition.js', import.meta.url),
@@ -191,6 +196,7 @@ export class Core {
       folder: this.#folder,
       storage: this.#plan.storage,
       measures: this.#measures,
+      guarded: this.#guarded,
       log: this.#log,
       fenced: (reason) => this.#fatal(reason, exitCodes.fenced),
       fatal: this.#fatal,

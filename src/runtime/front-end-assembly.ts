@@ -57,6 +57,7 @@ import { err, ok, type Result } from '../result.js'
 import { ForwardLimit } from '../shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
+import { ProtectedEndpoints } from '../shared-memory/protected-endpoints.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
 import { transactions } from '../shared-memory/transaction-numbers.js'
 import { type Milliseconds, now } from '../time.js'
@@ -327,7 +328,7 @@ function confirmedReads(
 }
 
 function openProviders(
-  { options, transactions: memoryOfTransactions }: FrontEndTask,
+  { options, memory, transactions: memoryOfTransactions }: FrontEndTask,
   log: Log,
   measures: Measures,
   reports: AlarmReports,
@@ -339,7 +340,7 @@ function openProviders(
     requestLimit_bytes: forwardMaxSize,
     responseLimit_bytes: forwardResponseMaxSize,
     insecure,
-    destinations: new Destinations(destinations),
+    destinations: new Destinations(destinations, new ProtectedEndpoints(memory.endpoints)),
     log,
     shownPayload_bytes: () => measures.switches.get('infoPayloadMaxSize'),
     transaction: transactions(memoryOfTransactions),

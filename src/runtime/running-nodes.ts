@@ -37,6 +37,8 @@ interface RunningNodesParts {
    * the latest after about this time.
    */
   readonly drain: (log: LogName, limit_ms: number) => Promise<void>
+  /** The addresses of this machine. */
+  readonly hosts: () => readonly string[]
   /** Whether a partition has no room on the disk of this node. */
   readonly isFull: () => boolean
   /** Who owns what is known to be different now. */
@@ -78,6 +80,8 @@ export class RunningNodes {
   #members: readonly NodeFacts[] = []
   #isMember = false
   #address = ''
+  /** Those of this node that are not for clients. */
+  #ports: readonly number[] = []
   #unreachable: readonly string[] = []
   /** Members that most cannot reach, in words. */
   #suspects = ''
@@ -127,9 +131,13 @@ export class RunningNodes {
     return { positions, controlPosition, reads, routes: this.#routes(), others }
   }
 
-  /** All partitions are open: this node is a member from now on, which others reach there; nowhere with an empty text. */
-  begin(address: string): void {
+  /**
+   * All partitions are open: this node is a member from now on, which others reach there; nowhere with an empty text. These of its ports
+   * are not for clients.
+   */
+  begin(address: string, ports: readonly number[]): void {
     this.#address = address
+    this.#ports = ports
     this.#tell()
     this.#timer = setInterval(() => this.#decide(), decide_ms)
   }
@@ -369,11 +377,12 @@ export class RunningNodes {
   }
 
   #self(): NodeFacts {
-    const { node: name } = this.#parts
+    const { node: name, hosts } = this.#parts
     const owns: readonly Ownership[] = Array.from(this.#owned, ([partition, epoch]) => ({ partition, epoch }))
     const [slot, address, isLeaving, coordinates] = [this.#slot, this.#address, this.#isLeaving, this.#coordinates]
     const [formats, unreachable, isFull] = [recordFormats, this.#unreachable, this.#isFull]
-    return { name, slot, address, formats, unreachable, isLeaving, isFull, owns, coordinates }
+    const guarded = { hosts: hosts(), ports: this.#ports }
+    return { name, slot, address, ...guarded, formats, unreachable, isLeaving, isFull, owns, coordinates }
   }
 }
 

@@ -44,6 +44,8 @@ export interface SharedMemory extends HttpMemory {
   readonly pools: readonly SharedArrayBuffer[]
   /** Rung when there are new notices in an outbox, see `Bell`. */
   readonly bell: SharedArrayBuffer
+  /** Where nothing may connect to that clients cause, see `ProtectedEndpoints`. */
+  readonly endpoints: SharedArrayBuffer
   /** How many requests wait for providers, see `ForwardLimit`. */
   readonly forwards: SharedArrayBuffer
   /** How the alarms stand, see `AlarmReports`. */

@@ -31,6 +31,8 @@ function node(name: string, slot: number): NodeFacts {
     name,
     slot,
     address: `${name}:1027`,
+    hosts: ['10.0.0.7'],
+    ports: [1027],
     formats: [1],
     unreachable: [],
     isLeaving: false,

@@ -19,6 +19,7 @@ function node(
   coordinates = 0,
 ): NodeFacts {
   return {
+    ...{ hosts: ['10.0.0.7', '2001:db8::7'], ports: [1027, 1028] },
     ...{ name, slot: 0, address: `${name}:1027`, formats: [1], unreachable: ['x'], isLeaving: false, isFull: false },
     owns: owns.map(([partition, epoch]) => ({ partition, epoch: epoch as LogSequence })),
     coordinates: coordinates as LogSequence,
@@ -31,6 +32,12 @@ test('what a member says of itself is read as it was written, and nothing else i
   for (const text of ['', '{', '[]', 'null', '{"format":2}', factsText(facts).replace('17', '-1')]) {
     t.equal(parseFacts(text), undefined, text)
   }
+  const { hosts, ports, ...earlier } = facts
+  t.same(
+    parseFacts(JSON.stringify({ format: 1, ...earlier })),
+    { ...facts, hosts: [], ports: [] },
+    'an earlier version',
+  )
 })
 
 test('of two members that own the log of the coordinator the one with the later claim coordinates', async (t) => {

@@ -16,6 +16,7 @@ function membersOf(
   full: readonly string[] = [],
 ): readonly NodeFacts[] {
   return present.map((name, slot) => ({
+    ...{ hosts: [], ports: [] },
     ...{ name, slot, address: `${name}:1027`, formats: [1], owns: [], coordinates: 0 as LogSequence },
     unreachable: unreachable[name] ?? [],
     isLeaving: false,

@@ -15,6 +15,7 @@ import type { CounterName } from '../../src/measure/counters.js'
 import { DeliveryTable } from '../../src/measure/delivery-table.js'
 import { rememberingNotice } from '../../src/ngsi1/render/notifications.js'
 import { Bell } from '../../src/shared-memory/bell.js'
+import { ProtectedEndpoints } from '../../src/shared-memory/protected-endpoints.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 import type { DeliveryStats, NewNotice, Notice, NoticeAck, OrderingKey } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
@@ -131,6 +132,7 @@ const settings: CourierSettings = {
   insecure: false,
   simulated: false,
   brokerId: '0011223344556677',
+  endpoints: ProtectedEndpoints.memory(),
   destinations: { allow: undefined, deny: undefined },
   clock: clockStart(),
   maxSize: 8_388_608,

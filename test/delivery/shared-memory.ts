@@ -6,6 +6,7 @@ import type { Bell } from '../../src/shared-memory/bell.js'
 import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { ForwardLimit } from '../../src/shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
+import { ProtectedEndpoints } from '../../src/shared-memory/protected-endpoints.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Versions } from '../../src/shared-memory/versions.js'
@@ -17,6 +18,7 @@ export function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
     measures: measures.memory,
     versions: [Versions.memory()],
     pools: [ReadPool.memory(1)],
+    endpoints: ProtectedEndpoints.memory(),
     bell: bell.memory,
     permits: SharedSemaphore.memory(1),
     connections: ConnectionLimit.memory(1),

@@ -1,11 +1,11 @@
 import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import { networkInterfaces } from 'node:os'
 import { test } from 'tap'
 import { destinationList } from '../../src/command-line/destination-list.js'
 import { HttpSender } from '../../src/delivery/http-sender.js'
-import { Destinations, meantAddress, type Resolve } from '../../src/http-client/destinations.js'
+import { Destinations, type Resolve } from '../../src/http-client/destinations.js'
+import { meantAddress } from '../../src/http-client/meant-address.js'
 
 function list(text: string) {
   const parsed = destinationList.parse(text)
@@ -18,6 +18,14 @@ function rule(allow: string | undefined, deny?: string): Destinations {
     allow: allow === undefined ? undefined : list(allow),
     deny: deny === undefined ? undefined : list(deny),
   })
+}
+
+/** Whether a host may be connected to as far as is known before its name is resolved. */
+function mayConnect(destinations: Destinations, host: string, port: number): Promise<boolean> {
+  return destinations.lookupFor(host, port).then(
+    () => true,
+    () => false,
+  )
 }
 
 test('a list holds addresses, networks, names and domains', async (t) => {
@@ -52,23 +60,27 @@ test('a list holds addresses, networks, names and domains', async (t) => {
 test('denied is denied, and with a list of what is allowed nothing else is', async (t) => {
   const open = rule(undefined)
   const inside = rule('10.0.0.0/8', '10.1.0.0/16')
-  for (const host of ['10.2.0.1', '[::ffff:10.2.0.1]', 'any.name']) t.ok(inside.mayConnect(host, 80), host)
-  for (const host of ['10.1.0.1', '11.0.0.1', '[::1]', '[::ffff:10.1.0.1]']) t.notOk(inside.mayConnect(host, 80), host)
-  t.ok(open.mayConnect('10.1.0.1', 80))
+  for (const host of ['10.2.0.1', '[::ffff:10.2.0.1]', 'any.name']) t.ok(await mayConnect(inside, host, 80), host)
+  for (const host of ['10.1.0.1', '11.0.0.1', '[::1]', '[::ffff:10.1.0.1]'])
+    t.notOk(await mayConnect(inside, host, 80), host)
+  t.ok(await mayConnect(open, '10.1.0.1', 80))
   const names = rule(undefined, 'bad.example,*.worse.example')
   for (const host of ['bad.example', 'BAD.example.', 'a.worse.example', 'a.b.worse.example'])
-    t.notOk(names.mayConnect(host, 80), host)
-  for (const host of ['good.bad.example', 'worse.example', 'notworse.example']) t.ok(names.mayConnect(host, 80), host)
+    t.notOk(await mayConnect(names, host, 80), host)
+  for (const host of ['good.bad.example', 'worse.example', 'notworse.example'])
+    t.ok(await mayConnect(names, host, 80), host)
 })
 
 test('a name leads only to those of its addresses that are allowed', async (t) => {
-  const found = (destinations: Destinations, all: boolean) =>
-    new Promise<string | readonly string[]>((resolve) => {
-      destinations.lookup('localhost', { all }, (fault, found: string | LookupAddress[]) => {
+  const found = async (destinations: Destinations, all: boolean) => {
+    const lookup = await destinations.lookupFor('localhost', 80)
+    return new Promise<string | readonly string[]>((resolve) => {
+      lookup('localhost', { all }, (fault, found: string | LookupAddress[]) => {
         if (fault !== null) resolve(String(fault.code))
         else resolve(typeof found === 'string' ? found : found.map(({ address }) => address))
       })
     })
+  }
   t.same(await found(rule('127.0.0.0/8'), true), ['127.0.0.1'])
   t.equal(await found(rule('127.0.0.1', '::1'), false), '127.0.0.1')
   t.equal(await found(rule(undefined, '127.0.0.0/8,::1'), true), 'DESTINATION_DENIED')
@@ -111,24 +123,24 @@ test('every spelling of loopback and of the unspecified addresses is loopback', 
   const elsewhere = rule('10.0.0.0/8')
   for (const spelling of spellings) {
     const { hostname } = new URL(`http://${spelling}:1026/`)
-    t.notOk(denying.mayConnect(hostname, 80), `${spelling} is ${hostname}`)
-    t.notOk(elsewhere.mayConnect(hostname, 80), `${spelling} is not allowed where only something else is`)
+    t.notOk(await mayConnect(denying, hostname, 80), `${spelling} is ${hostname}`)
+    t.notOk(await mayConnect(elsewhere, hostname, 80), `${spelling} is not allowed where only something else is`)
   }
   for (const spelling of ['[::1]', '[::]', '0', '[0:0:0:0:0:0:0:1]', '[::0.0.0.1]', '[::ffff:0:0]']) {
     const { hostname } = new URL(`http://${spelling}/`)
-    t.notOk(rule(undefined, '::1').mayConnect(hostname, 80), `${spelling} is denied by ::1`)
+    t.notOk(await mayConnect(rule(undefined, '::1'), hostname, 80), `${spelling} is denied by ::1`)
   }
-  t.ok(rule('127.0.0.1').mayConnect('0.0.0.0', 80), 'what is connected to is allowed')
-  t.ok(rule('::1').mayConnect('[::]', 80))
-  t.notOk(rule('10.0.0.0/8').mayConnect('[64:ff9b::10.0.0.1]', 80), 'a translation is no address of the network')
+  t.ok(await mayConnect(rule('127.0.0.1'), '0.0.0.0', 80), 'what is connected to is allowed')
+  t.ok(await mayConnect(rule('::1'), '[::]', 80))
+  t.notOk(await mayConnect(rule('10.0.0.0/8'), '[64:ff9b::10.0.0.1]', 80), 'a translation is no address of the network')
   for (const named of ['0.0.0.0', '::', '0.0.0.0,::']) {
     t.notOk(
-      rule(undefined, named).mayConnect(named.includes('.') ? '127.0.0.1' : '[::1]', 80),
+      await mayConnect(rule(undefined, named), named.includes('.') ? '127.0.0.1' : '[::1]', 80),
       `${named} means this machine`,
     )
   }
   for (const host of ['128.0.0.1', '[::2]', '[2001:db8::7f00:1]', '[::ffff:128.0.0.1]', '0x7f.example'])
-    t.ok(rule(undefined, '127.0.0.0/8,::1').mayConnect(host, 80), host)
+    t.ok(await mayConnect(rule(undefined, '127.0.0.0/8,::1'), host, 80), host)
   t.same(meantAddress('fe80::1%eth0'), { connected: 'fe80::1', all: ['fe80::1'] })
 })
 
@@ -173,35 +185,11 @@ test('the address that was checked is the one that is connected to, whatever the
   }
   const denied = { kind: 'refused', reason: 'destination not allowed' }
   const lists = { allow: list('127.0.0.2'), deny: undefined }
-  const rebinding = new Destinations(lists, turning)
+  const rebinding = new Destinations(lists, undefined, turning)
   t.match(await sent(rebinding), { kind: 'accepted' })
   t.same([asked, came], [1, ['127.0.0.2']], 'the name was resolved once')
   t.match(await sent(rebinding), denied, 'now it means something else')
-  t.match(await sent(new Destinations(lists, mixed)), { kind: 'accepted' })
-  t.match(await sent(new Destinations({ allow: undefined, deny: list('127.0.0.0/8') }, mixed)), denied)
+  t.match(await sent(new Destinations(lists, undefined, mixed)), { kind: 'accepted' })
+  t.match(await sent(new Destinations({ allow: undefined, deny: list('127.0.0.0/8') }, undefined, mixed)), denied)
   t.same(came, ['127.0.0.2', '127.0.0.2'])
-})
-
-test('nothing is sent to the port of the management at an address of this machine, whatever is allowed', async (t) => {
-  const management = { port: 1027, address: '10.9.9.9' }
-  const everything = { networks: [], names: ['localhost', 'name.example'] }
-  const open = new Destinations({ allow: undefined, deny: undefined, management })
-  const own = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? [])
-  const spellings = ['127.0.0.1', '127.8.8.8', '0.0.0.0', '[::1]', '[::]', '[::ffff:127.0.0.1]', '10.9.9.9', ...own]
-  for (const host of spellings) {
-    t.notOk(open.mayConnect(host, 1027), host)
-    t.ok(open.mayConnect(host, 1026), `${host} at another port`)
-  }
-  t.ok(open.mayConnect('192.0.2.77', 1027), 'another machine')
-  const found = (host: string, address: string) => {
-    const family = address.includes(':') ? 6 : 4
-    const destinations = new Destinations({ allow: everything, deny: undefined, management }, (_name, _options, done) =>
-      done(null, [{ address, family }]),
-    )
-    return new Promise((resolve) => destinations.lookupAway(host, {}, (fault, at) => resolve(fault?.code ?? at)))
-  }
-  for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1', '0.0.0.0', '10.9.9.9']) {
-    t.not(await found('name.example', address), address, `a name for ${address}`)
-  }
-  t.equal(await found('name.example', '192.0.2.77'), '192.0.2.77')
 })

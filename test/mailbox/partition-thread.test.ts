@@ -12,6 +12,7 @@ import { Bell } from '../../src/shared-memory/bell.js'
 import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { ForwardLimit } from '../../src/shared-memory/forward-limit.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
+import { ProtectedEndpoints } from '../../src/shared-memory/protected-endpoints.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Versions } from '../../src/shared-memory/versions.js'
@@ -32,6 +33,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       versions: [Versions.memory()],
       pools: [ReadPool.memory(1)],
       bell: bell.memory,
+      endpoints: ProtectedEndpoints.memory(),
       permits: SharedSemaphore.memory(1),
       connections: ConnectionLimit.memory(1),
       requestMemory: RequestMemory.memory(),

@@ -9,7 +9,7 @@ const caller = { self: { cluster: 'c', node: 'a' }, security: byToken }
 function factsOf({ name, port }: Pick<GivenNode, 'name' | 'port'>): NodeFacts {
   const address = `127.0.0.1:${port}`
   const none = { unreachable: [], isLeaving: false, isFull: false, owns: [], coordinates: 0 as LogSequence }
-  return { name, slot: 0, address, formats: [1], ...none }
+  return { name, slot: 0, address, hosts: [], ports: [], formats: [1], ...none }
 }
 
 /** A clock that is so far ahead of that of the nodes. */

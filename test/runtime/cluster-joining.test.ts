@@ -10,7 +10,7 @@ const options = { name: 'city', prefix: '/rigel/city', link }
 
 function factsOf(name: string, formats: readonly number[]): NodeFacts {
   const none = { unreachable: [], isLeaving: false, isFull: false, owns: [], coordinates: 0 as LogSequence }
-  return { name, slot: 0, address: '', formats, ...none }
+  return { name, slot: 0, address: '', hosts: [], ports: [], formats, ...none }
 }
 
 function state(more: Partial<ClusterState> = {}): ClusterState {
