@@ -17,6 +17,9 @@ interface Service {
   readonly restart?: string
   readonly stop_grace_period?: string
   readonly environment?: Readonly<Record<string, string>>
+  readonly ports?: readonly string[]
+  readonly secrets?: readonly string[]
+  readonly networks?: readonly string[] | Readonly<Record<string, { readonly ipv4_address?: string } | null>>
   readonly volumes: readonly string[]
   readonly deploy: { readonly resources: { readonly limits: Readonly<Record<string, unknown>> } }
 }
@@ -24,6 +27,8 @@ interface Service {
 interface Composition {
   readonly services: Readonly<Record<string, Service>>
   readonly volumes: Readonly<Record<string, unknown>>
+  readonly networks?: Readonly<Record<string, { readonly internal?: boolean } | null>>
+  readonly secrets?: Readonly<Record<string, { readonly file: string }>>
 }
 
 function composed(file: string): Composition {
@@ -62,9 +67,45 @@ test('so is every service of compose.cluster.yaml, whose nodes have names of the
   checkServices(t, cluster)
   for (const name of three('broker')) {
     const { environment = {}, stop_grace_period = '' } = cluster.services[name] ?? {}
-    t.match(environment, { RIGEL_NODE_NAME: name, RIGEL_CLUSTER_ADVERTISE: name })
+    t.match(environment, { RIGEL_NODE_NAME: name })
     t.ok(Number.parseInt(stop_grace_period, 10) > Number(environment['RIGEL_SHUTDOWN_TIMEOUT']))
     t.match(readFileSync(join(root, 'deploy', 'cluster', 'Caddyfile'), 'utf8'), `${name}:1026`)
+  }
+})
+
+/** The networks of a service, by name; nothing where it has no others than that of all. */
+function networksOf({ networks }: Service): readonly string[] | undefined {
+  return networks === undefined || Array.isArray(networks) ? networks : Object.keys(networks)
+}
+
+test('etcd and the links of nodes are on a network that clients do not share, and etcd asks for certificates', async (t) => {
+  t.match(cluster.networks, { inside: { internal: true } })
+  t.notOk(cluster.networks?.['clients']?.internal, 'receivers are reached')
+  for (const [name, service] of Object.entries(cluster.services)) {
+    const { environment = {}, secrets = [] } = service
+    for (const secret of secrets) t.ok(cluster.secrets?.[secret], `${name} has ${secret}`)
+    const files = Object.values(environment).filter((value) => value?.startsWith('/run/secrets/'))
+    for (const file of files) t.ok(secrets.includes(file.slice('/run/secrets/'.length)), `${name} reads ${file}`)
+    if (name === 'proxy') t.same(networksOf(service), ['clients'])
+    else t.equal(service.ports, undefined, `${name} publishes nothing`)
+    if (name.startsWith('etcd')) {
+      t.same(networksOf(service), ['inside'], name)
+      const isAsked = ['ETCD_CLIENT_CERT_AUTH', 'ETCD_PEER_CLIENT_CERT_AUTH'].every(
+        (flag) => environment[flag] === 'true',
+      )
+      t.ok(isAsked, `${name} asks for certificates`)
+      const urls = Object.entries(environment).filter(([variable]) => /_URLS$|_CLUSTER$/.test(variable))
+      t.equal(urls.length, 5)
+      for (const [variable, value] of urls) t.notMatch(value, /http:/, variable)
+    }
+    if (name.startsWith('broker')) {
+      t.same(networksOf(service), ['clients', 'inside'], name)
+      const inside = Array.isArray(service.networks) ? undefined : Object.entries(service.networks ?? {})[1]?.[1]
+      const { RIGEL_CLUSTER_IP: listens, RIGEL_CLUSTER_ADVERTISE: reached, RIGEL_CLUSTER_URL: urls } = environment
+      t.same([listens, reached], [inside?.ipv4_address, inside?.ipv4_address], 'it listens to nodes inside only')
+      t.notMatch(urls, /http:/)
+      t.ok(environment['RIGEL_ETCD_CERT'] && environment['RIGEL_ETCD_KEY'] && environment['RIGEL_ETCD_CA'])
+    }
   }
 })
 
