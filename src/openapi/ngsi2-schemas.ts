@@ -1,3 +1,4 @@
+import { updateActions } from '../context/update.js'
 import {
   arraySchema,
   closedSchema,
@@ -7,6 +8,11 @@ import {
   schemaRef,
   textSchema,
 } from './description.js'
+
+/** A pattern for a word in capitals, small letters or both: JSON Schema has no flag for it. */
+function anyCase(word: string): string {
+  return word.replace(/[A-Z]/g, (letter) => `[${letter}${letter.toLowerCase()}]`)
+}
 
 const anything: JsonSchema = {}
 const type = textSchema('Without it, the default for the kind of the value.')
@@ -112,9 +118,11 @@ export const ngsi2Schemas: Readonly<Record<string, JsonSchema>> = {
   },
   Ngsi2Update: closedSchema({
     actionType: {
-      type: 'string',
-      enum: ['append', 'appendStrict', 'update', 'delete', 'replace'],
-      description: 'Also in the older spelling, such as `APPEND_STRICT`.',
+      anyOf: [
+        { type: 'string', enum: ['append', 'appendStrict', 'update', 'delete', 'replace'] },
+        { type: 'string', pattern: `^(${updateActions.map(anyCase).join('|')})$` },
+      ],
+      description: 'The words of NGSIv1 too, such as `APPEND_STRICT`, in capitals, small letters or both.',
     },
     entities: { ...arraySchema(schemaRef('Ngsi2Entity')), minItems: 1 },
   }),

@@ -203,7 +203,18 @@ test('what is wrong with a batch update, and with a notification [NGSIv2 context
   t.same(batch({ actionType: 'append', entities: {} }), bad('not a JSON array'))
   t.same(items(), bad('empty entities vector'))
   const wrongAction = 'invalid update action type: right ones are: append, appendStric, delete, replace, update'
-  for (const actionType of ['Append', 7, null])
+  for (const actionType of [
+    '',
+    'appendstrict',
+    'APPENDSTRICT',
+    'AppendStrict',
+    'append strict',
+    'append_ſtrict',
+    'upsert',
+    7,
+    null,
+    ['append'],
+  ])
     t.same(batch({ actionType, entities: [{ id: 'V1' }] }), bad(wrongAction))
   t.same(items(7), bad('entity is not a JSON object'))
   t.same(items({ type: 'Vat' }), bad('nor /id/ nor /idPattern/ present'))
@@ -218,6 +229,21 @@ test('what is wrong with a batch update, and with a notification [NGSIv2 context
   t.same(notified({ subscriptionId: 'x', data: {} }), bad('notification field /data/ must be a JSON array'))
   t.same(notified({ subscriptionId: 'x', data: [1] }), bad('notification data vector item must be a JSON object'))
   t.same(notified({ subscriptionId: 'x', data: [], more: 1 }), bad('Unrecognized field in JSON payload: /more/'))
+})
+
+test('a batch update takes the words of NGSIv1 in capitals, small letters or both [NGSIv2 context 11.1]', async (t) => {
+  for (const [action, ...words] of [
+    ['APPEND', 'append', 'APPEND', 'Append'],
+    ['APPEND_STRICT', 'appendStrict', 'append_strict', 'APPEND_STRICT', 'Append_Strict'],
+    ['UPDATE', 'update', 'UPDATE', 'uPdAtE'],
+    ['REPLACE', 'replace', 'REPLACE', 'Replace'],
+    ['DELETE', 'delete', 'DELETE', 'Delete'],
+  ] as const) {
+    for (const actionType of words) {
+      const batch = atOnce(parseBatch(JSON.stringify({ actionType, entities: [{ id: 'V1' }] }), 'normalized'))
+      t.equal(batch.ok && batch.value.action, action, actionType)
+    }
+  }
 })
 
 test('every JSON value without forbidden characters is kept as it is', async () => {

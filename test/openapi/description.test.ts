@@ -5,8 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import type { Resource } from '../../src/api.js'
 import { ngsi1Resources } from '../../src/ngsi1/routes.js'
-import { openApiText } from '../../src/openapi/openapi-document.js'
+import { parseBatch } from '../../src/ngsi2/parse/batch-body.js'
+import { describedComponents, openApiText } from '../../src/openapi/openapi-document.js'
 import { referenceResources } from '../../src/openapi/reference-resources.js'
+import { atOnce } from '../../src/slices.js'
 import { givenInterfaces } from '../http/given.js'
 import { management } from '../management/given.js'
 import { plainOptions, scripted } from '../ngsi1/given.js'
@@ -66,6 +68,16 @@ test('every example fits its schema', async (t) => {
     }
   }
   t.ok(examples > 100, 'there are examples')
+})
+
+test('the words of a batch update that are described are those that the broker takes', async (t) => {
+  const words = ['append', 'appendStrict', 'append_strict', 'APPEND_STRICT', 'Update', 'appendstrict', 'upsert', '']
+  const { Ngsi2Update } = describedComponents.schemas
+  const { actionType = {} } = Ngsi2Update?.properties ?? {}
+  for (const word of words) {
+    const taken = atOnce(parseBatch(JSON.stringify({ actionType: word, entities: [{ id: 'V1' }] }), 'normalized')).ok
+    t.equal(misfit(actionType, word) === '', taken, word)
+  }
 })
 
 test('a body without an example, and a placeholder without one, would leave an operation untried', async (t) => {

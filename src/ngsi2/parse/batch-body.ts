@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../../api.js'
-import type { UpdateAction } from '../../context/update.js'
+import { type UpdateAction, updateActions } from '../../context/update.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
 import { badInput } from '../ngsi2-errors.js'
@@ -21,19 +21,18 @@ export interface BatchBody {
   readonly entities: readonly EntityGiven[]
 }
 
-/** By name, in today's spelling and in that of NGSIv1. */
-const actions: ReadonlyMap<Tree | undefined, UpdateAction> = new Map([
-  ['append', 'APPEND'],
-  ['APPEND', 'APPEND'],
-  ['appendStrict', 'APPEND_STRICT'],
-  ['APPEND_STRICT', 'APPEND_STRICT'],
-  ['update', 'UPDATE'],
-  ['UPDATE', 'UPDATE'],
-  ['replace', 'REPLACE'],
-  ['REPLACE', 'REPLACE'],
-  ['delete', 'DELETE'],
-  ['DELETE', 'DELETE'],
-])
+/** The words of NGSIv1, by their letters in capitals. */
+const oldWords: ReadonlyMap<string, UpdateAction> = new Map(updateActions.map((action) => [action, action]))
+
+const longestWord = Math.max(...updateActions.map(({ length }) => length))
+
+/** The action that a word names: `appendStrict` exactly as it stands, the words of NGSIv1 in capitals, small letters or both. */
+function actionOf(word: Tree): UpdateAction | undefined {
+  if (typeof word !== 'string') return undefined
+  if (word === 'appendStrict') return 'APPEND_STRICT'
+  // Of other alphabets there are letters whose capital is one of these, such as the long s.
+  return word.length <= longestWord && /^\w+$/.test(word) ? oldWords.get(word.toUpperCase()) : undefined
+}
 
 const wrongAction = badInput('invalid update action type: right ones are: append, appendStric, delete, replace, update')
 
@@ -47,7 +46,7 @@ export function* parseBatch(body: string, form: AttributeForm): Steps<Result<Bat
   let entities: readonly EntityGiven[] = []
   for (const [name, member] of tree.value.members) {
     if (name === 'actionType') {
-      const named = actions.get(member)
+      const named = actionOf(member)
       if (named === undefined) return err(wrongAction)
       action = named
     } else if (name === 'entities') {
