@@ -44,4 +44,6 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=10m --start-interval=1s --retries=3 \
   CMD ["node", "/rigel/dist/src/runtime/health-program.js"]
 # Node is process 1 and the broker answers signals itself: a shell or an init would only stand between.
+# Flags follow the name of the image. Orion's image starts with -multiservice, which keeps the tenants of Fiware-Service apart;
+# this one does not: docker run rigel -multiservice.
 ENTRYPOINT ["node", "/rigel/dist/program/src/main.cjs"]

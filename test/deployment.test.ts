@@ -109,6 +109,23 @@ test('etcd and the links of nodes are on a network that clients do not share, an
   }
 })
 
+test('image and compose.yaml say that, unlike the image of Orion, they start without -multiservice', async (t) => {
+  const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
+  t.notMatch(/^ENTRYPOINT .*$/m.exec(dockerfile)?.[0], /multiservice/)
+  t.match(dockerfile, /^# .*Orion's image starts with -multiservice/m)
+  t.strictSame(
+    Object.keys(compose.services['rigel'] ?? {}).filter((key) => key === 'command'),
+    [],
+  )
+  const written = readFileSync(join(root, 'compose.yaml'), 'utf8')
+  const { services } = parse(written.replace('# command:', 'command:'), { merge: true }) as Composition
+  t.match(services['rigel'], { command: ['-multiservice'] }, 'the comment is a line that works')
+  t.match(
+    readFileSync(join(root, 'docs/from-orion.md'), 'utf8'),
+    /Orion's image starts the broker with `-multiservice`; Rigel's does not/,
+  )
+})
+
 test('whoever ends the broker gives it the time of an orderly end', async (t) => {
   const { stop_grace_period, environment } = compose.services['rigel'] ?? {}
   t.ok(Number.parseInt(stop_grace_period ?? '', 10) > Number(environment?.['RIGEL_SHUTDOWN_TIMEOUT']))
