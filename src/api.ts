@@ -56,6 +56,8 @@ export function isLong(body: string): boolean {
 export interface Client {
   /** Whether the connection has closed before there was a response: nobody waits for one any more. */
   readonly gone: boolean
+  /** Whether the request may do and read what is for the broker's own machine, or for those who have the token [management 13]. */
+  readonly isTrusted: boolean
   /** Called when that happens; not at all when it has happened or the response comes first. */
   whenGone(act: () => void): void
   /** Takes memory for a large response until it has left; false when responses hold as much as they may. */
@@ -111,6 +113,8 @@ export interface Operation {
   readonly use: Use
   /** Checks the request and changes nothing; what the operation changes is changed by the work that it gives. */
   readonly prepare: (request: ApiRequest) => Prepared | Promise<Prepared>
+  /** Whether a GET with these parameters changes something: it then needs what other verbs need [management 13]. */
+  readonly changes?: (parameters: ReadonlyMap<string, string>) => boolean
   /** Wraps the errors 411 and 413, which are found before the payload, where the operation reports its errors [management 11.3]. */
   readonly wrapStatus?: (status: StatusText) => unknown
 }

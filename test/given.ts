@@ -22,6 +22,7 @@ export const everywhere: readonly PathRange[] = [{ path: root, below: true }]
 /** A client that waits for its answer. */
 export const waiting: Client = {
   gone: false,
+  isTrusted: true,
   whenGone: () => {},
   hold: () => true,
   times: undefined,

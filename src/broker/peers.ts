@@ -22,9 +22,14 @@ type PeerMessage<Questions extends Asking<Questions>> =
 /** Front ends answer within this time or are left out [management 5.5]. */
 const limit_ms = 250
 
+/** More questions than this are open only if a front end stands still: the oldest is then given up with what would still come. */
+const mostOpen = 1_000
+
 interface OpenQuestion {
-  readonly parts: unknown[]
-  readonly complete: () => void
+  /** How many parts are to come. */
+  missing: number
+  /** Takes one part: while there is time for the one who waits for all of them, then as a late one. */
+  take: (part: unknown) => void
 }
 
 /**
@@ -52,13 +57,17 @@ export class Peers<Questions extends Asking<Questions>> {
     this.#channel.onmessageerror = () => {}
   }
 
-  /** The part of this front end, asked before the call returns, and those of the others that answered in time. */
+  /**
+   * The part of this front end, asked before the call returns, and those of the others that answered in time. `late` gets those that come later:
+   * without it they are lost, which matters where a front end does not keep what it has told.
+   */
   async gather<Name extends keyof Questions>(
     name: Name,
     ask: Questions[Name]['ask'],
+    late?: (part: Questions[Name]['part']) => void,
   ): Promise<readonly Questions[Name]['part'][]> {
     const own = this.#answer(name, ask)
-    const others = this.#channel ? this.#askOthers(name, ask) : []
+    const others = this.#channel ? this.#askOthers(name, ask, late) : []
     return [await own, ...(await others)]
   }
 
@@ -69,21 +78,36 @@ export class Peers<Questions extends Asking<Questions>> {
   async #askOthers<Name extends keyof Questions>(
     name: Name,
     ask: Questions[Name]['ask'],
+    late: ((part: Questions[Name]['part']) => void) | undefined,
   ): Promise<readonly Questions[Name]['part'][]> {
     this.#questions += 1
     const question = this.#questions
     const parts: unknown[] = []
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, limit_ms)
-      const complete = (): void => {
-        clearTimeout(timer)
-        resolve()
+      const open: OpenQuestion = {
+        missing: this.#others,
+        take: (part) => {
+          parts.push(part)
+          if (open.missing > 0) return
+          clearTimeout(timer)
+          resolve()
+        },
       }
-      this.#open.set(question, { parts, complete })
+      this.#open.set(question, open)
       this.#send({ kind: 'ask', from: this.#own, question, name, ask })
     })
-    this.#open.delete(question)
+    this.#isOver(question, late)
     return parts
+  }
+
+  /** The time of a question is over; what comes from now on is late. */
+  #isOver(question: number, late: ((part: unknown) => void) | undefined): void {
+    const open = this.#open.get(question)
+    if (late === undefined) this.#open.delete(question)
+    else if (open !== undefined) open.take = late
+    const [oldest] = this.#open.keys()
+    if (oldest !== undefined && this.#open.size > mostOpen) this.#open.delete(oldest)
   }
 
   async #take(message: PeerMessage<Questions>): Promise<void> {
@@ -93,9 +117,12 @@ export class Peers<Questions extends Asking<Questions>> {
       return
     }
     if (message.to !== this.#own) return
-    const open = this.#open.get(message.question)
-    open?.parts.push(message.part)
-    if (open?.parts.length === this.#others) open.complete()
+    const { question } = message
+    const open = this.#open.get(question)
+    if (open === undefined) return
+    open.missing -= 1
+    if (open.missing === 0) this.#open.delete(question)
+    open.take(message.part)
   }
 
   #send(message: PeerMessage<Questions>): void {

@@ -22,7 +22,7 @@ export interface LiveHello {
   readonly partitions: number
   /** Whether an update is answered when it is on disk (`-writeConcern 1`). */
   readonly isDurable: boolean
-  /** Whether changes through the console are off: no token, and a port that others than this machine reach. */
+  /** Whether changes through the console are off: no token, and a port that others than this machine reach, or a request that is not from here. */
   readonly isReadOnly: boolean
   /** What the buckets of all durations go up to, in seconds; a last bucket has the longer ones. */
   readonly durationBounds_s: readonly number[]
@@ -220,8 +220,11 @@ export interface LiveDeliveries {
   readonly outboxes: readonly (readonly [depth: number, bytes: number])[]
   /** When the oldest notification that waits was made. */
   readonly oldest_ms: number | null
-  /** Receivers that fail, those that failed most often first; ten at most. */
-  readonly failing: readonly LiveFailing[]
+  /**
+   * Receivers that fail, those that failed most often first; ten at most. Nothing for requests that may not read
+   * `/admin/receivers`: `alarms` says how many there are.
+   */
+  readonly failing: readonly LiveFailing[] | null
 }
 
 export interface LiveFailing {

@@ -41,7 +41,13 @@ export function liveResources({ feeds, streams, viewers }: LiveResourceParts): r
 
   const row = { anyCase: false, polled: true, givesEvents: true } as const
   return [
-    { ...row, pattern: '/admin/live', operations: { GET: operation('read', () => watch({ feed: 'live' })) } },
+    {
+      ...row,
+      pattern: '/admin/live',
+      operations: {
+        GET: operation('read', ({ client }) => watch({ feed: 'live', sees: client.isTrusted ? 'names' : 'counts' })),
+      },
+    },
     {
       ...row,
       pattern: '/admin/log/tail',

@@ -47,8 +47,8 @@ export class LiveSampler {
     this.#sources = sources
   }
 
-  /** What stays as it is. */
-  hello(): LiveHello {
+  /** What stays as it is, for viewers who may change something or who only look. */
+  hello(mayChange: boolean): LiveHello {
     const { measures, resources, options, disk } = this.#sources
     return {
       version: versionFacts.version,
@@ -58,7 +58,7 @@ export class LiveSampler {
       interval_ms: frameInterval_ms,
       partitions: measures.threads.partitions,
       isDurable: options.writeConcern === 1,
-      isReadOnly: openManagementPort(options) !== undefined,
+      isReadOnly: !mayChange || openManagementPort(options) !== undefined,
       durationBounds_s: durationBuckets.bounds,
       routes: routesShown(measures, resources()),
       methods: verbs,

@@ -82,6 +82,11 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
     return this.#life.state === 'gone'
   }
 
+  get isTrusted(): boolean {
+    const { context, head } = this.#exchange
+    return context.rules.isTrusted(head)
+  }
+
   get times(): OperationTimes | undefined {
     return this.#exchange.stages?.times
   }

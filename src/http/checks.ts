@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { ApiResponse, Operation, Resource, Verb } from '../api.js'
+import type { ApiResponse, Operation, Resource, Use, Verb } from '../api.js'
 import { bearerToken, secretDigest } from '../api-keys.js'
 import type { PathRange } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
@@ -57,7 +57,7 @@ export interface RefusedRequest {
 export function checkTarget(rules: CheckRules, head: Head): Result<readonly PathRange[], ApiResponse> {
   const { target, headers } = head
   if (needsToken(target.kind) && !rules.hasToken(headers.authorization)) return err(unauthorized(head))
-  const foreign = refusesSites(target.kind) ? rules.sites.refusal(head.verb, headers) : undefined
+  const foreign = refusesSites(target.kind) ? rules.sites.refusal(useOf(head), headers) : undefined
   if (foreign !== undefined) return err(errorResponse(target.kind, 403, foreign))
   const sent = refusesBrokers(target.kind, head.path) ? brokerRefusal(headers) : undefined
   if (sent !== undefined) return err(errorResponse('management', 403, sent))
@@ -79,6 +79,15 @@ export function checkRequest(rules: CheckRules, head: Head, body_bytes: number):
     checkPresence(head, body_bytes)
   if (refusal !== undefined) return err({ response: refusal, counted: false })
   return checkOperation(rules, head, parameters.ok ? parameters.value : noParameters)
+}
+
+/** Whether a request only reads, which pages of some other sites may do: a GET, unless its parameters make it change something. */
+function useOf({ verb, target, query }: Head): Use {
+  if (verb !== 'GET') return 'write'
+  const changes = target.route?.resource.operations.GET?.changes
+  if (changes === undefined) return 'read'
+  const parameters = parseParameters(query)
+  return parameters.ok && changes(parameters.value) ? 'write' : 'read'
 }
 
 /** The response to a body that is longer than the limit [management 11.7]. */
@@ -150,7 +159,8 @@ function checkOperation(
   }
   const operation = operationOf(route.resource, verb, isPolled(kind))
   if (operation === undefined) return err({ response: wrongVerb(rules, target, route.resource), counted: true })
-  if (kind === 'management' && needsTrust(route.resource.pattern, verb) && !rules.isTrusted(head)) {
+  const verbInEffect = operation.changes?.(parameters) === true ? 'DELETE' : verb
+  if (kind === 'management' && needsTrust(route.resource.pattern, verbInEffect) && !rules.isTrusted(head)) {
     return err({ response: errorResponse(kind, 403, notFromHere), counted: false })
   }
   return ok({ route, operation, parameters })

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
+import type { Use } from '../api.js'
 import { HostNames } from '../hosts.js'
 
 /** By which names a listening socket is known, and to whom. */
@@ -39,9 +40,9 @@ export class SiteCheck {
   }
 
   /** Why a request is refused, and what to do if it should not be; nothing when it is not. */
-  refusal(verb: string, headers: IncomingHttpHeaders): string | undefined {
+  refusal(use: Use, headers: IncomingHttpHeaders): string | undefined {
     const { origin, host = '' } = headers
-    const isRead = verb === 'GET' && this.#isShared(origin)
+    const isRead = use === 'read' && this.#isShared(origin)
     const site = headers['sec-fetch-site'] ?? 'none'
     if (!isRead && site !== 'same-origin' && site !== 'none') {
       return 'the management takes no requests from pages of other web sites'

@@ -8,8 +8,11 @@ import type { ManagementParts } from './parts.js'
 
 /** Metrics by service and subservice [management 6.2]. */
 export function metricsResources({ measures, peers, log }: ManagementParts): readonly Resource[] {
-  async function take(request: ApiRequest, reset: boolean): Promise<readonly ServiceCount[]> {
-    const parts = await peers.gather('services', { reset })
+  /** What a front end has let go of and tells too late for this reply counts here, so that the next reply has it. */
+  const late = (part: readonly ServiceCount[]) => measures.services.giveBack(part)
+
+  async function take(request: ApiRequest, reset: boolean, keepsLate: boolean): Promise<readonly ServiceCount[]> {
+    const parts = await peers.gather('services', { reset }, keepsLate ? late : undefined)
     log.trace('metrics', reset ? 'taken and reset' : 'taken', { frontEnds: parts.length }, lineContextOf(request))
     if (reset) logChange(log, request, 'metrics reset')
     return parts.flat()
@@ -28,16 +31,25 @@ export function metricsResources({ measures, peers, log }: ManagementParts): rea
       anyCase: false,
       counter: 'metricsRequests',
       operations: {
-        GET: unlessDisabled('read', async (request) =>
-          json(metricsShown(await take(request, request.parameters.get('reset') === 'true'))),
-        ),
+        GET: {
+          ...unlessDisabled('read', async (request) => {
+            const reset = isReset(request.parameters)
+            return json(metricsShown(await take(request, reset, reset)))
+          }),
+          changes: isReset,
+        },
         DELETE: unlessDisabled('write', async (request) => {
-          await take(request, true)
+          await take(request, true, false)
           return { status: 204 }
         }),
       },
     },
   ]
+}
+
+/** Only the value `true` resets. */
+function isReset(parameters: ReadonlyMap<string, string>): boolean {
+  return parameters.get('reset') === 'true'
 }
 
 /** The counts by service and subservice with their sums. */

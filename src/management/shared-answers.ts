@@ -32,9 +32,13 @@ export type SharedAnswer = <Name extends SharedName>(
 export interface ProcessPeers {
   /**
    * One part per front end that answered in time. This front end is asked before the call returns, so that what it
-   * counts afterwards is in no part.
+   * counts afterwards is in no part. `late` gets each part that comes after the call has returned.
    */
-  gather<Name extends SharedName>(name: Name, ask: Shared[Name]['ask']): Promise<readonly Shared[Name]['part'][]>
+  gather<Name extends SharedName>(
+    name: Name,
+    ask: Shared[Name]['ask'],
+    late?: (part: Shared[Name]['part']) => void,
+  ): Promise<readonly Shared[Name]['part'][]>
 }
 
 /** What only some threads can answer: the main thread, and the front ends. */

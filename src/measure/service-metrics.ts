@@ -19,6 +19,11 @@ export interface ServiceCount {
   sentErrors: number
 }
 
+const figureNames = [
+  ...(['transactions', 'request_bytes', 'response_bytes', 'errors', 'duration_ns'] as const),
+  ...(['sent', 'sent_bytes', 'sentResponse_bytes', 'sentErrors'] as const),
+] satisfies readonly (keyof ServiceCount)[]
+
 /** A notification or a forwarded request that is over. */
 export interface SentRequest {
   /** Both as they were sent. */
@@ -73,6 +78,14 @@ export class ServiceMetrics {
     return counts
   }
 
+  /** Counts again what was taken and did not get to whoever had asked: the next reply has it. */
+  giveBack(counts: readonly ServiceCount[]): void {
+    for (const { service, subservice, ...figures } of counts) {
+      const held = this.#held(service, subservice)
+      for (const figure of figureNames) held[figure] += figures[figure]
+    }
+  }
+
   #count(service = '', servicePath = ''): ServiceCount | undefined {
     const headers = `${service}\n${servicePath}` // No header holds a line end.
     const known = this.#known.get(headers)
@@ -87,10 +100,16 @@ export class ServiceMetrics {
   #open(rawService: string, rawPath: string): ServiceCount | undefined {
     const service = serviceName(rawService)
     const subservice = subserviceName(rawPath)
-    if (service === undefined || subservice === undefined) return undefined
-    const held = this.#counts.get(`${service}\n${subservice}`)
+    return service === undefined || subservice === undefined ? undefined : this.#held(service, subservice)
+  }
+
+  /** The count of a pair; that of all others together where there is no room for another pair, or for no pair at all. */
+  #held(service: string | undefined, subservice: string | undefined): ServiceCount {
+    const isPair = service !== undefined && subservice !== undefined
+    const key = isPair ? `${service}\n${subservice}` : ''
+    const held = this.#counts.get(key)
     if (held !== undefined) return held
-    if (this.#counts.size < mostServices) return this.#add(`${service}\n${subservice}`, service, subservice)
+    if (isPair && this.#counts.size < mostServices) return this.#add(key, service, subservice)
     return this.#counts.get('') ?? this.#add('', undefined, undefined)
   }
 

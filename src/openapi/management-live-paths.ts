@@ -51,6 +51,7 @@ export const managementLivePaths: DescribedTag = {
         get: managementOperation({
           operationId: 'listSlowRequests',
           tags: [tag],
+          isProtected: true,
           summary: 'The last 256 requests that took longer than so many milliseconds, the latest first',
           description:
             '`stages_ms` has the stages in their order: `read`, `permit`, `parse`, `mailbox`, `decide`, `commit`, `handle`, `operation`, ' +
@@ -61,6 +62,7 @@ export const managementLivePaths: DescribedTag = {
         put: managementOperation({
           operationId: 'setSlow',
           tags: [tag],
+          isProtected: true,
           summary: 'Which requests are slow',
           parameters: [
             {
@@ -83,6 +85,7 @@ export const managementLivePaths: DescribedTag = {
         get: managementOperation({
           operationId: 'showConfig',
           tags: [tag],
+          isProtected: true,
           summary: 'Every setting, its value, where it came from, and what it means; secrets as `***`',
           answer: configuration,
         }),
@@ -97,7 +100,8 @@ export const managementLivePaths: DescribedTag = {
           summary: 'A frame every second: requests, waits, partitions, threads, deliveries, memory',
           description:
             'An event `hello` with the names of what is numbered later, then an event `frame` every second. All counts are since the ' +
-            'start of the process. At most 16 viewers; one that reads too slowly misses frames.',
+            'start of the process. At most 16 viewers; one that reads too slowly misses frames. `deliveries.failing` names receivers only for ' +
+            'those who may read `/admin/receivers`; for others it is `null`.',
           responses: eventResponses('Events, until the client goes or the broker ends.'),
           errors: { 503: responseRef('Unavailable') },
         }),
@@ -109,6 +113,7 @@ export const managementLivePaths: DescribedTag = {
         get: managementOperation({
           operationId: 'watchLog',
           tags: [tag],
+          isProtected: true,
           summary: 'Lines of the log, as they are written',
           description:
             'An event `line` for each, as JSON, and events `skipped` that say how many more there were than the 200 that a viewer gets ' +

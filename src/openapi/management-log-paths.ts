@@ -106,6 +106,7 @@ export const managementLogPaths: DescribedTag = {
         put: managementOperation({
           operationId: 'changeLogSettings',
           tags: [tag],
+          isProtected: true,
           summary: 'Change one or several of them',
           parameters: [
             queryParameter('level', 'NONE, FATAL, ERROR, WARN, INFO or DEBUG, in any case.', textSchema(), 'WARN'),

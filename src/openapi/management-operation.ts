@@ -18,6 +18,8 @@ interface ManagementOperation extends Omit<DescribedOperation, 'requestBody' | '
   readonly errors?: Readonly<Record<string, Reference>>
   /** Never needs a token. */
   readonly isOpen?: true
+  /** Without a token for requests from the broker's own machine: it shows what is stored, or changes something. */
+  readonly isProtected?: true
   /** Answered whatever web site has caused the request. */
   readonly isForEverySite?: true
 }
@@ -29,6 +31,7 @@ export function managementOperation({
   example,
   errors = {},
   isOpen,
+  isProtected,
   isForEverySite = isOpen,
   ...operation
 }: ManagementOperation): DescribedOperation {
@@ -40,7 +43,7 @@ export function managementOperation({
       ...(responses ?? { 200: jsonResponse('As it is.', schema, example) }),
       400: responseRef('BadRequest'),
       ...(isOpen === undefined && { 401: responseRef('Unauthorized') }),
-      ...(isForEverySite === undefined && { 403: responseRef('ForeignSite') }),
+      ...(isForEverySite === undefined && { 403: responseRef(isProtected ? 'NotFromHere' : 'ForeignSite') }),
       406: responseRef('NotAcceptable'),
       413: responseRef('TooLarge'),
       414: responseRef('UriTooLong'),

@@ -81,6 +81,7 @@ export const managementStatePaths: DescribedTag = {
         get: managementOperation({
           operationId: 'takeBackup',
           tags: [tag],
+          isProtected: true,
           summary: 'A backup of all data at one moment, as a tar archive',
           description:
             'What was answered before the moment is in it. The archive is made while it is sent; the last file, ' +
@@ -224,6 +225,7 @@ function deliveries(path: string, what: string, id: string): readonly DescribedP
         get: managementOperation({
           operationId: `list${what}States`,
           tags: [tag],
+          isProtected: true,
           summary: 'Subscriptions to registrations and their delivery stats',
           parameters: [queryParameter('service', 'Those of this tenant; empty: those without a tenant.', textSchema())],
           answer: arraySchema(schemaRef('DeliveryState')),
@@ -237,6 +239,7 @@ function deliveries(path: string, what: string, id: string): readonly DescribedP
         get: managementOperation({
           operationId: `show${what}State`,
           tags: [tag],
+          isProtected: true,
           summary: 'The same of one',
           parameters: [pathParameter('id', 'The id of the subscription.', id)],
           answer: 'DeliveryState',

@@ -44,6 +44,7 @@ export const managementStatisticsPaths: DescribedTag = {
         put: managementOperation({
           operationId: 'switchStatisticsParts',
           tags: [tag],
+          isProtected: true,
           summary: 'Switch them on and off',
           parameters: [onOff('counters'), onOff('semWait', 'true'), onOff('timing'), onOff('notifQueue')],
           responses: emptyResponses,
@@ -107,7 +108,10 @@ export const managementStatisticsPaths: DescribedTag = {
         get: managementOperation({
           operationId: 'showServiceMetrics',
           tags: [tag],
+          isProtected: true,
           summary: 'Requests by service and service path',
+          description:
+            'With `reset=true` it needs what DELETE needs; what a front end tells too late for the response is in the next one.',
           parameters: [queryParameter('reset', '`true`: and reset them.', textSchema())],
           answer: 'Metrics',
           example: { services: {}, sum: { subservs: {}, sum: {} } },
@@ -115,6 +119,7 @@ export const managementStatisticsPaths: DescribedTag = {
         delete: managementOperation({
           operationId: 'resetServiceMetrics',
           tags: [tag],
+          isProtected: true,
           summary: 'Reset them',
           responses: { 204: { description: 'Done.' } },
         }),

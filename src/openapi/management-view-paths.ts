@@ -57,6 +57,7 @@ const entityPaths: readonly DescribedPath[] = [
       get: managementOperation({
         operationId: 'listTenants',
         tags: [tag],
+        isProtected: true,
         summary: 'Tenants that have entities, those with most first',
         parameters: pageOf(1000),
         answer: 'Tenants',
@@ -70,6 +71,7 @@ const entityPaths: readonly DescribedPath[] = [
       get: managementOperation({
         operationId: 'listTypeCounts',
         tags: [tag],
+        isProtected: true,
         summary: 'Types with the number of their entities, by tenant and path',
         parameters: [
           service,
@@ -88,6 +90,7 @@ const entityPaths: readonly DescribedPath[] = [
       get: managementOperation({
         operationId: 'browseEntities',
         tags: [tag],
+        isProtected: true,
         summary: 'Entities of a tenant, page by page',
         description:
           'Each page is read from the index that has all results and fewest others, and ends after a tenth of a second at the latest: it may be short, or empty, and yet there is more, which `next` says.',
@@ -116,6 +119,7 @@ const entityPaths: readonly DescribedPath[] = [
       get: managementOperation({
         operationId: 'locateEntities',
         tags: [tag],
+        isProtected: true,
         summary: 'Where entities are, for a map: at most 10,000 points',
         parameters: [tenant, type, path, area, limitOf(10_000)],
         answer: 'EntityPoints',
@@ -129,6 +133,7 @@ const entityPaths: readonly DescribedPath[] = [
       get: managementOperation({
         operationId: 'showWholeEntity',
         tags: [tag],
+        isProtected: true,
         summary: 'An entity with every instance, metadata and date, and whom it concerns',
         parameters: [pathParameter('id', 'The id of the entity.', 'Barn2'), tenant, type, path],
         answer: 'WholeEntities',
@@ -150,6 +155,7 @@ export const managementViewPaths: DescribedTag = {
         get: managementOperation({
           operationId: 'listSubscriptionStates',
           tags: [tag],
+          isProtected: true,
           summary: 'Subscriptions and their delivery stats',
           parameters: [
             service,
@@ -180,6 +186,7 @@ export const managementViewPaths: DescribedTag = {
         get: managementOperation({
           operationId: 'showSubscriptionState',
           tags: [tag],
+          isProtected: true,
           summary: 'The same of one',
           parameters: [id, details],
           answer: { anyOf: [schemaRef('DeliveryState'), schemaRef('SubscriptionDetails')] },
@@ -189,6 +196,7 @@ export const managementViewPaths: DescribedTag = {
         delete: managementOperation({
           operationId: 'endSubscription',
           tags: [tag],
+          isProtected: true,
           summary: 'Ends a subscription of any tenant; what waits for it is dropped',
           parameters: [id],
           answer: closedSchema({
@@ -207,6 +215,7 @@ export const managementViewPaths: DescribedTag = {
         get: managementOperation({
           operationId: 'explainSubscription',
           tags: [tag],
+          isProtected: true,
           summary: 'Why is nothing sent? Each condition of a subscription, compared with an entity',
           description:
             'A change of the entity is tried with the matcher of the partitions, on the subscription and on each of its conditions alone. Nothing is changed or sent.',
@@ -231,6 +240,7 @@ export const managementViewPaths: DescribedTag = {
         get: managementOperation({
           operationId: 'listStoredRegistrations',
           tags: [tag],
+          isProtected: true,
           summary: 'Registrations as they are stored, and how the calls of their providers went',
           parameters: [
             service,
@@ -248,6 +258,7 @@ export const managementViewPaths: DescribedTag = {
         get: managementOperation({
           operationId: 'showStoredRegistration',
           tags: [tag],
+          isProtected: true,
           summary: 'The same of one',
           parameters: [pathParameter('id', 'The id of the registration.', registration)],
           answer: 'StoredRegistration',
@@ -261,6 +272,7 @@ export const managementViewPaths: DescribedTag = {
         get: managementOperation({
           operationId: 'listReceivers',
           tags: [tag],
+          isProtected: true,
           summary: 'Who is delivered to: by scheme, host and port, those for which most waits first',
           parameters: [...pageOf(1000), queryParameter('text', 'Those whose name has this.', textSchema())],
           answer: 'Receivers',
@@ -273,6 +285,7 @@ export const managementViewPaths: DescribedTag = {
         get: managementOperation({
           operationId: 'listAlarms',
           tags: [tag],
+          isProtected: true,
           summary: 'What is wrong, since when, how often',
           parameters: [
             queryParameter('limit', 'As many at most.', { type: 'integer', minimum: 1, maximum: 1000 }),

@@ -3,6 +3,7 @@ import {
   type DescribedOperation,
   type DescribedParameter,
   type DescribedResponse,
+  type ExampleValue,
   type JsonSchema,
   jsonResponse,
   queryParameter,
@@ -72,6 +73,10 @@ export const securitySchemes = {
   clientToken: { type: 'http', scheme: 'bearer', description: 'With `-apiKeys`.' },
 } as const
 
+/** Whom the management serves in no case [management 13]. */
+const foreignSite =
+  'a page of another web site has caused the request; or a broker has sent it (`Rigel-Notification-Id`, or a `Via` that names one); or, without a token, its `Host` is a name that the broker does not know: see `-adminHosts`'
+
 /** Errors in the short form, by status [management 1, 11.4]. */
 export const sharedResponses: Readonly<Record<string, DescribedResponse>> = {
   BadRequest: shortError('The request is wrong in itself: a parameter, a header, the body.'),
@@ -81,8 +86,14 @@ export const sharedResponses: Readonly<Record<string, DescribedResponse>> = {
     ),
     headers: { 'WWW-Authenticate': { description: 'How to authenticate.', schema: textSchema() } },
   },
-  ForeignSite: shortError(
-    'A page of another web site has caused the request; or, without a token, its `Host` is a name that the broker does not know: see `-adminHosts`.',
+  ForeignSite: shortError(`Refused: ${foreignSite}.`),
+  NotFromHere: shortError(
+    `Refused: without a token the request is not from the broker's own machine, and \`-adminOpen\` is off; or ${foreignSite}.`,
+    {
+      error: 'Forbidden',
+      description:
+        "without a token this is for requests from the broker's own machine: start the broker with -adminToken and send it as Authorization: Bearer <token>, or with -adminOpen",
+    },
   ),
   Forbidden: shortError('The key is for other tenants, or for reading.'),
   TooManyRequests: {
@@ -107,6 +118,6 @@ export const sharedResponses: Readonly<Record<string, DescribedResponse>> = {
   },
 }
 
-function shortError(description: string): DescribedResponse {
-  return jsonResponse(description, schemaRef('Error'))
+function shortError(description: string, example?: ExampleValue): DescribedResponse {
+  return jsonResponse(description, schemaRef('Error'), example)
 }

@@ -35,6 +35,7 @@ function client() {
   let go = () => {}
   const waits: Client = {
     gone: false,
+    isTrusted: true,
     whenGone: (act) => {
       go = act
     },

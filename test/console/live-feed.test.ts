@@ -49,11 +49,11 @@ test('there is a timer while somebody looks, and the first frame comes at once, 
     taken += 1
     return sampler.frame()
   }
-  const feed = new LiveFeed({ hello: () => sampler.hello(), frame })
+  const feed = new LiveFeed({ hello: (mayChange) => sampler.hello(mayChange), frame })
   t.equal(timers(), before)
   const [one, other] = [new Kept(), new Kept()]
-  const leaveOne = feed.watch(one)
-  const leaveOther = feed.watch(other)
+  const leaveOne = feed.watch('names', one)
+  const leaveOther = feed.watch('names', other)
   t.equal(timers(), before + 1, 'one timer for all of them')
   t.same(
     [one.names, other.names],
@@ -72,6 +72,32 @@ test('there is a timer while somebody looks, and the first frame comes at once, 
   const frames = taken
   await new Promise((resolve) => setTimeout(resolve, 1200)) // Longer than it takes for a frame.
   t.equal(taken, frames, 'no frame is taken for nobody')
+})
+
+test('whoever may not read who is delivered to gets the same frame without names, encoded once for all of them', async (t) => {
+  const alarms = new Alarms(silentLog, { relog: false })
+  alarms.raise('NotificationError', 'http://10.0.0.9:5984/notify', 'connection refused')
+  const sampler = samplerOf(Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }), alarms)
+  let taken = 0
+  const frame = () => {
+    taken += 1
+    return sampler.frame()
+  }
+  const feed = new LiveFeed({ hello: (mayChange) => sampler.hello(mayChange), frame })
+  const viewers = [new Kept(), new Kept(), new Kept(), new Kept()] as const
+  const [full, other, short, shorter] = viewers
+  const leave = [full, other].map((viewer) => feed.watch('names', viewer))
+  leave.push(...[short, shorter].map((viewer) => feed.watch('counts', viewer)))
+  while (viewers.some(({ events }) => events.length < 3)) await new Promise((resolve) => setTimeout(resolve, 20))
+  for (const each of leave) each()
+  t.equal(taken, 2, 'one sample for viewers of both kinds')
+  t.equal(full.events[2], other.events[2])
+  t.equal(short.events[2], shorter.events[2])
+  const data = ({ events }: Kept) => JSON.parse(/^data: (.*)$/m.exec(events[2] ?? '')?.[1] ?? '')
+  const { deliveries, ...rest } = data(full)
+  t.match(deliveries.failing, [{ receiver: 'http://10.0.0.9:5984/notify', reason: 'connection refused' }])
+  t.strictSame(data(short), { ...rest, deliveries: { ...deliveries, failing: null } })
+  t.match(short.events[0], /"isReadOnly":true/)
 })
 
 test('a frame of 256 busy partitions stays small, and in turns has the distributions of all of them', async (t) => {
@@ -158,8 +184,8 @@ test('of receivers that fail the ten worst are named, with the reason of the las
     Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }),
     alarms,
   ).frame()
-  t.equal(deliveries.failing.length, 10)
-  t.match(deliveries.failing[0], { receiver: 'http://***@r11.example/x', failures: 12, reason: 'refused 11' })
+  t.equal(deliveries.failing?.length, 10)
+  t.match(deliveries.failing?.[0], { receiver: 'http://***@r11.example/x', failures: 12, reason: 'refused 11' })
   t.same(shown['NotificationError'], [12, 12])
   t.same(shown['BadInput'], [1, 1])
 })

@@ -123,6 +123,13 @@ test('nothing is said when all is well', async (t) => {
   t.same(said({ alarms: { NotificationError: [0, 5] } }), [], 'an alarm that is over')
 })
 
+test('who may not read who is delivered to is told how many receivers fail', async (t) => {
+  const { deliveries } = givenFrame()
+  t.same(said({ alarms: { NotificationError: [3, 3] }, deliveries: { ...deliveries, failing: null } }), [
+    'bad: alarm NotificationError (3)',
+  ])
+})
+
 test('each rule of what to look at speaks in words, the worst first', async (t) => {
   const { deliveries, now, disk } = givenFrame()
   const failing = [{ receiver: 'http://x.example/', since_ms: 5_000, failures: 3278, reason: '500' }]

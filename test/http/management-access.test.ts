@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { brokerRefusal, needsTrust, trustCheck } from '../../src/http/management-access.js'
+import { RunningBroker } from '../running.js'
 
 test('what a broker has sent is known by its headers, among the entries that proxies add too', async (t) => {
   for (const via of ['1.1 rigel-5a3c', '1.1 varnish, 1.1 rigel-5a3c', '1.1 RIGEL-5a3c (comment)', '1.1\trigel-5']) {
@@ -33,4 +34,24 @@ test('below /admin/ nothing is open but reads of figures and settings of the log
   for (const closed of ['backup', 'log/tail', 'entities', 'config', 'later'])
     t.ok(needsTrust(`/admin/${closed}`, 'GET'))
   t.notOk(needsTrust('/log/trace', 'DELETE'))
+})
+
+test('GET /admin/metrics with reset=true needs what DELETE needs', async (t) => {
+  const broker = await RunningBroker.start(t, ['-corsOrigin', '__ALL'])
+  const send = (verb: string, path: string, headers: Record<string, string> = {}) =>
+    broker.send(verb, path, undefined, headers)
+  const elsewhere = { 'X-Forwarded-For': '203.0.113.9' }
+  const otherSite = { Origin: 'https://other.example', 'Sec-Fetch-Site': 'cross-site' }
+  await send('GET', '/v2/entities')
+
+  for (const headers of [elsewhere, otherSite]) {
+    const { status, json } = await send('GET', '/admin/metrics?reset=true', headers)
+    t.equal(status, 403)
+    t.match(json, { error: 'Forbidden' })
+    t.equal((await send('DELETE', '/admin/metrics', headers)).status, 403)
+    t.equal((await send('GET', '/admin/metrics?reset=TRUE', headers)).status, 200, 'only the value true resets')
+  }
+  const { json } = await send('GET', '/admin/metrics?reset=true')
+  t.ok(Object(json).sum.sum.incomingTransactions >= 6, 'nothing was reset')
+  t.equal(Object((await send('GET', '/admin/metrics', elsewhere)).json).sum.sum.incomingTransactions, 1)
 })

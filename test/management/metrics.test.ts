@@ -1,6 +1,7 @@
 import { test } from 'tap'
+import { Peers } from '../../src/broker/peers.js'
 import { metricsShown } from '../../src/management/metrics.js'
-import { type ProcessPeers, type SharedAnswer, sharedAnswer } from '../../src/management/shared-answers.js'
+import { type ProcessPeers, type Shared, type SharedAnswer, sharedAnswer } from '../../src/management/shared-answers.js'
 import { Measures } from '../../src/measure/measures.js'
 import { bodyOf, management, parameters, withoutPeers } from './given.js'
 
@@ -64,6 +65,49 @@ test('the parts of all front ends are added up', async (t) => {
   t.match(bodyOf(await ask('GET', '/admin/metrics')), { sum: { sum: { incomingTransactions: 2 } } })
   await ask('DELETE', '/admin/metrics')
   t.equal(other.services.take(false).length, 0)
+})
+
+test('what a front end tells too late for the reply to a reset is in the next reply, once', async (t) => {
+  const measures = Measures.make({ frontEnds: 2, partitions: 1, queryThreads: 0 })
+  const other = new Measures(measures.memory, 1)
+  const own = sharedAnswer(measures)
+  const others = sharedAnswer(other)
+  let answers = Promise.resolve()
+  const peers = new Peers(0, 2, own)
+  const peer = new Peers<Shared>(1, 2, async (name, ask) => {
+    const part = await others(name, ask)
+    await answers
+    return part
+  })
+  t.teardown(() => {
+    for (const each of [peers, peer]) each.close()
+  })
+  const { ask, requests } = management({ measures, peers })
+  const transactions = async (...given: readonly (readonly [string, string])[]) =>
+    Object(bodyOf(await ask('GET', '/admin/metrics', parameters(...given)))).sum.sum.incomingTransactions
+  const reset = ['reset', 'true'] as const
+
+  requests.responded(answered)
+  for (const service of ['acme', 'beta', 'beta']) other.requests([]).responded({ ...answered, service })
+  let wake = () => {}
+  answers = new Promise((resolve) => {
+    wake = resolve
+  })
+  t.equal(await transactions(reset), 1, 'the other one stands still')
+  wake()
+  while (measures.services.take(false).length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.equal(await transactions(), 3)
+  requests.responded(answered)
+  t.equal(await transactions(reset), 4)
+  t.equal(await transactions(reset), undefined)
+
+  answers = new Promise((resolve) => {
+    wake = resolve
+  })
+  other.requests([]).responded(answered)
+  t.same(await ask('DELETE', '/admin/metrics'), { status: 204 })
+  wake()
+  t.equal(await transactions(), undefined, 'DELETE has no reply that could lack something')
 })
 
 test('this front end is asked before the call returns', async (t) => {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import type { Resource } from '../../src/api.js'
+import { needsTrust, notFromHere } from '../../src/http/management-access.js'
 import { ngsi1Resources } from '../../src/ngsi1/routes.js'
 import { parseBatch } from '../../src/ngsi2/parse/batch-body.js'
 import { describedComponents, openApiText } from '../../src/openapi/openapi-document.js'
@@ -68,6 +69,23 @@ test('every example fits its schema', async (t) => {
     }
   }
   t.ok(examples > 100, 'there are examples')
+})
+
+test('what is for requests from this machine without a token is described so, with the 403 that others get', async (t) => {
+  const refusalOf = ({ operation: { responses } }: (typeof described)[number]) => JSON.stringify(responses['403'])
+  const protectedOnes = described.filter(({ path, method }) => needsTrust(path, method.toUpperCase()))
+  t.ok(protectedOnes.length > 15, 'there are some')
+  const isReset = ({ path }: (typeof described)[number]) => path === '/admin/metrics'
+  for (const each of described) {
+    const isProtected = protectedOnes.includes(each) || isReset(each)
+    t.equal(
+      refusalOf(each) === '{"$ref":"#/components/responses/NotFromHere"}',
+      isProtected,
+      `${each.method} ${each.path}`,
+    )
+  }
+  const [, example] = exampleIn(describedComponents.responses['NotFromHere']?.content) ?? []
+  t.strictSame(example, { error: 'Forbidden', description: notFromHere })
 })
 
 test('the words of a batch update that are described are those that the broker takes', async (t) => {

@@ -1,4 +1,5 @@
 import { t as root, test } from 'tap'
+import { needsTrust } from '../../src/http/management-access.js'
 import { type Reply, RunningBroker } from '../running.js'
 import { type Described, described, exampleIn, responseTo, targetOf, undescribed } from './given-description.js'
 
@@ -106,4 +107,25 @@ test('the methods that a path has are those of its Allow header, under all its n
       t.same(reply.headers.get('allow')?.split(', ').toSorted(), methods.toSorted(), name)
     }
   }
+})
+
+test('without a token what shows stored data or changes something is 403 for others, as it is described', async (t) => {
+  const open = await RunningBroker.start(t)
+  let refused = 0
+  for (const each of described) {
+    const { method, path, operation } = each
+    if (!needsTrust(path, method.toUpperCase())) continue
+    const headers = { 'X-Forwarded-For': '203.0.113.9' }
+    const reply = await open.send(
+      method.toUpperCase(),
+      targetOf(each, (example) => example),
+      undefined,
+      headers,
+    )
+    t.equal(reply.status, 403, operation.operationId)
+    t.equal(undescribed(each, reply), '', operation.operationId)
+    t.strictSame(reply.json, exampleIn(responseTo(each, 403)?.content)?.[1], operation.operationId)
+    refused += 1
+  }
+  t.ok(refused > 15, `${refused} operations`)
 })

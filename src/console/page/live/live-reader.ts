@@ -150,7 +150,7 @@ const deliveries: Reader<LiveDeliveries> = readMembers({
   queueWaits: numbers,
   outboxes: readList(tupleOf<readonly [number, number]>(readNumber, readNumber)),
   oldest_ms: orNull(readNumber),
-  failing: readList(failing),
+  failing: orNull(readList(failing)),
 })
 
 const pairs = readMap(tupleOf<readonly [number, number]>(readNumber, readNumber))

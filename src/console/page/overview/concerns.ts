@@ -62,7 +62,8 @@ function alarmsFound(alarms: Frame['alarms']): readonly Concern[] {
 }
 
 function receiversFound({ failing }: Frame['deliveries']): readonly Concern[] {
-  return failing.map(({ receiver, since_ms, failures, reason }) => ({
+  // Whoever may not read who is delivered to sees the alarm and its number alone.
+  return (failing ?? []).map(({ receiver, since_ms, failures, reason }) => ({
     tone: 'bad',
     text: `receiver ${receiver} fails since ${clockText(since_ms)} (${reason}), ${countText(failures)} attempt${failures === 1 ? '' : 's'}`,
     page: 'receivers',
