@@ -1,7 +1,9 @@
+import { writeFileSync } from 'node:fs'
 import { type ClientRequest, request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
+import { makeApiKey } from '../src/api-keys.js'
 import { FarEnd } from './far-end.js'
 import { RunningBroker } from './running.js'
 import { holdWriteLock } from './write-lock.js'
@@ -244,4 +246,49 @@ test('a partition that stands still refuses what comes at once, answers what it 
   await under.allOver()
   t.same(under.statuses, [200, 200, 200, 200])
   for (let at = 0; at < 20; at += 1) t.equal((await broker.update('UPDATE', level('Silo-1'))).status, 200)
+})
+
+test('whoever has no key gets 401 under overload too, and a tenant that sends too much gets 429', async (t) => {
+  const folder = t.testdir()
+  const file = join(folder, 'keys')
+  const { key, line } = makeApiKey('gate', 'alpha,busy', true)
+  writeFileSync(file, `${line}\n`)
+  const flags = ['-partitions', '1', '-reqPoolSize', '4', '-reqMaxWait', '200', '-multiservice', '-apiKeys', file]
+  const broker = await RunningBroker.startOn(t, join(folder, 'data'), [...flags, '-rateLimit', 'busy=1:2'])
+  let value = 0
+  const update = (headers: Record<string, string>) => {
+    value += 1
+    const silo = { id: 'Silo-1', type: 'Silo', level: { value } }
+    return broker.send('POST', '/v2/entities?options=upsert', silo, headers)
+  }
+  const alpha = { 'X-Auth-Token': key, 'Fiware-Service': 'alpha' }
+  const busy = { 'X-Auth-Token': key, 'Fiware-Service': 'busy' }
+  t.equal((await update(alpha)).status, 204)
+  await holdWriteLock(t, join(broker.folder, 'partition-0'))
+  const stuck = Array.from({ length: 4 }, () => update(alpha).catch(() => undefined))
+  await inFlight(broker, 5)
+  const late = await Promise.all(Array.from({ length: 20 }, () => update(alpha)))
+  t.same(new Set(late.map(({ status }) => status)), new Set([503]))
+
+  const refusals = [
+    [401, {}],
+    [401, { 'X-Auth-Token': `${key}x` }],
+    [401, { Authorization: `Bearer ${key}x`, 'Fiware-Service': 'alpha' }],
+    [403, { ...alpha, 'Fiware-Service': 'beta' }],
+  ] as const
+  for (const [status, headers] of refusals) {
+    for (const method of ['POST', 'GET']) {
+      const path = method === 'GET' ? '/v2/entities' : '/v2/entities?options=upsert'
+      const body = method === 'GET' ? undefined : { id: 'Silo-1', type: 'Silo' }
+      t.equal((await broker.send(method, path, body, headers)).status, status, `${method} ${JSON.stringify(headers)}`)
+    }
+  }
+  t.match(await update(alpha), { status: 503, text: /too many requests are waiting/ }, 'there still is overload')
+  t.match(await update({ Authorization: `Bearer ${key}`, 'Fiware-Service': 'alpha' }), { status: 503 })
+  const statuses = [await update(busy), await update(busy), await update(busy)].map(({ status }) => status)
+  t.same(statuses, [503, 503, 429])
+  t.match((await broker.send('GET', '/metrics')).text, /rigel_http_rejected_total\{reason="rate_limit"\} 1\n/)
+  t.match((await broker.send('GET', '/metrics')).text, /rigel_http_rejected_total\{reason="unauthorized"\} 6\n/)
+  await broker.end('SIGKILL')
+  await Promise.all(stuck)
 })

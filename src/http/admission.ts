@@ -67,12 +67,18 @@ export class Admission {
 
   /** Whether a request is refused before it is read; it is counted as refused if so. */
   turnsAway(): boolean {
-    const refuses = this.#refuses
-    if (refuses) this.#report.refused()
-    return refuses
+    const { isOverloaded } = this
+    if (isOverloaded) this.countRefusal()
+    return isOverloaded
   }
 
-  get #refuses(): boolean {
+  /** A request has been refused because of overload. */
+  countRefusal(): void {
+    this.#report.refused()
+  }
+
+  /** Whether a request that comes now is refused. */
+  get isOverloaded(): boolean {
     if (this.#queue.size === 0) return false
     // Also one that has given up waiting: it still says for how long no permit has come.
     const [first] = this.#queue

@@ -121,7 +121,7 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
       else if (!namesHost(rawHeaders, httpVersionMinor)) this.#notHttp(400)
       else if (this.#memory.take(headCost_bytes(head.url, rawHeaders)) || isManagement(head.target.kind)) {
         this.#reader.begin()
-      } else this.noRoom()
+      } else this.#noRoomForHead()
     })
   }
 
@@ -163,6 +163,14 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
     this.malformed()
     if (writer.isLast) connection.endWith(status)
     else connection.refuseWith(status)
+  }
+
+  /** There is no memory for its head. Whoever has no key is not told so, as for overload. */
+  #noRoomForHead(): void {
+    const { context, connection, head, log, begun } = this.#exchange
+    const refused = connection.crowded ? undefined : context.access?.refusal(head, log, begun)
+    if (refused === undefined) this.noRoom()
+    else this.turnDown({ response: refused, counted: false })
   }
 
   /** The requests of all connections hold as much memory as they may. */

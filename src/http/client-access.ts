@@ -11,6 +11,9 @@ import type { RefusalLines } from './refusal-lines.js'
 import type { RequestLog } from './request-log.js'
 import { isManagement } from './target.js'
 
+/** What of a request says who asks for what. */
+type Asked = Pick<Head, 'target' | 'verb' | 'headers'>
+
 /** What limits who may use the interfaces for clients, and how much. */
 interface AccessRules {
   /** Of `-apiKeys`. */
@@ -25,7 +28,7 @@ interface AccessRules {
 
 /**
  * Says who may use the interfaces for clients: who has a key for the tenant and the operation, and a tenant that does not
- * send more than it may. Both come before all other checks, so that nothing can be learnt without a key.
+ * send more than it may. Both come before all other checks, and before refusals because of overload, so that nothing can be learnt without a key.
  */
 export class ClientAccess {
   readonly #rules: AccessRules
@@ -37,31 +40,29 @@ export class ClientAccess {
   /** The response to a request that may not go on. A key is taken out of the head: it is for nobody else. */
   refusal(head: Head, log: RequestLog, now: Nanoseconds): ApiResponse | undefined {
     const { keys, multiservice, isPreflight } = this.#rules
-    const { kind } = head.target
-    if (isManagement(kind) || isPreflight(head)) return undefined
-    const service = head.headers['fiware-service']
-    const tenant = parseTenant(single(service), multiservice)
-    const refused = keys === undefined ? undefined : this.#withoutKey(keys, head, tenant, log)
-    return refused ?? this.#tooMuch(head, tenant, now)
+    if (isManagement(head.target.kind) || isPreflight(head)) return undefined
+    if (keys !== undefined) {
+      const key = takeKey(keys, head)
+      if (key !== undefined) log.keyUsed(key.name)
+      const refused = keyRefusal(key, head, tenantOf(head, multiservice))
+      if (refused !== undefined) return refused
+    }
+    return this.tooMuch(head, now)
   }
 
-  #withoutKey(keys: ApiKeys, head: Head, tenant: Result<Tenant, string>, log: RequestLog): ApiResponse | undefined {
-    const { kind } = head.target
-    const key = takeKey(keys, head)
-    if (key === undefined) {
-      const text = 'a key is needed, as X-Auth-Token or as Authorization: Bearer, and this is none'
-      return { ...errorResponse(kind, 401, text), headers: { 'WWW-Authenticate': 'Bearer realm="context"' } }
-    }
-    log.keyUsed(key.name)
-    if (key.tenants !== undefined && !(tenant.ok && key.tenants.includes(tenant.value))) {
-      return errorResponse(kind, 403, 'this key is for other tenants')
-    }
-    return useOf(head) === 'write' && !key.mayWrite ? errorResponse(kind, 403, 'this key is for reading') : undefined
+  /** Whether a request needs a key, and has none for what it asks for. Nothing is taken out of its head. */
+  lacksKey(asked: Asked): boolean {
+    const { keys, multiservice } = this.#rules
+    if (keys === undefined || isManagement(asked.target.kind)) return false
+    const { ofBearer, ofToken } = keysIn(keys, asked)
+    return keyRefusal(ofBearer ?? ofToken, asked, tenantOf(asked, multiservice)) !== undefined
   }
 
-  #tooMuch(head: Head, tenant: Result<Tenant, string>, now: Nanoseconds): ApiResponse | undefined {
-    const { rates, lines } = this.#rules
+  /** The response to a request whose tenant sends more than it may; every call counts a request. */
+  tooMuch(head: Asked, now: Nanoseconds): ApiResponse | undefined {
+    const { rates, lines, multiservice } = this.#rules
     if (rates === undefined) return undefined
+    const tenant = tenantOf(head, multiservice)
     const wait = tenant.ok ? rates.take(tenant.value, now) : rates.takeUnnamed(now)
     if (wait === 0n) return undefined
     lines.refused(tenant.ok && tenant.value !== '' ? `of tenant ${tenant.value}` : 'without a tenant')
@@ -71,21 +72,43 @@ export class ClientAccess {
   }
 }
 
+function tenantOf({ headers }: Asked, multiservice: boolean): Result<Tenant, string> {
+  return parseTenant(single(headers['fiware-service']), multiservice)
+}
+
+/** Why a key is not good for a request; nothing when it is. */
+function keyRefusal(key: ApiKey | undefined, asked: Asked, tenant: Result<Tenant, string>): ApiResponse | undefined {
+  const { kind } = asked.target
+  if (key === undefined) {
+    const text = 'a key is needed, as X-Auth-Token or as Authorization: Bearer, and this is none'
+    return { ...errorResponse(kind, 401, text), headers: { 'WWW-Authenticate': 'Bearer realm="context"' } }
+  }
+  if (key.tenants !== undefined && !(tenant.ok && key.tenants.includes(tenant.value))) {
+    return errorResponse(kind, 403, 'this key is for other tenants')
+  }
+  return useOf(asked) === 'write' && !key.mayWrite ? errorResponse(kind, 403, 'this key is for reading') : undefined
+}
+
 /**
  * The key of a request. An X-Auth-Token that is none is the client's, and goes on to receivers and providers as it does
  * without keys; of several in one, nobody knows which are keys.
  */
-function takeKey(keys: ApiKeys, { headers }: Head): ApiKey | undefined {
+function takeKey(keys: ApiKeys, head: Head): ApiKey | undefined {
+  const { ofBearer, ofToken, token } = keysIn(keys, head)
+  if (ofToken !== undefined || token?.includes(',') === true) delete head.headers['x-auth-token']
+  return ofBearer ?? ofToken
+}
+
+function keysIn(keys: ApiKeys, { headers }: Asked) {
   const bearer = bearerToken(headers.authorization)
   const ofBearer = bearer === undefined ? undefined : keys.find(bearer)
   const token = single(headers['x-auth-token'])
   const ofToken = token === undefined ? undefined : keys.find(token.trim())
-  if (ofToken !== undefined || token?.includes(',') === true) delete headers['x-auth-token']
-  return ofBearer ?? ofToken
+  return { ofBearer, ofToken, token }
 }
 
 /** How the operation of a request uses the broker; nothing where there is none, which is said later. */
-function useOf({ target, verb }: Head): Use | undefined {
+function useOf({ target, verb }: Asked): Use | undefined {
   const operations: Readonly<Record<string, { readonly use: Use } | undefined>> | undefined =
     target.route?.resource.operations
   return operations?.[verb]?.use

@@ -18,7 +18,7 @@ export function turnAway(
   outgoing: ServerResponse,
   target: Target,
 ): boolean {
-  const { admission, rules, meter, policy } = context
+  const { admission, rules, meter, policy, access } = context
   if (!isPlain(context, incoming, outgoing)) return false
   const { method: verb = '', headers } = incoming
   const operations: Readonly<Record<string, { readonly use: string } | undefined>> | undefined =
@@ -26,8 +26,13 @@ export function turnAway(
   const use = operations?.[verb]?.use
   const request_bytes = announcedBody(headers)
   if (use === undefined || isManagement(target.kind) || (policy !== 'all' && policy !== use)) return false
-  if (request_bytes === undefined || request_bytes > rules.maxBody_bytes || !admission.turnsAway()) return false
-  const { status, body, headers: more } = overloaded(target.kind, 'too many requests are waiting')
+  if (request_bytes === undefined || request_bytes > rules.maxBody_bytes || !admission.isOverloaded) return false
+  // Whoever has no key is told so later, with a line in the log: to them it is not said that there is overload.
+  if (access?.lacksKey({ target, verb, headers })) return false
+  const tooMuch = access?.tooMuch({ target, verb, headers }, process.hrtime.bigint())
+  if (tooMuch === undefined) admission.countRefusal()
+  else meter.rejected('rate_limit')
+  const { status, body, headers: more } = tooMuch ?? overloaded(target.kind, 'too many requests are waiting')
   const text = String(body)
   meter.requestBegun()
   meter.responded({
