@@ -15,8 +15,11 @@ export function trustCheck(hasToken: boolean, adminOpen: boolean): TrustCheck {
   return hasToken || adminOpen ? () => true : isFromHere
 }
 
-/** Behind a proxy of this machine all requests come from loopback: the headers that proxies add show them. */
-function isFromHere({ headers, peer }: Comes): boolean {
+/**
+ * Whether a request comes from the broker's own machine. Behind a proxy of this machine all requests come from loopback: the headers that proxies
+ * add show them.
+ */
+export function isFromHere({ headers, peer }: Comes): boolean {
   const isForwarded = ['x-forwarded-for', 'forwarded', 'x-real-ip'].some((name) => headers[name] !== undefined)
   return !isForwarded && isLoopback(peer() ?? '')
 }

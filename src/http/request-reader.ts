@@ -88,6 +88,7 @@ export class RequestReader implements BodyReader {
   /** Checks the head, then reads the body if one is to come. */
   begin(): void {
     const { context, head, log, begun } = this.#exchange
+    context.proxies?.look(head)
     const refused = context.access?.refusal(head, log, begun)
     if (refused !== undefined) {
       this.#outcome.turnDown({ response: refused, counted: false })

@@ -8,6 +8,7 @@ import type { Switches } from '../shared-memory/switches.js'
 import type { Admission } from './admission.js'
 import type { CheckRules } from './checks.js'
 import type { ClientAccess } from './client-access.js'
+import type { ProxyNotice } from './proxy-notice.js'
 import type { ReplyInterleaving, ResponseBatch } from './response-batch.js'
 
 /** What all requests of a front end share. */
@@ -27,6 +28,8 @@ export interface ServerContext extends FrontEndContext {
   readonly rules: CheckRules
   /** Nothing where everybody may use the interfaces for clients as much as they like. */
   readonly access: ClientAccess | undefined
+  /** Nothing where no request is taken for one of this machine, or that makes no difference. */
+  readonly proxies: ProxyNotice | undefined
   readonly admission: Admission
   readonly responses: ResponseBatch
   readonly interleaving: ReplyInterleaving

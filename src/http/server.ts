@@ -27,6 +27,7 @@ import {
 import { Listener, type ListenerLimits, type Tls } from './listener.js'
 import { trustCheck } from './management-access.js'
 import { Overload } from './overload.js'
+import { ProxyNotice } from './proxy-notice.js'
 import { RefusalLines } from './refusal-lines.js'
 import { ReplyInterleaving, ResponseBatch } from './response-batch.js'
 import { Cors } from './response-headers.js'
@@ -75,6 +76,8 @@ export interface HttpMemory {
   readonly requestMemory: SharedArrayBuffer
   /** What large responses hold that have not been sent, likewise. */
   readonly responseMemory: SharedArrayBuffer
+  /** Whether a proxy has been noticed, see `ProxyNotice`. */
+  readonly proxies: SharedArrayBuffer
   /** How much each tenant has sent, see `TenantRates`; nothing without limits. */
   readonly rates: SharedArrayBuffer | undefined
 }
@@ -128,7 +131,8 @@ export async function openHttpServer(parts: HttpServerParts): Promise<Result<Htt
     connections: ConnectionLimit | undefined,
     where: ListenAddress,
   ) => {
-    const context = newContext(parts, admission)
+    const servesManagement = options.adminPort === undefined || resources === parts.management
+    const context = newContext(parts, admission, servesManagement)
     const listener = new Listener(context, resources, limitsOf(options, connections), tls.value)
     const refusal = await listen(listener, where, parts.log)
     if (refusal !== undefined) {
@@ -201,7 +205,7 @@ function mainResources({ interfaces, management, options }: HttpServerParts): re
   return [...forClients, ...management.filter(({ pattern }) => isOnBothPorts(kindOf(segmentsOf(pattern))))]
 }
 
-function newContext(parts: HttpServerParts, admission: Admission): ServerContext {
+function newContext(parts: HttpServerParts, admission: Admission, servesManagement: boolean): ServerContext {
   const { options, memory, meter, log, damages, switches, transaction, alarms } = parts
   const rules = {
     hasToken: tokenCheck(options.adminToken),
@@ -213,9 +217,11 @@ function newContext(parts: HttpServerParts, admission: Admission): ServerContext
     interfaces: parts.interfaces,
   }
   const responses = new ResponseBatch()
+  const trustsThisMachine = servesManagement && options.adminToken === undefined && !options.adminOpen
   return {
     rules,
     access: clientAccess(parts, rules.cors),
+    proxies: trustsThisMachine ? new ProxyNotice(memory.proxies, hostname(), log) : undefined,
     admission,
     responses,
     interleaving: new ReplyInterleaving(responses, parts.takeReplies),

@@ -48,10 +48,10 @@ export class SiteCheck {
       return 'the management takes no requests from pages of other web sites'
     }
     if (!isRead && origin !== undefined && !this.#isOwn(origin, host)) {
-      return `the management takes no requests from pages of other web sites (Origin: ${shown(origin)}); -adminHosts names further hosts of the broker`
+      return `the management takes no requests from pages of other web sites (Origin: ${cutText(origin)}); -adminHosts names further hosts of the broker`
     }
     if (this.#known.hasToken || this.#isKnown(host)) return undefined
-    return `the management is not known under this name (Host: ${shown(host)}); use an address, or name it with -adminHosts`
+    return `the management is not known under this name (Host: ${cutText(host)}); use an address, or name it with -adminHosts`
   }
 
   #isShared(origin: string | undefined): boolean {
@@ -65,11 +65,11 @@ export class SiteCheck {
     if (authority === '') return false
     const port = scheme.toLowerCase() === 'https' ? ':443' : ':80'
     if (withPort(authority, port) === withPort(host, port)) return true
-    return new HostNames(this.#known.names).has(nameOf(authority))
+    return new HostNames(this.#known.names).has(hostNameOf(authority))
   }
 
   #isKnown(host: string): boolean {
-    const name = nameOf(host)
+    const name = hostNameOf(host)
     if (name === '' || isIP(name) !== 0 || this.#names.has(name)) return true
     return !this.#known.isLoopback && !name.includes('.')
   }
@@ -81,7 +81,7 @@ function withPort(authority: string, byDefault: string): string {
 }
 
 /** The name or the address of a host, without its port, the brackets of IPv6 and the dot that may end a name. */
-function nameOf(authority: string): string {
+export function hostNameOf(authority: string): string {
   const [, address, name = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(authority.trim().toLowerCase()) ?? []
   if (address !== undefined) return address
   // What is no host at all, such as a text with several colons, is a name that nobody has.
@@ -90,6 +90,7 @@ function nameOf(authority: string): string {
 
 const longestShown = 100
 
-function shown(text: string): string {
+/** A text of a client as it stands in a refusal or in the log: cut when it is long. */
+export function cutText(text: string): string {
   return text.length > longestShown ? `${text.slice(0, longestShown)}...` : text
 }

@@ -21,6 +21,7 @@ import { RegistryFeed } from '../coordinator/registry-feed.js'
 import { watchStorage } from '../coordinator/storage-alarm.js'
 import { Sweeper } from '../coordinator/sweeper.js'
 import type { ListenRefusal } from '../http/listen.js'
+import { ProxyNotice } from '../http/proxy-notice.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import { formatVersion } from '../lmdb/folder-format.js'
 import { ReadPool } from '../lmdb/read-pool.js'
@@ -159,6 +160,7 @@ export class Core {
       connections: ConnectionLimit.memory(options.maxConnections),
       requestMemory: RequestMemory.memory(),
       responseMemory: RequestMemory.memory(),
+      proxies: ProxyNotice.memory(),
       rates: options.rateLimit && TenantRates.memory(options.rateLimit),
       alarms: alarmMemory,
       viewers: ViewerLimit.memory(),

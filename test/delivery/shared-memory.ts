@@ -1,3 +1,4 @@
+import { ProxyNotice } from '../../src/http/proxy-notice.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { Measures } from '../../src/measure/measures.js'
@@ -24,6 +25,7 @@ export function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
     connections: ConnectionLimit.memory(1),
     requestMemory: RequestMemory.memory(),
     responseMemory: RequestMemory.memory(),
+    proxies: ProxyNotice.memory(),
     rates: undefined,
     forwards: ForwardLimit.memory(),
     alarms: AlarmReports.memory(),

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Resource } from '../../src/api.js'
+import { ProxyNotice } from '../../src/http/proxy-notice.js'
 import type { HttpOptions, HttpServer, HttpServerParts } from '../../src/http/server.js'
 import { openHttpServer } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
@@ -202,6 +203,7 @@ export async function givenFrontEnd(
       connections: ConnectionLimit.memory(maxConnections),
       requestMemory: RequestMemory.memory(),
       responseMemory: RequestMemory.memory(),
+      proxies: noticedBefore(),
       rates: changed.rateLimit && TenantRates.memory(changed.rateLimit),
     },
     index: 0,
@@ -212,6 +214,13 @@ export async function givenFrontEnd(
   t.teardown(() => frontEnd.stop(0))
   const open = () => connected(frontEnd.port)
   return { frontEnd, meter, lines, switches, connect: open, talk: async (...pieces) => talk(await open(), pieces) }
+}
+
+/** Tests send whatever `Host` they like. */
+function noticedBefore(): SharedArrayBuffer {
+  const memory = ProxyNotice.memory()
+  new Int32Array(memory).fill(1)
+  return memory
 }
 
 export async function connected(port: number): Promise<Socket> {

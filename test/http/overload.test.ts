@@ -1,10 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'tap'
 import type { Resource } from '../../src/api.js'
+import { ApiKeys } from '../../src/api-keys.js'
 import { Admission } from '../../src/http/admission.js'
 import { Overload } from '../../src/http/overload.js'
+import { ProxyNotice } from '../../src/http/proxy-notice.js'
 import { ReplyInterleaving, ResponseBatch } from '../../src/http/response-batch.js'
 import { ok } from '../../src/result.js'
+import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
+import { HeldMemory, RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { givenFrontEnd } from './given.js'
 
@@ -62,6 +66,21 @@ test('a request that waits is refused in time where no permit comes back, and th
   first.leave()
   await again
   t.notOk(admission.turnsAway(), 'nobody waits any more')
+})
+
+test('whoever has no key is told so, also where requests hold all the memory that they may', async (t) => {
+  const apiKeys = new ApiKeys([])
+  const requestMemory = RequestMemory.memory()
+  new HeldMemory(new RequestMemory(2, requestMemory)).take(2 * 2 ** 20)
+  const memory = {
+    ...{ permits: SharedSemaphore.memory(1), connections: ConnectionLimit.memory(10), requestMemory },
+    ...{ responseMemory: RequestMemory.memory(), proxies: ProxyNotice.memory(), rates: undefined },
+  }
+  const get = 'GET /v2/entities HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+  const open = await givenFrontEnd(t, { requestMemory_MiB: 2 }, [], { memory })
+  t.match(await open.talk(get), /^HTTP\/1\.1 503 [\s\S]*too many bytes of requests are waiting/)
+  const closed = await givenFrontEnd(t, { requestMemory_MiB: 2 }, [], { memory, apiKeys })
+  t.match(await closed.talk(get), /^HTTP\/1\.1 401 [\s\S]*a key is needed/)
 })
 
 test('between many requests answers leave and replies are taken in, before the event loop comes round', async (t) => {

@@ -4,6 +4,7 @@ import { connect, createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
 import type { ApiRequest, ApiResponse } from '../../src/api.js'
+import { ProxyNotice } from '../../src/http/proxy-notice.js'
 import { openHttpServer } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { DamageLog } from '../../src/log/damage-log.js'
@@ -196,6 +197,7 @@ test('a port in use is a refusal', async (t) => {
       connections: ConnectionLimit.memory(1),
       requestMemory: RequestMemory.memory(),
       responseMemory: RequestMemory.memory(),
+      proxies: ProxyNotice.memory(),
       rates: undefined,
     },
     index: 0,

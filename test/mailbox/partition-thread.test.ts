@@ -1,6 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import { test } from 'tap'
 import { noLimits } from '../../src/context/entity-size.js'
+import { ProxyNotice } from '../../src/http/proxy-notice.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { PartitionInstruction, PartitionReady, SubscriptionActivated } from '../../src/mailbox/batch.js'
@@ -38,6 +39,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
       connections: ConnectionLimit.memory(1),
       requestMemory: RequestMemory.memory(),
       responseMemory: RequestMemory.memory(),
+      proxies: ProxyNotice.memory(),
       rates: undefined,
       forwards: ForwardLimit.memory(),
       alarms: AlarmReports.memory(),
