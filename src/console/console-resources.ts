@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type ApiRequest, type ApiResponse, type Operation, type Resource, segment } from '../api.js'
+import { consoleRoute } from '../measure/counted-routes.js'
 import { ok } from '../result.js'
 import { json, shortForm } from '../short-form.js'
 import type { PageFile, PageFiles } from './page-files.js'
@@ -40,9 +41,10 @@ export function consoleResources(files: PageFiles, facts: ConsoleFacts): readonl
   })
   const lead = reading(async () => ({ status: 302, headers: { Location: place, 'Cache-Control': 'no-cache' } }))
   const everybody = { anyCase: false, polled: true, forPeople: 'everybody' } as const
+  const countedAs = consoleRoute.pattern
   return [
-    { pattern: place, ...everybody, operations: { GET: opened } },
-    { pattern: `${place}/{file}`, ...everybody, operations: { GET: named } },
+    { pattern: place, countedAs, ...everybody, operations: { GET: opened } },
+    { pattern: `${place}/{file}`, countedAs, ...everybody, operations: { GET: named } },
     { ...everybody, pattern: '/', aliases: ['/favicon.ico'], forPeople: 'navigation', operations: { GET: lead } },
   ]
 }

@@ -187,8 +187,9 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
     const { context, head, log } = this.#exchange
     const rejection = rejectionOf[response.status]
     if (rejection !== undefined) context.meter.rejected(rejection)
-    // Whoever tries tokens or keys is seen in the log [management 13].
-    if (response.status === 401) context.alarms.occurred('BadInput', log.context.from, reasonOf(response))
+    // Whoever tries tokens or keys, or what of the management is not for them, is seen in the log [management 13].
+    const isTrying = response.status === 401 || (response.status === 403 && isManagement(head.target.kind))
+    if (isTrying) context.alarms.occurred('BadInput', log.context.from, reasonOf(response))
     if (counted) {
       const resource = head.target.route?.resource
       context.meter.counted(resource, head.verb, this.#reader.payload, resource !== undefined)

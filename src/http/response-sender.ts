@@ -1,10 +1,11 @@
 import type { ApiResponse, BodyStream } from '../api.js'
+import { type Countable, consoleRoute } from '../measure/counted-routes.js'
 import type { CompletedRequest } from '../measure/requests.js'
 import type { SpentTimes } from '../measure/slow-requests.js'
 import { HeldMemory } from '../shared-memory/request-memory.js'
 import { now, toMilliseconds } from '../time.js'
 import { overloaded } from './errors.js'
-import { single } from './headers.js'
+import { type Head, single } from './headers.js'
 import { step } from './request-life.js'
 import type { FaultGuard, RequestParts } from './request-parts.js'
 import type { RequestReader } from './request-reader.js'
@@ -98,7 +99,7 @@ export class ResponseSender implements PendingResponse {
     const headers = responseHeaders(context.rules.cors, response, { head, body, body_bytes: response_bytes, closes })
     if (closes) connection.close()
     const completed = {
-      resource: head.target.route?.resource,
+      resource: countedRoute(head),
       verb: head.verb,
       status: response.status,
       request_bytes: this.#reader.payload_bytes,
@@ -119,7 +120,8 @@ export class ResponseSender implements PendingResponse {
 
   #wasSlow(completed: CompletedRequest): void {
     const { context, stages, head } = this.#exchange
-    const { resource, verb, duration, service = '', servicePath = '' } = completed
+    const { verb, duration, service = '', servicePath = '' } = completed
+    const resource = head.target.route?.resource
     const { status, request_bytes, response_bytes } = completed
     context.meter.slow({
       ...{ time_ms: now(), method: verb, status, request_bytes, response_bytes },
@@ -232,4 +234,11 @@ const notTimed: SpentTimes = { stages_ms: {}, partitions: 0 }
 function errorsOf({ status, errors }: ApiResponse, kind: PathKind): readonly string[] {
   if (errors !== undefined) return errors
   return status < 400 || isManagement(kind) ? noErrors : [String(status)]
+}
+
+/** What a request is counted under in the metrics: what the page of the console asks of the management stands apart [management 7]. */
+function countedRoute({ target, headers }: Head): Countable | undefined {
+  const resource = target.route?.resource
+  const isOfPage = headers['rigel-console'] === '1' && resource?.pattern.startsWith('/admin/') === true
+  return isOfPage ? consoleRoute : resource
 }

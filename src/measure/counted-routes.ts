@@ -27,6 +27,9 @@ export const verbs = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'
 /** How many names the tables have room for. */
 export const maxRoutes = 128
 
+/** What the page of the console asks of the management, and its files, are counted under: an open page does not hide what programs ask [management 7]. */
+export const consoleRoute: Countable = { pattern: 'console', polled: true, operations: {} }
+
 /** What requests on unknown paths are counted under [management 7]. */
 const unknownIndex = 0
 
@@ -43,7 +46,7 @@ export class Routes {
       { name: 'unknown', index: unknownIndex, counted: false, verbs: [] },
     ]
     const byName = new Map<string, CountedRoute & { verbs: string[] }>()
-    for (const resource of resources) {
+    for (const resource of [...resources, consoleRoute]) {
       const name = resource.countedAs ?? resource.pattern
       const route = byName.get(name) ?? { name, index: routes.length, counted: resource.polled !== true, verbs: [] }
       if (!byName.has(name)) routes.push(route)

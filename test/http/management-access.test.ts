@@ -51,6 +51,12 @@ test('GET /admin/metrics with reset=true needs what DELETE needs', async (t) => 
     t.equal((await send('DELETE', '/admin/metrics', headers)).status, 403)
     t.equal((await send('GET', '/admin/metrics?reset=TRUE', headers)).status, 200, 'only the value true resets')
   }
+  const alarms = await send('GET', '/admin/alarms?kind=BadInput')
+  t.match(
+    Object(alarms.json).alarms,
+    [{ subject: '127.0.0.1' }, { subject: elsewhere['X-Forwarded-For'] }],
+    'who tries is seen',
+  )
   const { json } = await send('GET', '/admin/metrics?reset=true')
   t.ok(Object(json).sum.sum.incomingTransactions >= 6, 'nothing was reset')
   t.equal(Object((await send('GET', '/admin/metrics', elsewhere)).json).sum.sum.incomingTransactions, 1)

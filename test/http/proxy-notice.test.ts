@@ -1,8 +1,6 @@
-import { request } from 'node:http'
 import { test } from 'tap'
 import { ProxyNotice } from '../../src/http/proxy-notice.js'
 import { Switches } from '../../src/shared-memory/switches.js'
-import { RunningBroker } from '../running.js'
 import { type Line, notedLog } from './given.js'
 
 /** What is logged about one request. */
@@ -49,36 +47,4 @@ test('it is said once, by whichever front end, and a long name is cut', async (t
   }
   t.equal(lines.length, 1)
   t.ok((lines[0]?.message.length ?? 0) < 500)
-})
-
-/** Sends requests for a host, each on a connection of its own. */
-async function askFor(broker: RunningBroker, host: string): Promise<void> {
-  for (let times = 0; times < 8; times += 1) {
-    await new Promise<void>((resolve, reject) => {
-      const headers = { Host: host }
-      const sent = request(
-        { host: '127.0.0.1', port: broker.port, path: '/v2/entities', headers, agent: false },
-        (response) => {
-          response.resume().on('close', () => resolve())
-        },
-      )
-      sent.on('error', reject).end()
-    })
-  }
-}
-
-test('a broker behind such a proxy', async (t) => {
-  const folder = t.testdir()
-  const noticed = /a request for another host came from this machine \(Host: city\.example\)/g
-  const found = async (name: string, flags: readonly string[]) => {
-    const broker = await RunningBroker.startOn(t, `${folder}/${name}`, ['-httpThreads', '2', ...flags])
-    await askFor(broker, 'localhost')
-    await askFor(broker, 'city.example')
-    await broker.end('SIGTERM')
-    return broker.output.match(noticed)?.length ?? 0
-  }
-  t.equal(await found('plain', []), 1, 'says so once')
-  t.equal(await found('local', ['-localIp', '127.0.0.1']), 1, 'also where nobody else reaches its port')
-  t.equal(await found('token', ['-adminToken', 'a-token-of-the-management']), 0, 'not with a token')
-  t.equal(await found('open', ['-adminOpen']), 0, 'nor where all is open anyway')
 })

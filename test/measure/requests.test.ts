@@ -27,6 +27,7 @@ test('patterns that share a name are one route with the verbs of all', async (t)
       ['/v1/updateContext', ['POST'], true],
       ['/a[/{b}]', ['PUT', 'GET'], true],
       ['/health', ['GET'], false],
+      ['console', [], false],
     ],
   )
   t.equal(routes.indexOf(levels), routes.indexOf(level))

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Observable, useObservable } from './observable.js'
 import type { Reader } from './raw.js'
-import { read, sentenceOf, signIn } from './session.js'
+import { isForbidden, read, sentenceOf, signIn } from './session.js'
 
 /** Whether all that is shown stands still. */
 export const paused = new Observable(false)
@@ -12,6 +12,8 @@ export interface Known<Value> {
   /** When the value was read, in milliseconds since 1970. */
   readonly at_ms: number
   readonly fault: string | undefined
+  /** Whether it is for others: it is not asked for again. */
+  readonly isForbidden?: boolean
 }
 
 const nothing = { value: undefined, at_ms: 0, fault: undefined }
@@ -43,7 +45,14 @@ export function useResource<Value>(
           if (!gone.signal.aborted) setKnown({ path, value, at_ms: Date.now(), fault: undefined })
         } catch (fault) {
           if (gone.signal.aborted) return
-          setKnown((before) => ({ ...(before.path === path ? before : nothing), path, fault: sentenceOf(fault) }))
+          const forbidden = isForbidden(fault)
+          setKnown((before) => ({
+            ...(before.path === path && !forbidden ? before : nothing),
+            path,
+            fault: sentenceOf(fault),
+            isForbidden: forbidden,
+          }))
+          if (forbidden) return
         }
       }
       if (!gone.signal.aborted && !still) timer = setTimeout(take, every_ms)

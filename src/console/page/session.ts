@@ -49,10 +49,17 @@ export class Refused extends Error {
   }
 }
 
+/** Whether the broker takes such a request from its own machine, or with a token: to ask again would give the same. */
+export function isForbidden(fault: unknown): boolean {
+  return fault instanceof Refused && fault.status === 403
+}
+
 /** Sends a request to the management, with the token; throws `Refused` for every status but those of success. */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers)
   const sent = token
+  // So that it is counted apart from what programs ask.
+  headers.set('Rigel-Console', '1')
   if (sent !== undefined) headers.set('Authorization', `Bearer ${sent}`)
   const response = await fetch(path, { ...init, headers, cache: 'no-store', redirect: 'error' })
   if (response.ok) return response

@@ -1,8 +1,10 @@
 import { createParser } from 'eventsource-parser'
-import { Refused, send, signIn } from './session.js'
+import { isForbidden, Refused, send, signIn } from './session.js'
 
 /** Who reads a stream. */
 interface EventReader {
+  /** Whether the stream is not tried again when the broker says that it is for others. */
+  readonly endsForbidden?: true
   /** An event, by its name (`message` without one) and its text. */
   event(name: string, text: string): void
   opened(): void
@@ -43,10 +45,11 @@ async function keepReading(path: string, reader: EventReader, over: AbortSignal)
     }
     if (over.aborted) return
     const asksForToken = fault instanceof Refused && fault.status === 401
+    const isOver = reader.endsForbidden === true && isForbidden(fault)
     lostAt_ms ??= performance.now()
     const wait_ms = waitAfter(performance.now() - lostAt_ms)
     reader.lost(fault, wait_ms)
-    await pause(asksForToken ? undefined : wait_ms, over)
+    await pause(asksForToken || isOver ? undefined : wait_ms, over)
   }
 }
 

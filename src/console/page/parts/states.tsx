@@ -44,6 +44,16 @@ export function FailedState({
   )
 }
 
+/** It is for the broker's own machine, or for those who have the token, and what to do. */
+export function ForbiddenState({ fault }: { readonly fault: string }) {
+  return (
+    <div class="state" role="note">
+      <p>This page is for the broker's own machine, or needs a token.</p>
+      <p class="quiet">The broker says: {fault}.</p>
+    </div>
+  )
+}
+
 /**
  * What is known of a resource in each of its states: while it is loaded, when it could not be read, when it could be read once but
  * not any more (grey, with the time since when), and as it is.
@@ -57,7 +67,8 @@ export function Shown<Value>({
   readonly what: string
   readonly children: (value: Value) => ComponentChildren
 }) {
-  const { value, fault, at_ms, again } = known
+  const { value, fault, at_ms, again, isForbidden } = known
+  if (isForbidden && fault !== undefined) return <ForbiddenState fault={fault} />
   if (value === undefined) {
     return fault === undefined ? <LoadingState what={what} /> : <FailedState what={what} fault={fault} again={again} />
   }

@@ -139,6 +139,7 @@ function useLines(path: string, isPaused: boolean) {
       setShown((before) => ({ lines: [...fresh, ...before.lines].slice(0, mostLines), skipped: before.skipped + left }))
     }, 250)
     const stop = readStream(path, {
+      endsForbidden: true,
       opened: () => setFault(undefined),
       lost: (thrown) => setFault(thrown === undefined ? 'the broker has ended the connection' : sentenceOf(thrown)),
       event: (name, data) => {
