@@ -7,7 +7,7 @@ const kilns = { entities: [{ idPattern: '^Kiln-' }] }
 
 test('what an operator leaves equal is a change, also to who does not hear of metadata', async (t) => {
   const receiver = await FarEnd.listen(t)
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   await broker.send('POST', '/v2/entities', { id: 'Kiln-1', heat: { value: 5 }, o: { value: { a: 1 } } })
   await broker.send('POST', '/v2/subscriptions', {
     subject: { ...kilns, condition: { notifyOnMetadataChange: false } },
@@ -22,7 +22,7 @@ test('what an operator leaves equal is a change, also to who does not hear of me
 
 test('a statement of mq about an attribute that is absent holds in no subscription', async (t) => {
   const receiver = await FarEnd.listen(t)
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   await broker.send('POST', '/v2/subscriptions', {
     subject: { ...kilns, condition: { expression: { mq: '!level.probe' } } },
     notification: { http: { url: receiver.url() }, attrs: ['level'], attrsFormat: 'simplifiedKeyValues' },
@@ -35,7 +35,7 @@ test('a statement of mq about an attribute that is absent holds in no subscripti
 })
 
 test('a PATCH of the subject takes back what it does not give of its condition', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   const made = await broker.send('POST', '/v2/subscriptions', {
     subject: { ...kilns, condition: { attrs: ['heat'], notifyOnMetadataChange: false } },
     notification: { http: { url: 'http://127.0.0.1:9/' } },
@@ -49,7 +49,7 @@ test('a PATCH of the subject takes back what it does not give of its condition',
 })
 
 test('quotation marks of filters stand around names and values, and nowhere else', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   const rows: readonly (readonly [string, string])[] = [
     ["house'flat'", 'forbidden characters in String Filter'],
     ["!a'b'", 'forbidden characters in String Filter'],
@@ -70,7 +70,7 @@ test('quotation marks of filters stand around names and values, and nowhere else
 })
 
 test('what is no date is said before which operators may stand together', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   for (const more of [{ foo: 1 }, { $min: '2031-01-01' }]) {
     const when = { type: 'DateTime', value: { $max: '2031-01-01', ...more } }
     t.match((await broker.send('POST', '/v2/entities', { id: 'E1', when })).text, 'date has invalid format')
@@ -78,7 +78,7 @@ test('what is no date is said before which operators may stand together', async 
 })
 
 test('what PATCH and DELETE may not work in is said before what is wrong with their bodies', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   const said = async (method: string, path: string, services: string) =>
     (await broker.send(method, path, method === 'PATCH' ? '{ {' : undefined, { 'fiware-servicepath': services })).text
   for (const path of ['/v2/entities/E1/attrs', '/v2/subscriptions/123456789012345678901234']) {
@@ -97,7 +97,7 @@ test('an id has as many types as -typesPerId says', async (t) => {
 })
 
 test('Location leads to the entity that was created, whatever is in its id and type', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   for (const id of ['a%2fb', 'a%62c', '100%', 'a+b', 'x:y', '%25']) {
     const made = await broker.send('POST', '/v2/entities', { id, type: id })
     const found = await broker.send('GET', made.headers.get('location') ?? '')
@@ -106,7 +106,7 @@ test('Location leads to the entity that was created, whatever is in its id and t
 })
 
 test('headers that no notification can have are refused when they are stored', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   for (const name of ['Expect', 'upgrade']) {
     const notification = { httpCustom: { url: 'http://127.0.0.1:9/', headers: { [name]: 'x' } } }
     const { status, text } = await broker.send('POST', '/v2/subscriptions', { subject: kilns, notification })
@@ -115,7 +115,7 @@ test('headers that no notification can have are refused when they are stored', a
 })
 
 test('who listens with another service path than that of the subscription finds none, in both interfaces', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   const subscription = { subject: kilns, notification: { http: { url: 'sse:' } } }
   const made = await broker.send('POST', '/v2/subscriptions', subscription, { 'fiware-servicepath': '/a' })
   const id = made.headers.get('location')?.split('/').at(-1)
@@ -127,7 +127,7 @@ test('who listens with another service path than that of the subscription finds 
 })
 
 test('the words of options are checked on every path of NGSIv1', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   for (const path of ['/v1/contextEntities/E', '/ngsi9/registerContext', '/v1/nothing', '/ngsi10/contextEntities/E']) {
     for (const options of ['BAD', 'count,BAD', 'keyValues,values']) {
       const { text, status } = await broker.send('GET', `${path}?options=${options}`)

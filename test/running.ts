@@ -1,5 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
@@ -9,12 +12,20 @@ import { brokerProgram, nodeBySh } from './program.js'
 /** How long a broker may take to answer, on a loaded machine. */
 const startLimit_ms = 60_000
 
+const shared = new Map<string, Promise<RunningBroker>>()
+
+/** How many tenants were given to tests. */
+let tenants = 0
+
 export interface Reply {
   readonly status: number
   readonly headers: Headers
   readonly text: string
   readonly json: unknown
 }
+
+/** What a broker, or a tenant of one, is asked. */
+export type Requests = Pick<RunningBroker, 'send' | 'update'>
 
 /** How the program is started, beside its flags. */
 export interface Surroundings {
@@ -70,6 +81,45 @@ export class RunningBroker {
     const folder = t.testdir()
     for (let at = 0; at < number; at += 1) await RunningBroker.#started(join(folder, `broker-${at}`), flags, end)
     return end
+  }
+
+  /**
+   * The broker of all tests of this process that want the same flags, each of them in a tenant of its own (`stranger`): it starts for
+   * the first one, and ends with the process.
+   */
+  static shared(flags: readonly string[]): Promise<RunningBroker> {
+    const key = flags.join(' ')
+    const running = shared.get(key) ?? RunningBroker.#startShared(flags)
+    shared.set(key, running)
+    return running
+  }
+
+  /** A tenant that nobody else uses, at a broker that tests of this process share. */
+  static async tenant(): Promise<Requests> {
+    const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+    tenants += 1
+    const service = { 'Fiware-Service': `own_${tenants}` }
+    const send: Requests['send'] = (method, path, body, headers) =>
+      broker.send(method, path, body, { ...service, ...headers })
+    return { send, update: (action, ...elements) => send('POST', '/v1/updateContext', updateBody(action, elements)) }
+  }
+
+  static async #startShared(flags: readonly string[]): Promise<RunningBroker> {
+    const folder = mkdtempSync(join(tmpdir(), 'rigel-shared-'))
+    const broker = await RunningBroker.startIn(folder, flags)
+    broker.#outlivedBy(() => rmSync(folder, { recursive: true, force: true }))
+    return broker
+  }
+
+  /** Lets this process end while the broker runs, and ends the broker then. */
+  #outlivedBy(remove: () => void): void {
+    const running = this.#process
+    running?.unref()
+    for (const stream of [running?.stdout, running?.stderr]) if (stream instanceof Socket) stream.unref()
+    process.once('exit', () => {
+      running?.kill('SIGKILL')
+      remove()
+    })
   }
 
   static async #started(
@@ -162,8 +212,12 @@ export class RunningBroker {
   }
 
   update(action: string, ...contextElements: readonly unknown[]): Promise<Reply> {
-    return this.send('POST', '/v1/updateContext', { contextElements, updateAction: action })
+    return this.send('POST', '/v1/updateContext', updateBody(action, contextElements))
   }
+}
+
+function updateBody(action: string, contextElements: readonly unknown[]): unknown {
+  return { contextElements, updateAction: action }
 }
 
 async function beginning({ body }: Response): Promise<string> {

@@ -5,6 +5,7 @@ import { applyUpdate } from '../../src/context/apply.js'
 import { compareAttributes, type Entity } from '../../src/context/entity.js'
 import type { GivenAttribute, UpdateCommand, UpdateReply } from '../../src/context/update.js'
 import { at, command, given, id, metadata, type } from '../given.js'
+import { runs } from '../runs.js'
 
 /** What is held after commands were applied one after another to nothing. */
 function after(...commands: readonly UpdateCommand[]): readonly Entity[] {
@@ -270,7 +271,7 @@ test('after any sequence of updates attributes are sorted, unique and never mixe
         assert.equal(new Set(attributes.map(({ name, instance }) => `${name} ${instance}`)).size, attributes.length)
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 
@@ -289,7 +290,7 @@ test('APPEND and UPDATE never lose an attribute or a metadata element', async ()
         }
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 
@@ -303,7 +304,7 @@ test('an effect is written exactly when something changed, and its dates say so'
         assert.equal(effect.entity.modified, last.time)
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 

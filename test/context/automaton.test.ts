@@ -3,6 +3,7 @@ import { RE2JS } from 're2js'
 import { test } from 'tap'
 import { completeAutomaton } from '../../src/context/automaton.js'
 import { lastingPattern } from '../../src/context/pattern.js'
+import { runs } from '../runs.js'
 
 const longest = 1024
 
@@ -49,7 +50,7 @@ test('a kept pattern gives the answers of the engine', async () => {
       }
       return lastingPattern(pattern).test(text) === engine.test(text)
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { Effort, unbounded } from '../../src/context/effort.js'
 import { compileOccurrences } from '../../src/context/occurrences.js'
+import { runs } from '../runs.js'
 
 function occurrences(regex: string, text: string): readonly string[] | undefined {
   const compiled = compileOccurrences(regex)
@@ -41,7 +42,7 @@ test('the occurrences are those that JavaScript finds', async (t) => {
       if (JSON.stringify(ours) !== JSON.stringify(theirs))
         throw new Error(`${given} in ${JSON.stringify(text)}: ${ours}`)
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   )
   t.pass('the same')
 })

@@ -3,6 +3,7 @@ import { RE2JS } from 're2js'
 import { test } from 'tap'
 import { compilePattern, compilePatterns } from '../../src/context/pattern.js'
 import { limitNow_ms } from '../pace.js'
+import { runs } from '../runs.js'
 
 function matches(pattern: string, text: string): boolean | undefined {
   const compiled = compilePattern(pattern)
@@ -87,6 +88,6 @@ test('a pattern that is searched without the engine gives the answer of the engi
         return true
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })

@@ -1,7 +1,8 @@
 import { test } from 'tap'
+import { runs } from '../runs.js'
 import { type Chance, ChangeModel, type Mistake } from './change-model.js'
 
-const schedules = Number(process.env['RIGEL_CHANGE_SCHEDULES'] ?? 20_000)
+const schedules = Number(process.env['RIGEL_CHANGE_SCHEDULES'] ?? runs(20_000))
 const firstSeed = Number(process.env['RIGEL_SEED'] ?? 1)
 const steps = 300
 

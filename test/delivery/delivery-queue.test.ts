@@ -3,6 +3,7 @@ import { test } from 'tap'
 import { noStats } from '../../src/delivery/delivery-stats.js'
 import type { RecipientTerms } from '../../src/delivery/message.js'
 import { at } from '../given.js'
+import { runs } from '../runs.js'
 import { DeliveryModel } from './delivery-model.js'
 import { nth, recipient, subscriptionId } from './given.js'
 import { coordinator, QueueUnderTest } from './given-queue.js'
@@ -84,7 +85,7 @@ test('whatever happens, exactly what the rules of delivery allow is under way, c
       model.check()
       model.checkStored()
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
   t.pass()
 })
@@ -118,7 +119,7 @@ test('receivers take turns, and so do the subscriptions of a receiver', async (t
         for (const all of [sums, ...shares]) t.ok(Math.max(...all) - Math.min(...all) <= 1)
       }
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })
 
@@ -210,7 +211,7 @@ test('no more waits than the limits allow; what is dropped is the oldest of its 
         t.equal(tested.ackAll().size, dropped)
       },
     ),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   )
 })
 

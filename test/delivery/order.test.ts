@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import type { Notice } from '../../src/subscription/notice.js'
 import { FarEnd } from '../far-end.js'
+import { runs } from '../runs.js'
 import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
 
 /** What is made: a change of an entity in a partition, or an initial notification after all that was made before. */
@@ -22,7 +23,7 @@ const moods = fc.array(fc.constantFrom('accept', 'accept', 'trouble', 'refuse', 
 
 test('whatever receivers do, nothing is lost, lines arrive in order, and initial notifications part early from late', async (t) => {
   const folder = t.testdir()
-  let runs = 0
+  let played = 0
   await fc.assert(
     fc.asyncProperty(steps, moods, fc.boolean(), async (taken, behaviour, restarts) => {
       const ids = [subscriptionId(1), subscriptionId(2)]
@@ -39,8 +40,8 @@ test('whatever receivers do, nothing is lost, lines arrive in order, and initial
           else response.end()
         }
       })
-      runs += 1
-      const boxes = outboxes(t, 2, join(folder, String(runs)))
+      played += 1
+      const boxes = outboxes(t, 2, join(folder, String(played)))
       const given = {
         ...{ outboxes: boxes, recipients: ids.map((id) => recipient(id, end.url())) },
         settings: { retryMin_ms: 1, retryMax_ms: 4, perReceiver: 3 },
@@ -93,7 +94,7 @@ test('whatever receivers do, nothing is lost, lines arrive in order, and initial
         }
       }
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   )
 })
 

@@ -7,6 +7,7 @@ import { headersOf, messageSize } from '../../src/delivery/request.js'
 import { pauseAfter, Watermark } from '../../src/delivery/subscription-queue.js'
 import type { DeliveryStats } from '../../src/subscription/notice.js'
 import { at } from '../given.js'
+import { runs } from '../runs.js'
 import { notice, subscriptionId } from './given.js'
 
 test('pauses double from the first to the longest, varied by up to a fifth', async (t) => {
@@ -115,7 +116,7 @@ test('a queue gives what was put into it, at both ends', async (t) => {
         t.equal(fifo.first?.number, model[0])
       }
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   )
 })
 

@@ -8,6 +8,7 @@ import { LineLog } from '../../src/log/log.js'
 import { Switches } from '../../src/shared-memory/switches.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { never } from '../../src/time.js'
+import { runs } from '../runs.js'
 import { notice, recipient, subscriptionId } from './given.js'
 import { coordinator, QueueUnderTest } from './given-queue.js'
 
@@ -246,7 +247,7 @@ test('whatever clients do, a notice leaves only when one that got it has said so
       if (end !== undefined) under.confirm(end.id)
       if (under.left.size !== arrived) throw new Error(`${arrived - under.left.size} stay although all were confirmed`)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
   t.pass()
 })
@@ -387,7 +388,7 @@ test('ids are read as they are written, and nothing else is one', async (t) => {
       const own = numbers[0]?.[0] ?? 0
       t.same(positionOfId(idOfPosition(position, own)), position)
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
   fc.assert(fc.property(fc.string(), (text) => positionOfId(text) === undefined))
 })

@@ -5,6 +5,7 @@ import { filledPatch } from '../../src/expression/entity-patch.js'
 import { Expressions } from '../../src/expression/expressions.js'
 import { Filler } from '../../src/expression/template.js'
 import { limitNow_ms } from '../pace.js'
+import { runs } from '../runs.js'
 import { type Names, resultOf, scopeOf } from './given.js'
 
 const names: Names = { a: 1, s: 'heat', list: [1, 2, 3], rows: [{ n: 1 }, { n: 2 }], o: { k: { k: 1 } }, nil: null }
@@ -34,7 +35,7 @@ test('whatever the text, there is a result, a JSON value, and the same again', a
       if (JSON.stringify(result) === undefined) throw new Error(`no JSON value: ${text}`)
       if (JSON.stringify(resultOf(text, names)) !== JSON.stringify(result)) throw new Error(`another result: ${text}`)
     }),
-    { numRuns: 20_000 },
+    { numRuns: runs(20_000) },
   )
   t.pass('always a result')
 })
@@ -47,7 +48,7 @@ test('whatever the template, it is filled in or refused', async (t) => {
       filler.text(parts.join(''), 'null')
       filler.value([parts.join(''), { a: parts }])
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   )
   t.pass('filled in or refused')
 })

@@ -2,6 +2,7 @@ import { Jexl } from '@pawel-up/jexl'
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { Value } from '../../src/context/entity.js'
+import { runs } from '../runs.js'
 import { type Names, resultOf } from './given.js'
 
 /*
@@ -82,7 +83,7 @@ test('where JEXL and this language mean the same, its library gives the same', a
         throw new Error(`${text}: ${JSON.stringify(ours)} and ${JSON.stringify(theirs)}`)
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
   t.pass('the same results')
 })

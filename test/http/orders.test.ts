@@ -8,6 +8,7 @@ import type { ApiResponse, Resource } from '../../src/api.js'
 import { requestLife } from '../../src/http/request-life.js'
 import { ok } from '../../src/result.js'
 import { itsKey, unknownCertificate } from '../delivery/certificate.js'
+import { runs } from '../runs.js'
 import { bodyOf, echo, everything, get, givenFrontEnd, headerOf, post, request, statusOf, until } from './given.js'
 
 const chunkedHead = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
@@ -247,7 +248,7 @@ test('requests that come in one packet begin in their order, whichever have a bo
         verbs.filter((verb) => verb !== 'NONE'),
       )
     }),
-    { numRuns: 100, examples: [[['POST', 'DELETE', 'DELETE']], [['POST', 'GET', 'GET', 'GET']]] },
+    { numRuns: runs(100), examples: [[['POST', 'DELETE', 'DELETE']], [['POST', 'GET', 'GET', 'GET']]] },
   )
   t.equal(meter.inProgress, 0)
   t.equal(meter.taken, 0)
@@ -396,7 +397,7 @@ test('whatever comes in whatever order, a request is answered at most once, and 
         throw new Error(`${final}`)
       if (statusOf(await talk(get('/version'))) !== 200) throw new Error('not served any more')
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   )
   await when(() => meter.inProgress === 0)
   t.equal(meter.taken, 0)

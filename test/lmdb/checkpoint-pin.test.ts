@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { test } from 'tap'
+import { runs } from '../runs.js'
 import { checkpointIn, givenRecords, UnsyncedEnvironment } from './given-checkpoints.js'
 
 test('the pages of the last checkpoint are kept, whatever the thread reads, and it reads the last commit', async (t) => {
@@ -47,7 +48,7 @@ test('the pages of the last checkpoint are kept, whatever the thread reads, and 
       t.same(environment.kept, [transaction, environment.lastTransaction], 'that of the checkpoint and that of reads')
     },
   )
-  await fc.assert(property, { numRuns: 60 })
+  await fc.assert(property, { numRuns: runs(60) })
 })
 
 test('a thread that dies lets go of its pages, and the one in its place takes over', async (t) => {

@@ -18,6 +18,7 @@ import type { Notice } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { at, id, path, root, storeSettings, tenant, type } from '../given.js'
 import { context, exact, registration } from '../registration/given.js'
+import { runs } from '../runs.js'
 
 function opened(folder: string) {
   const control = new ControlStore(folder, storeSettings, assert.fail)
@@ -88,7 +89,7 @@ test('what is stored comes back as it was', async (t) => {
       await store.commit({ registrations: [{ kind: 'remove', id: each.id }], remove: [put.id] })
       assert.deepEqual([[...store.registrations()], [...store.availability()]], [[], []])
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   )
 })
 

@@ -11,6 +11,7 @@ import { LocalLog } from '../../src/wal/local-log.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { at, path, storeSettings } from '../given.js'
 import { notice, subscription, subscriptionId } from '../given-subscription.js'
+import { runs } from '../runs.js'
 import { fullLogFolder } from '../wal/given.js'
 
 function opened(folder: string): ControlStore {
@@ -164,6 +165,6 @@ test('a notice is read as it was written, whatever is in it', async (t) => {
       t.match(read, [{ number: store.lastNotice }])
       t.strictSame(read[0]?.notice, written)
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })

@@ -7,6 +7,7 @@ import { openEnvironment } from '../../src/lmdb/environment.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import type { Command, Reply } from '../../src/partition/commands.js'
 import { at, command, given, id, matcher, noWords, root, storeSettings, takeTurn, tenant, versions } from '../given.js'
+import { runs } from '../runs.js'
 
 function opened(folder: string): LmdbPartitionStore {
   return new LmdbPartitionStore(folder, storeSettings)
@@ -125,7 +126,7 @@ test('the index is that of the entities, whatever turns come in whatever order',
       const expired = held.filter((entity) => (expirationOf(entity) ?? Number.POSITIVE_INFINITY) <= 3000)
       return JSON.stringify(indexed.sort()) === JSON.stringify(expired.map((entity) => String(entity.id)).sort())
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   )
 })
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { damageOf } from '../../src/lmdb/file-check.js'
+import { runs } from '../runs.js'
 import { bytesAt, cut, filled, made, overwritten, tried } from './given-folder.js'
 
 const everyPage = 2 ** 30
@@ -87,7 +88,7 @@ test('no damage, however odd, is more than damage', async (t) => {
       const found = damageOf(copy, all ? everyPage : 0)
       return found === undefined || found.what !== ''
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 

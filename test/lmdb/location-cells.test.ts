@@ -11,6 +11,7 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { decodeEntity } from '../../src/lmdb/record.js'
 import { scan } from '../../src/lmdb/scan.js'
 import { command, given, matcher, noWords, query, storeSettings, takeTurn, tenant, type, versions } from '../given.js'
+import { meetings, runs } from '../runs.js'
 
 const terms = { entity: 'either', typeOfNew: type('Thing'), overridesMetadata: false, forced: false } as const
 
@@ -148,9 +149,9 @@ test('a page of places and prefixes is the one that looking at every entity woul
         await store.close()
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
-  t.ok(found > 50)
+  t.ok(found > meetings(50))
 })
 
 test('an index that is missing is made of what is stored when the partition is opened', async (t) => {

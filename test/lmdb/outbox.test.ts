@@ -10,6 +10,7 @@ import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { attribute, entity } from '../context/given-entity.js'
 import { storeSettings } from '../given.js'
 import { notice, subscriptionId } from '../given-subscription.js'
+import { runs } from '../runs.js'
 
 /** An outbox on disk whose writer and readers are this test. */
 class OnDisk {
@@ -104,7 +105,7 @@ test('whatever is put in and leaves, in whatever order and twice, what is left i
       disk.ack(...expected.keys())
       t.same(disk.entries, [0, 0, 0])
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   )
 })
 

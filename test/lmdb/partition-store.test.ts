@@ -33,6 +33,7 @@ import {
   versions,
 } from '../given.js'
 import { notice } from '../given-subscription.js'
+import { runs } from '../runs.js'
 import { nthId } from '../subscription/given.js'
 
 /** A turn of commands, none of them a raw update. */
@@ -376,7 +377,7 @@ test('the store holds what a list in memory would, in every index, over turns of
         await store.close()
       },
     ),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })
 
@@ -408,7 +409,7 @@ test('what a store keeps in memory is what it has on disk, also after turns that
         await store.close()
       },
     ),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   )
 })
 

@@ -12,10 +12,11 @@ import { parsePosition } from '../../src/wal/log-scan.js'
 import { nameOf } from '../../src/wal/segments.js'
 import { Random } from '../fuzz/random.js'
 import { command, given, id, matcher, noWords, root, storeSettings, tenant, type, versions } from '../given.js'
+import { runs } from '../runs.js'
 import { overwritten } from './given-folder.js'
 
 const isLong = process.env['RIGEL_WAL'] === 'long'
-const count = Number(process.env['RIGEL_WAL_HISTORIES'] ?? (isLong ? 5000 : 100))
+const count = Number(process.env['RIGEL_WAL_HISTORIES'] ?? (isLong ? 5000 : runs(100)))
 const first = Number(process.env['RIGEL_WAL_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 /** What LMDB writes at a time. */

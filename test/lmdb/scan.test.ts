@@ -25,6 +25,7 @@ import {
   versions,
 } from '../given.js'
 import { limitNow_ms } from '../pace.js'
+import { runs } from '../runs.js'
 
 const names = ['A1', 'A2', 'B1', 'B2', 'C1']
 const create = fc
@@ -111,7 +112,7 @@ test('a page is the one that looking at every entity would give, whatever index 
         for (const part of [...readers, ...stores]) await part.close()
       },
     ),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   )
 })
 

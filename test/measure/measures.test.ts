@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Measures, rowOf } from '../../src/measure/measures.js'
+import { runs } from '../runs.js'
 
 const threads = { frontEnds: 2, partitions: 2, queryThreads: 1 }
 const clock = () => process.hrtime.bigint()
@@ -112,7 +113,7 @@ test('count, sum and maximum are those since the last reset, whatever threads an
         max: since.toSorted((one, other) => Number(one - other)).at(-1) ?? 0n,
       })
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })
 

@@ -11,6 +11,7 @@ import { err, ok } from '../../src/result.js'
 import type { Sequence } from '../../src/shared-memory/sequences.js'
 import { atOnce } from '../../src/slices.js'
 import type { Milliseconds } from '../../src/time.js'
+import { runs } from '../runs.js'
 import { done, scripted, sendText } from './given.js'
 
 const blanks = ' '.repeat(64 * 1024)
@@ -69,7 +70,7 @@ test('elements that fail are answered as in an update that the front end reads',
       const read = await sendText(failing(), 'POST', 'updateContext', { body: text + blanks }).catch(String)
       assert.deepEqual(raw, read)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 

@@ -12,6 +12,7 @@ import type { Sequence } from '../../src/shared-memory/sequences.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 import type { Milliseconds } from '../../src/time.js'
 import { traceArea } from '../../src/trace-area.js'
+import { meetings, runs } from '../runs.js'
 import { scripted, sendText } from './given.js'
 import { anyBody } from './given-payloads.js'
 
@@ -73,9 +74,9 @@ test('a raw update does and answers what the same body does that the front end r
       assert.equal(read.rawElements(), 0)
       rawElements += raw.rawElements()
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
-  assert(rawElements > 100, `${rawElements} of them went to their partitions by elements`)
+  assert(rawElements > meetings(100), `${rawElements} of them went to their partitions by elements`)
 })
 
 test('the id is taken from a body that says it once and has nothing unusual', async (t) => {

@@ -16,6 +16,7 @@ import type { Sequence } from '../../src/shared-memory/sequences.js'
 import type { Milliseconds } from '../../src/time.js'
 import { waiting } from '../given.js'
 import { scripted } from '../ngsi1/given.js'
+import { meetings, runs } from '../runs.js'
 
 const interpret = rawWriteInterpreter(() => false)
 
@@ -185,9 +186,9 @@ test('a raw write does and answers what the same request does that the front end
       assert.deepEqual(raw.held(), read.held())
       assert.equal(read.raw(), 0)
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   )
-  assert(done > 400, `${done} of them were carried out`)
+  assert(done > meetings(400), `${done} of them were carried out`)
 })
 
 test('nearly every write of one entity is read by its partition', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { FarEnd } from '../far-end.js'
 import { limitNow_ms } from '../pace.js'
-import { RunningBroker } from '../running.js'
+import { type Requests, RunningBroker } from '../running.js'
 
 const street = { entities: [{ id: 'Street-4', type: 'Street' }], attrs: ['noise'] }
 const http = { url: 'http://meters.example:9000/v2' }
@@ -10,7 +10,7 @@ const minimal = { dataProvided: street, provider: { http } }
 const unknown = { error: 'NotFound', description: 'The requested registration has not been found. Check id' }
 
 /** Registers, and gives the path of what was made. */
-async function made(t: Test, broker: RunningBroker, body: unknown = minimal, headers: Record<string, string> = {}) {
+async function made(t: Test, broker: Requests, body: unknown = minimal, headers: Record<string, string> = {}) {
   const { status, text, headers: answered } = await broker.send('POST', '/v2/registrations', body, headers)
   t.same([status, text], [201, ''])
   const location = answered.get('location') ?? ''
@@ -18,7 +18,7 @@ async function made(t: Test, broker: RunningBroker, body: unknown = minimal, hea
   return location
 }
 
-async function listed(broker: RunningBroker, query = '', headers: Record<string, string> = {}) {
+async function listed(broker: Requests, query = '', headers: Record<string, string> = {}) {
   const { json, headers: answered } = await broker.send('GET', `/v2/registrations${query}`, undefined, headers)
   const descriptions = (json as { description?: string }[]).map(({ description }) => description)
   return { descriptions, count: answered.get('fiware-total-count') }
@@ -50,7 +50,7 @@ test('a minimal registration is shown with the defaults, one with everything as 
 })
 
 test('dates are taken with and without a time and an offset, and shown in UTC with milliseconds', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   for (const [expires, shown] of [
     ['2041-02-03', '2041-02-03T00:00:00.000Z'],
     ['2041-02-03T04:05', '2041-02-03T04:05:00.000Z'],
@@ -138,7 +138,7 @@ const refusals: readonly (readonly [unknown, string])[] = [
 ]
 
 test('the first thing that is wrong with a payload is told, and nothing is registered', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   const json = { 'Content-Type': 'application/json' }
   for (const [body, description] of refusals) {
     const { status, json: answered } = await broker.send('POST', '/v2/registrations', body, json)
@@ -169,7 +169,7 @@ test('the first thing that is wrong with a payload is told, and nothing is regis
 })
 
 test('patterns that take too much together are refused before all of them are read', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   const patterns = Array.from({ length: 5000 }, (_, number) => ({ idPattern: `(a|b${number}){90}` }))
   const begun = performance.now()
   const { status, json } = await broker.send('POST', '/v2/registrations', entity(...patterns))
@@ -179,7 +179,7 @@ test('patterns that take too much together are refused before all of them are re
 })
 
 test('a registration without entities is kept, and unknown members are ignored', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   const body = { ...minimal, id: 7, colour: 'red', dataProvided: { attrs: ['noise'], expression: { q: 1 } } }
   const { json } = await broker.send('GET', await made(t, broker, body))
   t.match(json, { dataProvided: { entities: [], attrs: ['noise'] } })
@@ -187,7 +187,7 @@ test('a registration without entities is kept, and unknown members are ignored',
 })
 
 test('the list is in the order of creation, in pages, with the number of all', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   for (const description of ['a', 'b', 'c']) await made(t, broker, { ...minimal, description })
   t.same(await listed(broker), { descriptions: ['a', 'b', 'c'], count: null })
   t.same(await listed(broker, '?limit=1&offset=1&options=count'), { descriptions: ['b'], count: '3' })
@@ -228,7 +228,7 @@ test('tenant and path of the header say which registrations there are', async (t
 })
 
 test('what is deleted is gone, and unknown, malformed and empty ids are not found', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   const one = await made(t, broker)
   t.same((await broker.send('DELETE', one)).text, '')
   for (const path of [
@@ -245,7 +245,7 @@ test('what is deleted is gone, and unknown, malformed and empty ids are not foun
 })
 
 test('other verbs are told which there are', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   const one = await made(t, broker)
   for (const [verb, path, allow] of [
     ['PATCH', one, 'GET, DELETE'],
@@ -309,7 +309,7 @@ test('each element of a registration of NGSIv1 is one of NGSIv2, which is delete
 })
 
 test('NGSIv1 discovers registrations of NGSIv2, those of every id by each id of their type', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   await made(t, broker, { ...minimal, status: 'inactive' })
   await made(t, broker, entity({ idPattern: '.*', type: 'Street' }))
   await made(t, broker, entity({ id: 'Street-4' }))
@@ -335,7 +335,7 @@ test('NGSIv1 discovers registrations of NGSIv2, those of every id by each id of 
 })
 
 test('availability subscriptions of NGSIv1 are notified of registrations of NGSIv2', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   const end = await FarEnd.listen(t)
   const entities = [{ type: 'Street', isPattern: 'false', id: 'Street-4' }]
   const subscription = { entities, reference: end.url(), duration: 'P1M' }

@@ -9,13 +9,18 @@ import { linkFormat } from '../../src/node-link/link-protocol.js'
 import type { Command, Reply } from '../../src/partition/commands.js'
 import type { Sequence } from '../../src/shared-memory/sequences.js'
 import { at, command, given, id, origin, root, tenant, type } from '../given.js'
+import { runs } from '../runs.js'
 
 /** Every kind, and every form that the members of each have. */
 const commands: readonly Command[] = [
   { kind: 'ping' },
   { kind: 'sweep', time: at(5) },
   { kind: 'ack', acks: [{ subscription: 'abc' as never, gone: [1, 2], stats: undefined }] },
-  command('APPEND', 'Silo 1', [given('level', '3', { type: 'Number', ID: 'low' }), given('colour', null)]),
+  {
+    ...command('APPEND', 'Silo 1', [given('level', '3', { type: 'Number', ID: 'low' }), given('colour', null)]),
+    sequence: 1 as Sequence,
+    time: at(1_700_000_000_001),
+  },
   raw('{"id":"ä"}', { origin: { ...origin, via: 'x', isCustom: true } }),
   raw('{"id":"b"}', { origin: { ...origin, ends: true } }),
   raw('', { target: { id: id('c'), type: type('T'), name: 'level' } }),
@@ -84,7 +89,7 @@ test('outcomes come out of their body as they were put in, whatever follows what
       assert.deepEqual(plain(parseOutcomesBody(body, outcomes.length)), plain({ ok: true, value: outcomes }))
       assert.equal(parseOutcomesBody(body, outcomes.length + 1).ok, false, 'of as many as were sent')
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
   t.pass()
 })
@@ -95,7 +100,7 @@ test('texts of any characters come out of a frame as they were put in', async (t
     fc.property(text, fc.array(text, { maxLength: 8 }), (whole, bodies) => {
       assert.deepEqual(parseFrame(frameOf({ text: whole, bodies })), { ok: true, value: { text: whole, bodies } })
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
   t.pass()
 })
@@ -132,7 +137,7 @@ test('whatever the bytes are, they are a batch or refused, and no length makes t
       assert.equal(typeof parseCommandsBody(any).ok, 'boolean')
       assert.equal(typeof parseOutcomesBody(any, replies.length).ok, 'boolean')
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
   const huge = Buffer.alloc(8, 0xff)
   t.match(parseFrame(huge), { ok: false, error: { what: 'it is too short for 4294967295 bodies' } })

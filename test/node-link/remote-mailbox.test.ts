@@ -10,6 +10,7 @@ import type { Command } from '../../src/partition/commands.js'
 import { ok } from '../../src/result.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { id, root, tenant } from '../given.js'
+import { runs } from '../runs.js'
 import { type Cut, CuttingProxy } from './cutting-proxy.js'
 import { GivenNode, levelOf, linkTo, until } from './given.js'
 
@@ -387,7 +388,6 @@ test('over connections that break anywhere each command is carried out once at m
     of: fc.constantFrom<Cut['of']>('requests', 'answers'),
     late_ms: fc.constantFrom(undefined, 0, 5),
   })
-  const runs = Number(process.env['LINK_RUNS'] ?? 6)
   await fc.assert(
     fc.asyncProperty(fc.array(cut, { minLength: 1, maxLength: 6 }), (cuts) =>
       history(
@@ -395,7 +395,7 @@ test('over connections that break anywhere each command is carried out once at m
         cuts.map(({ late_ms, ...rest }) => (late_ms === undefined ? rest : { ...rest, late_ms })),
       ),
     ),
-    { numRuns: runs },
+    { numRuns: runs(60) },
   )
   t.pass()
 })

@@ -1,8 +1,9 @@
 import { test } from 'tap'
+import { runs } from '../runs.js'
 import { faultyVersions } from './faulty-versions.js'
 import { SimulatedCluster } from './simulated-cluster.js'
 
-const count = Number(process.env['RIGEL_LINKS'] ?? 20_000)
+const count = Number(process.env['RIGEL_LINKS'] ?? runs(20_000))
 const first = Number(process.env['RIGEL_LINKS_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 /** Each fault is found in far fewer schedules than that. */

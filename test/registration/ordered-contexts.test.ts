@@ -5,6 +5,7 @@ import { compareContexts, type IndexedContext } from '../../src/registration/ind
 import { OrderedContexts } from '../../src/registration/ordered-contexts.js'
 import type { Registration } from '../../src/registration/registration.js'
 import { limitNow_ms } from '../pace.js'
+import { runs } from '../runs.js'
 import { context, registration } from './given.js'
 
 const pool = Array.from({ length: 6 }, (_, order) =>
@@ -36,7 +37,7 @@ test('whatever came and went, in whatever order, and whenever somebody looked, a
         if (looks) assert.deepEqual(contexts.all, expected)
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 

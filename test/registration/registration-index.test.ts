@@ -17,6 +17,7 @@ import { RegistrationIndex } from '../../src/registration/registration-index.js'
 import { registeredEntities, type SourceLookup } from '../../src/registration/sources.js'
 import { atOnce } from '../../src/slices.js'
 import { at, everywhere, path, tenant } from '../given.js'
+import { runs } from '../runs.js'
 import {
   any,
   attribute,
@@ -311,7 +312,7 @@ test('the index finds what a walk over all registrations finds, whatever was put
       const expected = naive.discover(where, discovery, page.offset, page.limit)
       assert.deepEqual(discover(index, where, discovery, page), expected)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 
@@ -369,6 +370,6 @@ test('lookups for forwarding find what a walk over all registrations finds', asy
         )
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })

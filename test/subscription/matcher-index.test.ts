@@ -10,6 +10,7 @@ import { Triggered } from '../../src/subscription/match-group.js'
 import { MatcherIndex } from '../../src/subscription/matcher-index.js'
 import type { Subscription, SubscriptionId } from '../../src/subscription/subscription.js'
 import { at, id, path, tenant, type } from '../given.js'
+import { meetings, runs } from '../runs.js'
 import { any, exact, nth, nthId, pattern } from './given.js'
 
 interface Asked {
@@ -123,9 +124,9 @@ test('the index finds those that asking one subscription after another finds, wh
         assert.ok(index.isEmpty)
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
-  t.ok(found > 1000, `${found} were to be found`)
+  t.ok(found > meetings(1000), `${found} were to be found`)
 })
 
 test('more groups of one entity than are remembered are found all the same', async (t) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { type CallEvent, type CallState, callStep, noCalls } from '../../src/thread/call-state.js'
+import { runs } from '../runs.js'
 
 const number = fc.integer({ min: 1, max: 12 })
 const event: fc.Arbitrary<CallEvent> = fc.oneof(
@@ -38,7 +39,7 @@ test('every question has one outcome, and none is left when the far end is gone'
       if (state.open.size > 0 || outcomes.size !== state.last) throw new Error('a question is left without an outcome')
       if ([...outcomes.values()].some((count) => count !== 1)) throw new Error('a question has two outcomes')
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 

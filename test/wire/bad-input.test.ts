@@ -1,8 +1,8 @@
-import { t as root, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { attribute, errorCode, holds, orionError, type Row, statusCode, stranger } from './client.js'
 
-const broker = await RunningBroker.start(root, ['-multiservice'])
+const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
 const entity = '/v1/contextEntities/x'
 const single = '/v1/contextEntities/x/attributes/y'

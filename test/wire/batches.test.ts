@@ -1,8 +1,8 @@
-import { t as root, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { type Client, stranger } from './client.js'
 
-const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
 /** So long that the front end reads it: blanks at the end of a body mean nothing. */
 const blanks = ' '.repeat(64 * 1024)

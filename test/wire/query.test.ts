@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { t as root, test } from 'tap'
+import { test } from 'tap'
 import { RunningBroker } from '../running.js'
 import {
   attribute,
@@ -16,7 +16,7 @@ import {
   WGS84,
 } from './client.js'
 
-const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
 const all = [{ id: '.*', isPattern: 'true' }]
 const level = (value: unknown, ...m: readonly unknown[]) => attribute('level', 'percent', value, ...m)

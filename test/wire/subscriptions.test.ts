@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { t as root, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { answering, FarEnd } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { attribute, type Client, stranger } from './client.js'
 
-const broker = await RunningBroker.start(root, [
+const broker = await RunningBroker.shared([
   ...['-multiservice', '-partitions', '3', '-httpThreads', '2'],
   ...['-notifRetryMin', '50', '-notifRetryMax', '100', '-notifDeny', '127.0.0.7,*.evil.example'],
 ])

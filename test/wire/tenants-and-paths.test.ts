@@ -1,4 +1,4 @@
-import { t as root, test } from 'tap'
+import { test } from 'tap'
 import { RunningBroker } from '../running.js'
 import {
   attribute,
@@ -16,7 +16,7 @@ import {
   stranger,
 } from './client.js'
 
-const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
 const level = attribute('level', 'percent', '64')
 const all = { entities: [{ id: '.*', isPattern: 'true' }] }

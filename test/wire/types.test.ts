@@ -1,8 +1,8 @@
-import { t as root, test } from 'tap'
+import { test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { attribute, holds, ID, ok, type Row, status, statusCode, stranger } from './client.js'
 
-const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
 const named = (...names: readonly string[]) => names.map((name) => attribute(name, '', '1'))
 const get = (rule: string, path: string, answer: unknown, headers = {}): Row => [

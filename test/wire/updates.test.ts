@@ -1,4 +1,4 @@
-import { t as root, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { RunningBroker } from '../running.js'
 import {
   attribute,
@@ -16,7 +16,7 @@ import {
   WGS84,
 } from './client.js'
 
-const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
 const level = attribute('level', 'percent', '64')
 const light = attribute('light', 'lux', '3')

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { t as root, test } from 'tap'
+import { test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { attribute, ID, metadata, shown, stranger, WGS84 } from './client.js'
 
-const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '3', '-httpThreads', '2'])
+const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
 test('a scalar is stored as the text that was written [context 3.1, 3.2, 3.3]', async (t) => {
   for (const [written, read] of [

@@ -5,6 +5,7 @@ import { boundsOf, inBoxes } from '../../../src/context/geo/bounds.js'
 import type { Point } from '../../../src/context/geo/point.js'
 import { ringOf } from '../../../src/context/geo/ring.js'
 import { earthRadius_m, vectorOf } from '../../../src/context/geo/sphere.js'
+import { meetings, runs } from '../../runs.js'
 import { anyPoint, degreesBetween, going, polygonAround, regular } from './given-shape.js'
 
 const world = [{ south: -90, north: 90, west: -180, east: 180 }]
@@ -81,19 +82,19 @@ test('the bounds of a polygon contain every point inside', async (t) => {
     fc.property(regular, nearby, ({ middle, reach, vertices }, [direction, share]) =>
       check(vertices, going(middle, direction, share * reach)),
     ),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
   fc.assert(
     fc.property(polygonAround, anyPoint, (vertices, point) => check(vertices, point)),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
   fc.assert(
     fc.property(fc.array(anyPoint, { minLength: 3, maxLength: 8 }), anyPoint, (vertices, point) =>
       check(vertices, point),
     ),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
-  t.ok(met > 500)
+  t.ok(met > meetings(500))
 })
 
 test('the bounds of a circle contain every point inside', async () => {
@@ -104,6 +105,6 @@ test('the bounds of a circle contain every point inside', async () => {
       const bounds = boundsOf(circle(middle.latitude, middle.longitude, far))
       return degreesBetween(middle, point) > far || inBoxes(bounds, point)
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })

@@ -8,6 +8,7 @@ import { compilePlace } from '../../../src/context/geo/compile-place.js'
 import type { GeoShape } from '../../../src/context/geo/geo-shape.js'
 import type { Place } from '../../../src/context/geo/place.js'
 import type { Point } from '../../../src/context/geo/point.js'
+import { meetings, runs } from '../../runs.js'
 import { anyPoint, going, regular } from './given-shape.js'
 
 /** Whether a location is found where a query looks. */
@@ -74,9 +75,9 @@ test('what meets the shape of a query is found where the query looks', async (t)
       met += 1
       return isFound(location, coverOf([{ kind: 'place', place }]))
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
-  t.ok(met > 100, `${met} met`)
+  t.ok(met > meetings(100), `${met} met`)
 })
 
 test('what touches the shape of a query is found, at the poles and the 180th meridian too', async (t) => {
@@ -141,9 +142,9 @@ test('what lies in an area is found where the query looks', async (t) => {
         return isFound(location, coverOf([{ kind: 'area', area }]))
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
-  t.ok(met > 300, `${met} met`)
+  t.ok(met > meetings(300), `${met} met`)
 })
 
 test('a small area has few ranges that hold little beside it', async (t) => {

@@ -7,6 +7,7 @@ import type { Place } from '../../../src/context/geo/place.js'
 import type { Point } from '../../../src/context/geo/point.js'
 import { boxShape, parseShape } from '../../../src/context/geo/shape-parse.js'
 import { earthRadius_m } from '../../../src/context/geo/sphere.js'
+import { meetings, runs } from '../../runs.js'
 import { anyPoint, degreesBetween, going, polygonAround, regular } from './given-shape.js'
 
 type Pair = readonly [latitude: number, longitude: number]
@@ -246,9 +247,12 @@ test('what covers a shape meets all of its points, and what meets none of them d
       // Regular polygons: what is farther apart than both reach cannot meet.
       return !meets || degreesBetween(a.centre, b.centre) <= a.reach + b.reach + 1e-6
     }),
-    { numRuns: 1500 },
+    { numRuns: runs(1500) },
   )
-  t.ok(covered > 20 && apart > 100 && met > 100, `${covered} covered, ${apart} apart, ${met} met`)
+  t.ok(
+    covered > meetings(20) && apart > meetings(100) && met > meetings(100),
+    `${covered} covered, ${apart} apart, ${met} met`,
+  )
 })
 
 test('a shape that lies well within a regular polygon is covered, and one that reaches out is not', async () => {
@@ -267,7 +271,7 @@ test('a shape that lies well within a regular polygon is covered, and one that r
         return holds('coveredBy', inner, outer) === isWithin && holds('coveredBy', around, outer) === isWithin
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 
@@ -286,7 +290,7 @@ test('it does not matter which shape a relation begins with, nor where a polygon
       ]
       return new Set(answers).size === 1 && holds('coveredBy', one, same) && holds('intersects', one, same)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -305,7 +309,7 @@ test('the distance to a line is that to the nearest of many of its points', asyn
         return distance <= nearest + 1e-6 && distance >= nearest - length / 399
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 

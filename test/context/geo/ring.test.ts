@@ -6,6 +6,7 @@ import { compileArea } from '../../../src/context/geo/compile-area.js'
 import type { Point } from '../../../src/context/geo/point.js'
 import { clearance, ringOf } from '../../../src/context/geo/ring.js'
 import { vectorOf } from '../../../src/context/geo/sphere.js'
+import { runs } from '../../runs.js'
 import { anyPoint, degreesBetween, polygonAround, regular } from './given-shape.js'
 
 function polygon(vertices: readonly (readonly [latitude: number, longitude: number])[], inverted = false): Area {
@@ -118,7 +119,7 @@ test('the middle of a regular polygon is inside and what is well outside its cor
       if (away < reach * 0.4) return inside(vertices, point)
       return away < reach * 1.01 || !inside(vertices, point)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 
@@ -131,7 +132,7 @@ test('it does not matter with which vertex a polygon begins or in which directio
       const answers = [vertices, turned, turned.toReversed()].map((ring) => inside(ring, point))
       return new Set(answers).size === 1
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 

@@ -7,6 +7,7 @@ import type { Point } from '../../../src/context/geo/point.js'
 import { isShapeType, parseShape } from '../../../src/context/geo/shape-parse.js'
 import { isObject } from '../../../src/context/value.js'
 import { limitNow_ms } from '../../pace.js'
+import { runs } from '../../runs.js'
 
 function p(longitude: number, latitude: number): Point {
   return { latitude, longitude }
@@ -227,7 +228,7 @@ test('whatever is sent as GeoJSON is a shape within its limits or is refused', a
         return pointCount(shape.value) > 0 && pointCount(shape.value) <= maxPoints
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 

@@ -4,6 +4,7 @@ import type { EntityId, EntityType, ServicePath } from '../../../src/context/ent
 import type { GivenAttribute, UpdateAction } from '../../../src/context/update.js'
 import { updateActions } from '../../../src/context/update.js'
 import { checkElement } from '../../../src/ngsi1/parse/check-element.js'
+import { runs } from '../../runs.js'
 import { givenAttribute } from '../given.js'
 
 function check(attributes: readonly GivenAttribute[], more: object = {}, action: UpdateAction = 'UPDATE', path = '/') {
@@ -36,7 +37,7 @@ test('no two different instances are taken for one', async () => {
       ])
       return (refused?.refusal.kind === 'attributeTwice') === (name === otherName && instance === otherInstance)
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 

@@ -5,6 +5,7 @@ import { scanElements } from '../../../src/ngsi1/parse/element-scan.js'
 import { parseScannedElement, parseUpdate } from '../../../src/ngsi1/parse/update-payload.js'
 import { atOnce } from '../../../src/slices.js'
 import { limitNow_ms } from '../../pace.js'
+import { meetings, runs } from '../../runs.js'
 import { anyBody, usualBody } from '../given-payloads.js'
 
 test('what is scanned is what is parsed: the same action, and elements that mean the same by themselves', async () => {
@@ -26,9 +27,9 @@ test('what is scanned is what is parsed: the same action, and elements that mean
         parsed.value.elements.map(({ id }) => id),
       )
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   )
-  assert(scans > 1000, `${scans} payloads were scanned`)
+  assert(scans > meetings(1000), `${scans} payloads were scanned`)
 })
 
 test('payloads of the usual kind are scanned, whatever the order of their members and the blanks between them', async () => {

@@ -3,6 +3,7 @@ import { test } from 'tap'
 import { maxNesting } from '../../../src/json-reader.js'
 import { type Json, readJson } from '../../../src/ngsi1/parse/json.js'
 import { atOnce } from '../../../src/slices.js'
+import { runs } from '../../runs.js'
 
 const parseJson = (text: string) => atOnce(readJson(text))
 
@@ -82,7 +83,7 @@ test('a text is JSON exactly when the engine says so', async () => {
   })
   fc.assert(
     fc.property(fc.oneof(soup, damaged), (text) => parseJson(text).ok === isJson(text)),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 

@@ -47,7 +47,7 @@ function remember(each: Described, { status, headers, text }: Reply): void {
 test('every example works, and every response is as it is described', async (t) => {
   const removals = described.filter(({ method }) => method === 'delete').toReversed()
   // Streams do not end, and what is confirmed has to be read from one: `test/listening.test.ts` does that.
-  // This broker is of no cluster: `test/cluster/shown-cluster.test.ts` looks at one that is.
+  // This broker is of no cluster: `test/cluster/shown-cluster.system.test.ts` looks at one that is.
   const elsewhere = (path: string): boolean => path.endsWith('/events') || path.startsWith('/admin/cluster')
   const others = described.filter(({ method, path }) => method !== 'delete' && !elsewhere(path))
   for (const each of [...others, ...removals]) {

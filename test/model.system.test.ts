@@ -9,6 +9,7 @@ import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem } from '..
 import type { Sequence } from '../src/shared-memory/sequences.js'
 import { at, everywhere, id as idOf, origin, path as pathOf, query, type as typeOf } from './given.js'
 import { RunningBroker } from './running.js'
+import { runs } from './runs.js'
 import { type Client, stranger } from './wire/client.js'
 
 const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '3', '-httpThreads', '2'])
@@ -113,7 +114,7 @@ test('after any updates and restarts, every read shows what the rules say', asyn
     }
     await compare(client, model)
   })
-  await fc.assert(property, { numRuns: 20, endOnFailure: true })
+  await fc.assert(property, { numRuns: runs(20), endOnFailure: true })
   t.pass('the runs agree with the model')
 })
 

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { RunningBroker } from './running.js'
+import { runs } from './runs.js'
 
 const valid = [
   '{"contextElements":[{"type":"T","id":"E","attributes":[{"name":"a","type":"t","value":"1","metadatas":[{"name":"ID","value":"i"}]}]}],"updateAction":"APPEND"}',
@@ -86,7 +87,7 @@ test('nothing that clients send is a fault of the broker, and nothing ends it', 
       const answers = await Promise.all(requests.map((bytes) => answered(broker.port, bytes)))
       for (const answer of answers) assert.doesNotMatch(answer, /^HTTP\/1\.1 50[0-24-9]/)
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
   t.equal((await broker.send('GET', '/health/ready')).status, 200)
   t.notMatch(broker.output, /"lvl":"(ERROR|FATAL)"/)

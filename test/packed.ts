@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The root of the project. */
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+export interface Packed {
+  readonly filename: string
+  readonly files: readonly { readonly path: string }[]
+}
+
+/** Packs the tree as it stands, without building it again: tests of other files use what is built. */
+export function pack(folder: string): Packed {
+  const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
+  const [packed] = JSON.parse(execFileSync('npm', words, { cwd: root, encoding: 'utf8' })) as readonly Packed[]
+  if (packed === undefined) throw new Error('npm packed nothing')
+  return packed
+}
+
+/** Unpacks the package into a folder, and in it what it depends on, without what it is developed with; gives where it is. */
+export function installPackage(folder: string): string {
+  const { filename } = pack(folder)
+  execFileSync('tar', ['-xzf', join(folder, filename), '-C', folder])
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, { readonly dev?: true }>>
+  }
+  const place = join(folder, 'package')
+  for (const [path, { dev }] of Object.entries(lock.packages)) {
+    if (path === '' || dev === true || !existsSync(join(root, path))) continue
+    if (path.lastIndexOf('node_modules/') > 0) continue // It comes with the package that it is in.
+    cpSync(join(root, path), join(place, path), { recursive: true })
+  }
+  return place
+}

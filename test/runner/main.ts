@@ -1,0 +1,93 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Kind, kindOf, type Unit, unitsOf } from './plan.js'
+import { failureLines, roomLine, summaryLine } from './report.js'
+import { runUnit, streams, type UnitResult } from './unit-run.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const tests = fileURLToPath(new URL('..', import.meta.url))
+
+/** How many units run at the same time. */
+const jobs = 2
+/** How long a unit may take when all of a kind run; who names files may want their long forms. */
+const limits_ms: Readonly<Record<Kind, number>> = { quick: 240_000, system: 600_000 }
+
+const durationsFile = join('.tap', 'durations.json')
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** The compiled files with tests, from the root of the project, in their order. */
+function allFiles(): readonly string[] {
+  return readdirSync(tests, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && kindOf(entry.name) !== undefined)
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .sort()
+}
+
+/** Whether a file is run: the system tests have all runs of the properties, of which the quick ones have a tenth. */
+function belongsTo(file: string, kind: Kind): boolean {
+  return kindOf(file) === kind || (kind === 'system' && readFileSync(file, 'utf8').includes("/runs.js'"))
+}
+
+/** Those whose paths begin with or name what was asked for: a room, a file, with or without `test/` and its ending. */
+function named(files: readonly string[], words: readonly string[]): readonly string[] {
+  const wanted = words.map((word) => word.replace(/^(dist\/)?test\//, '').replace(/(\.system)?\.test\.[jt]s$/, ''))
+  return files.filter((file) => {
+    const own = file.replace(/^[^/]+\/test\//, '').replace(/(\.system)?\.test\.js$/, '')
+    return wanted.some((word) => own === word || own.startsWith(`${word.replace(/\/$/, '')}/`))
+  })
+}
+
+function readDurations(): Map<string, number> {
+  try {
+    const read: unknown = JSON.parse(readFileSync(durationsFile, 'utf8'))
+    if (typeof read !== 'object' || read === null) return new Map()
+    return new Map(Object.entries(read).filter((each): each is [string, number] => typeof each[1] === 'number'))
+  } catch {
+    // They only decide which unit begins first.
+    return new Map()
+  }
+}
+
+async function runAll(units: readonly Unit[]): Promise<readonly UnitResult[]> {
+  const results: UnitResult[] = []
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort(signal))
+  const waiting = [...units]
+  const takeUnits = async (): Promise<void> => {
+    for (let unit = waiting.shift(); unit !== undefined && !stopping.signal.aborted; unit = waiting.shift()) {
+      const limit_ms = names.length > 0 ? 0 : limits_ms[kindOf(unit.files[0] ?? '') ?? 'quick']
+      results.push(await runUnit(unit, limit_ms, stopping.signal))
+      const { room } = unit
+      const ofRoom = results.filter((each) => each.unit.room === room)
+      if (ofRoom.length === units.filter((each) => each.room === room).length) say(roomLine(room, ofRoom))
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, takeUnits))
+  if (stopping.signal.aborted) process.exitCode = 130
+  return results
+}
+
+const start_ms = performance.now()
+const words = process.argv.slice(2)
+const kind: Kind = words.includes('--system') ? 'system' : 'quick'
+if (kind === 'system') process.env['RIGEL_RUNS'] ??= 'all'
+const names = words.filter((word) => !word.startsWith('--'))
+process.chdir(root)
+const files = names.length > 0 ? named(allFiles(), names) : allFiles().filter((file) => belongsTo(file, kind))
+if (files.length === 0) {
+  say(`No test file or room is called ${names.join(' or ')}; say for example "context" or "context/apply".`)
+  process.exit(2)
+}
+
+const durations = readDurations()
+const results = await runAll(unitsOf(files, durations))
+for (const { unit, duration_ms } of results) durations.set(unit.name, Math.round(duration_ms))
+mkdirSync(streams, { recursive: true })
+writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(durations), null, 1)}\n`)
+for (const line of failureLines(results)) say(line)
+say(summaryLine(results, performance.now() - start_ms))
+if (results.some(({ failures }) => failures.length > 0)) process.exitCode ??= 1

@@ -1,0 +1,50 @@
+/** Which tests run: those that need nothing but Node, or those that start brokers in numbers, etcd or a browser, or take long. */
+export type Kind = 'quick' | 'system'
+
+/** Files whose tests run one after the other in one process. */
+export interface Unit {
+  readonly room: string
+  readonly name: string
+  readonly files: readonly string[]
+}
+
+const systemEnding = '.system.test.js'
+const ending = '.test.js'
+
+/**
+ * Files that need a process of their own, with the reason: what they measure or change belongs to the whole process.
+ */
+const alone: ReadonlyMap<string, string> = new Map([])
+
+/** The kind of a compiled file; nothing when it has no tests. */
+export function kindOf(path: string): Kind | undefined {
+  if (path.endsWith(systemEnding)) return 'system'
+  return path.endsWith(ending) ? 'quick' : undefined
+}
+
+/** The room of a compiled file: its folder under `test`; those at the top are one room. */
+export function roomOf(path: string): string {
+  const [, , ...rest] = path.split('/')
+  return rest.length > 1 ? (rest[0] ?? '') : 'test'
+}
+
+/**
+ * The units of some files: the quick ones of a room share a process, since most of what a file takes is the start of a process; those of
+ * the system have one each. A unit that took longer the last time begins earlier, so that none begins when all others have ended.
+ */
+export function unitsOf(files: readonly string[], lastDurations: ReadonlyMap<string, number>): readonly Unit[] {
+  const units = new Map<string, Unit & { readonly files: string[] }>()
+  for (const file of files) {
+    const room = roomOf(file)
+    const isShared = kindOf(file) === 'quick' && !alone.has(file)
+    const name = isShared ? room : file.split('/').slice(2).join('/').slice(0, -ending.length)
+    const unit = units.get(name) ?? { room, name, files: [] }
+    unit.files.push(file)
+    units.set(name, unit)
+  }
+  const weight = ({ name, files: of }: Unit) => lastDurations.get(name) ?? of.length * unknownWeight_ms
+  return [...units.values()].sort((one, other) => weight(other) - weight(one))
+}
+
+/** What a file is taken to need before it has run here. */
+const unknownWeight_ms = 1000

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { t as root } from 'tap'
+import { fileMark } from './unit-run.js'
+
+/** How long the process may go on after its last test. */
+const endLimit_ms = 15_000
+
+type Teardown = () => unknown
+
+/** Resolves when every test that was added to the root has ended. */
+function idle(): Promise<void> {
+  return root.idle ? Promise.resolve() : new Promise((resolved) => root.once('idle', resolved))
+}
+
+/** Runs the tests of one file, then its teardowns, the last one first. A teardown that throws fails by the name of its file. */
+async function runFile(path: string): Promise<void> {
+  const teardowns: Teardown[] = []
+  root.comment(`${fileMark}${path}`)
+  root.testdirName = resolve('.tap', 'fixtures', path.replace(/[^\w.-]+/g, '-'))
+  // The root ends as soon as it is idle once it has a teardown of its own, and the next file could not add tests.
+  root.teardown = (teardown: Teardown) => {
+    teardowns.unshift(teardown)
+  }
+  try {
+    await import(pathToFileURL(path).href)
+    await idle()
+  } catch (fault) {
+    root.fail(`${path} is loaded`, { found: fault })
+  }
+  for (const teardown of teardowns) {
+    try {
+      await teardown()
+    } catch (fault) {
+      root.fail(`the teardown of ${path}`, { found: fault })
+    }
+  }
+}
+
+// Standard input has the paths: names of folders are made from the arguments.
+for (const path of readFileSync(0, 'utf8').split('\n').filter(Boolean)) await runFile(path)
+root.end()
+
+setTimeout(() => {
+  const held = process.getActiveResourcesInfo().join(', ')
+  process.stderr.write(`The tests have ended, but the process goes on: ${held}\n`)
+  process.exit(1)
+}, endLimit_ms).unref()

@@ -1,0 +1,15 @@
+/** The share of the runs of a property that are made: all of them in the system tests and with `RIGEL_RUNS=all`, else a tenth. */
+const areAll = process.env['RIGEL_RUNS'] === 'all'
+
+/** Fewer runs than these would find nothing. */
+const fewest = 5
+
+/** How often a property is tried, of the number of runs that its long form has. A failure prints the seed that repeats it. */
+export function runs(whole: number): number {
+  return areAll ? whole : Math.max(Math.min(fewest, whole), Math.ceil(whole / 10))
+}
+
+/** How often something has to be met, of the number for all runs; the share of a few runs varies, so a fifth of it is enough. */
+export function meetings(whole: number): number {
+  return areAll ? whole : Math.floor(whole / 50)
+}
