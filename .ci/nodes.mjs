@@ -37,7 +37,9 @@ function expect(name, holds) {
 /** Starts the broker and waits until it answers. */
 async function started(node, program, data) {
   const port = await freePort()
-  const broker = spawn(node, [program, '-port', `${port}`, '-dbPath', data], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const broker = spawn(node, [program, '-port', `${port}`, '-dbPath', data], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
   const url = `http://127.0.0.1:${port}`
   const until = Date.now() + startLimit_ms
   while (broker.exitCode === null && Date.now() < until) {
