@@ -32,13 +32,18 @@ function belongsTo(file: string, kind: Kind): boolean {
   return kindOf(file) === kind || (kind === 'system' && readFileSync(file, 'utf8').includes("/runs.js'"))
 }
 
-/** Those whose paths begin with or name what was asked for: a room, a file, with or without `test/` and its ending. */
-function named(files: readonly string[], words: readonly string[]): readonly string[] {
-  const wanted = words.map((word) => word.replace(/^(dist\/)?test\//, '').replace(/(\.system)?\.test\.[jt]s$/, ''))
-  return files.filter((file) => {
-    const own = file.replace(/^[^/]+\/test\//, '').replace(/(\.system)?\.test\.js$/, '')
-    return wanted.some((word) => own === word || own.startsWith(`${word.replace(/\/$/, '')}/`))
-  })
+/**
+ * The files that a word names, without its folder `test` and its ending: a file of either kind, or those of a room, of the kind that is
+ * run if it has any.
+ */
+function named(files: readonly string[], word: string, kind: Kind): readonly string[] {
+  const wanted = word.replace(/^(dist\/)?test\//, '').replace(/(\.system)?\.test\.[jt]s$|\/$/, '')
+  const nameOf = (file: string) => file.replace(/^[^/]+\/test\//, '').replace(/(\.system)?\.test\.js$/, '')
+  const same = files.filter((file) => nameOf(file) === wanted)
+  if (same.length > 0) return same
+  const ofRoom = files.filter((file) => nameOf(file).startsWith(`${wanted}/`))
+  const ofKind = ofRoom.filter((file) => belongsTo(file, kind))
+  return ofKind.length > 0 ? ofKind : ofRoom
 }
 
 function readDurations(): Map<string, number> {
@@ -77,7 +82,11 @@ const kind: Kind = words.includes('--system') ? 'system' : 'quick'
 if (kind === 'system') process.env['RIGEL_RUNS'] ??= 'all'
 const names = words.filter((word) => !word.startsWith('--'))
 process.chdir(root)
-const files = names.length > 0 ? named(allFiles(), names) : allFiles().filter((file) => belongsTo(file, kind))
+const all = allFiles()
+const files =
+  names.length > 0
+    ? [...new Set(names.flatMap((name) => named(all, name, kind)))]
+    : all.filter((file) => belongsTo(file, kind))
 if (files.length === 0) {
   say(`No test file or room is called ${names.join(' or ')}; say for example "context" or "context/apply".`)
   process.exit(2)

@@ -47,7 +47,8 @@ export async function runUnit(unit: Unit, limit_ms: number, stopped: AbortSignal
   const child = spawn(process.execPath, [entry], {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
-    env: { ...process.env, TAP_TIMEOUT: `${limit_ms / 1000}` },
+    // The unit removes the folders of the tests.
+    env: { ...process.env, TAP_TIMEOUT: `${limit_ms / 1000}`, TAP_SAVE_FIXTURE: '1' },
   })
   const { pid } = child
   const killAll = () => pid !== undefined && killGroup(pid)

@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { t as root } from 'tap'
 import { fileMark } from './unit-run.js'
 
 /** How long the process may go on after its last test. */
 const endLimit_ms = 15_000
+
+const fixtures = join('.tap', 'fixtures')
 
 type Teardown = () => unknown
 
@@ -18,7 +20,8 @@ function idle(): Promise<void> {
 async function runFile(path: string): Promise<void> {
   const teardowns: Teardown[] = []
   root.comment(`${fileMark}${path}`)
-  root.testdirName = resolve('.tap', 'fixtures', path.replace(/[^\w.-]+/g, '-'))
+  const folderName = path.replace(/[^\w.-]+/g, '-')
+  root.testdirName = resolve(fixtures, folderName)
   // The root ends as soon as it is idle once it has a teardown of its own, and the next file could not add tests.
   root.teardown = (teardown: Teardown) => {
     teardowns.unshift(teardown)
@@ -36,6 +39,20 @@ async function runFile(path: string): Promise<void> {
       root.fail(`the teardown of ${path}`, { found: fault })
     }
   }
+  try {
+    removeFolders(folderName)
+  } catch (fault) {
+    root.fail(`the folders of ${path} are removed`, { found: fault })
+  }
+}
+
+/**
+ * Removes the folders of the tests of a file. tap would remove the folder of a test before the teardowns that were added behind it, and
+ * what still runs then writes into a folder that goes.
+ */
+function removeFolders(name: string): void {
+  const own = existsSync(fixtures) ? readdirSync(fixtures).filter((each) => each.startsWith(name)) : []
+  for (const each of own) rmSync(join(fixtures, each), { recursive: true, force: true })
 }
 
 // Standard input has the paths: names of folders are made from the arguments.
