@@ -63,16 +63,21 @@ async function runAll(units: readonly Unit[]): Promise<readonly UnitResult[]> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort(signal))
   const waiting = [...units]
   const takeUnits = async (): Promise<void> => {
-    for (let unit = waiting.shift(); unit !== undefined && !stopping.signal.aborted; unit = waiting.shift()) {
+    for (let unit = waiting.shift(); unit !== undefined; unit = waiting.shift()) {
       const limit_ms = names.length > 0 ? 0 : limits_ms[kindOf(unit.files[0] ?? '') ?? 'quick']
-      results.push(await runUnit(unit, limit_ms, stopping.signal))
+      const result = await runUnit(unit, limit_ms, stopping.signal)
+      if (stopping.signal.aborted) return
+      results.push(result)
       const { room } = unit
       const ofRoom = results.filter((each) => each.unit.room === room)
       if (ofRoom.length === units.filter((each) => each.room === room).length) say(roomLine(room, ofRoom))
     }
   }
   await Promise.all(Array.from({ length: jobs }, takeUnits))
-  if (stopping.signal.aborted) process.exitCode = 130
+  if (stopping.signal.aborted) {
+    say('Stopped: what follows is of the rooms and files that had ended.')
+    process.exitCode = 130
+  }
   return results
 }
 
