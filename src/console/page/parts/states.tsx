@@ -45,7 +45,7 @@ export function FailedState({
 }
 
 /** It is for the broker's own machine, or for those who have the token, and what to do. */
-export function ForbiddenState({ fault }: { readonly fault: string }) {
+function ForbiddenState({ fault }: { readonly fault: string }) {
   return (
     <div class="state" role="note">
       <p>This page is for the broker's own machine, or needs a token.</p>
