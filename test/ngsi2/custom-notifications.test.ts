@@ -3,20 +3,20 @@ import { type Test, test } from 'tap'
 import { until } from '../delivery/given.js'
 import { Mosquitto, skipped } from '../delivery/mosquitto.js'
 import { FarEnd } from '../far-end.js'
-import { RunningBroker } from '../running.js'
+import { type Requests, RunningBroker } from '../running.js'
 
 /** A broker with one subscription to its vats. */
 class Subscribed {
-  readonly broker: RunningBroker
+  readonly broker: Requests
   readonly id: string
 
-  private constructor(broker: RunningBroker, id: string) {
+  private constructor(broker: Requests, id: string) {
     this.broker = broker
     this.id = id
   }
 
   static async start(t: Test, notification: object, condition?: object, flags: readonly string[] = []) {
-    const broker = await RunningBroker.start(t, flags)
+    const broker = flags.length === 0 ? await RunningBroker.tenant() : await RunningBroker.start(t, flags)
     const subject = { entities: [{ idPattern: '^Vat-' }], ...(condition !== undefined && { condition }) }
     const made = await broker.send('POST', '/v2/subscriptions', { subject, notification })
     t.equal(made.status, 201, made.text)
@@ -62,7 +62,7 @@ test('httpCustom has the URL, query, method, headers and text of its template', 
 })
 
 test('a URL of a scheme that is none of HTTP is refused, whatever is filled in behind it', async (t) => {
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.tenant()
   const subject = { entities: [{ idPattern: '.*' }] }
   const made = (url: string) =>
     broker.send('POST', '/v2/subscriptions', { subject, notification: { httpCustom: { url } } })

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { answering, FarEnd } from '../far-end.js'
-import { RunningBroker } from '../running.js'
+import { type Requests, RunningBroker } from '../running.js'
 
 const json = { 'Content-Type': 'application/json' }
 
 /** A subscription to the vats of a broker, at a far end. */
-interface Watched {
-  readonly broker: RunningBroker
+interface Watched<Broker extends Requests = Requests> {
+  readonly broker: Broker
   readonly end: FarEnd
   readonly id: string
 }
@@ -18,8 +18,15 @@ interface Asked {
   readonly more?: object
 }
 
-async function watched(t: Test, { condition, notification, more }: Asked = {}): Promise<Watched> {
-  const broker = await RunningBroker.start(t)
+async function watched(t: Test, asked: Asked = {}): Promise<Watched> {
+  return watchedAt(t, await RunningBroker.tenant(), asked)
+}
+
+async function watchedAt<Broker extends Requests>(
+  t: Test,
+  broker: Broker,
+  { condition, notification, more }: Asked = {},
+): Promise<Watched<Broker>> {
   const end = await FarEnd.listen(t)
   const subject = { entities: [{ idPattern: '^Vat-', type: 'Vat' }], ...(condition !== undefined && { condition }) }
   const body = { subject, notification: { http: { url: end.url() }, ...notification }, ...more }
@@ -31,7 +38,7 @@ async function watched(t: Test, { condition, notification, more }: Asked = {}): 
 }
 
 /** Updates a vat through NGSIv1. */
-async function update(broker: RunningBroker, action: string, attributes: Record<string, string>, id = 'Vat-1') {
+async function update(broker: Requests, action: string, attributes: Record<string, string>, id = 'Vat-1') {
   const given = Object.entries(attributes).map(([name, value]) => ({ name, type: 'Text', value }))
   const { text } = await broker.update(action, { id, type: 'Vat', attributes: given })
   if (!text.includes('"code":"200"')) throw new Error(text)
@@ -157,7 +164,7 @@ test('to a subscription that does not hear of metadata, an update of nothing els
 })
 
 test('a oneshot fires once, over a restart, until it is set again', async (t) => {
-  const w = await watched(t, { more: { status: 'oneshot' } })
+  const w = await watchedAt(t, await RunningBroker.start(t), { more: { status: 'oneshot' } })
   const status = async () =>
     ((await w.broker.send('GET', `/v2/subscriptions/${w.id}`)).json as { status: string }).status
   t.equal(await status(), 'oneshot')
@@ -194,7 +201,7 @@ test('what is made before a pause waits for its end; what happens during it is n
 })
 
 test('too many failures in a row make a subscription inactive, and nothing is lost by it', async (t) => {
-  const w = await watched(t, { notification: { maxFailsLimit: 2 } })
+  const w = await watchedAt(t, await RunningBroker.start(t), { notification: { maxFailsLimit: 2 } })
   w.end.answer = answering(500)
   await update(w.broker, 'APPEND', { heat: '1' })
   const shown = async () => (await w.broker.send('GET', `/v2/subscriptions/${w.id}`)).text
@@ -239,7 +246,7 @@ test('subscriptions of both interfaces are listed, paged, counted, changed and r
 })
 
 test('a custom notification that comes back as an update of its entity notifies nobody', async (t) => {
-  const w = await watched(t)
+  const w = await watchedAt(t, await RunningBroker.start(t))
   const correlator = 'round-1'
   const put = (heat: number, headers: Record<string, string>) =>
     w.broker.send('POST', '/v2/entities?options=upsert', { id: 'Vat-1', type: 'Vat', heat: { value: heat } }, headers)
