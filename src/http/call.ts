@@ -176,11 +176,9 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
   /** The requests of all connections hold as much memory as they may. */
   noRoom(): void {
     if (!this.#life.isOpen) return
-    const { context, connection, head } = this.#exchange
+    const { context, head } = this.#exchange
     context.meter.rejected('memory')
-    // Behind others its refusal would itself wait: the client has sent more at once than may be in progress.
-    if (connection.crowded) connection.socket.destroy()
-    else this.#respond(overloaded(head.target.kind, 'too many bytes of requests are waiting'))
+    this.#respond(overloaded(head.target.kind, 'too many bytes of requests are waiting'))
   }
 
   turnDown({ response, counted }: RefusedRequest): void {

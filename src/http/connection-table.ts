@@ -4,7 +4,8 @@ import { errorFacts } from '../log/log.js'
 import type { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import type { TraceArea } from '../trace-area.js'
 import { Activity, type ConnectionLimits, longestIdle, type Overdue } from './connection-limits.js'
-import { ClientConnection } from './connections.js'
+import { ClientConnection, type ConnectionShares } from './connections.js'
+import { InputTurns } from './input-turns.js'
 import type { ServerContext } from './server-context.js'
 
 /** What bounds the connections of a listening socket. */
@@ -32,6 +33,7 @@ export class ConnectionTable {
   /** Sockets that are counted and have not finished their TLS handshake, oldest first. */
   readonly #handshakes = new Map<string, Socket>()
   readonly #checks: NodeJS.Timeout
+  readonly #shares: ConnectionShares
   #uses = 0
   #now_s = 0
   #warned_ms = Number.NEGATIVE_INFINITY
@@ -43,6 +45,16 @@ export class ConnectionTable {
     this.#context = context
     this.#limits = limits
     this.#bodyOverdue = bodyOverdue
+    this.#shares = {
+      atWork: limits.atWork,
+      turns: new InputTurns(() => context.responses.flush()),
+      memory: context.memory,
+      use: () => ++this.#uses,
+      failed: ({ socket }, fault) => {
+        this.#failed('the requests of a connection could not begin', fault)
+        socket.destroy()
+      },
+    }
     this.#checks = setInterval(() => this.#check(), checkInterval_ms).unref()
   }
 
@@ -109,7 +121,7 @@ export class ConnectionTable {
     const { meter, stopping } = this.#context
     // Others may still accept on the socket that they share until the front end that opened it has closed it.
     if (stopping) socket.destroy()
-    const connection = new ClientConnection(socket, this.#limits.atWork, () => ++this.#uses)
+    const connection = new ClientConnection(socket, this.#shares)
     this.#connections.set(socket, connection)
     this.#activities.set(connection, new Activity(connection, this.#now_s))
     meter.connectionOpened()

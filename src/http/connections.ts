@@ -1,5 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import type { RequestMemory } from '../shared-memory/request-memory.js'
+import { HeldRequests } from './held-requests.js'
+import type { InputTurns, WaitingInput } from './input-turns.js'
 
 /** A request in progress, as its connection sees it. */
 export interface InProgress {
@@ -30,13 +33,27 @@ const linger_ms = 5_000
 /** Unsent bytes of responses above which no further request of the connection begins to work. */
 const unsentMax_bytes = 1024 * 1024
 
+/** What a connection shares with the others of its listening socket. */
+export interface ConnectionShares {
+  /** Requests of one connection that work at a time. */
+  readonly atWork: number
+  readonly turns: InputTurns
+  /** What requests count for that have come and have not begun. */
+  readonly memory: RequestMemory
+  /** Counts the uses of all connections. */
+  use(): number
+  /** Requests of the connection could not begin. */
+  failed(connection: ClientConnection, fault: unknown): void
+}
+
 /** One connection and its requests in progress. */
-export class ClientConnection {
+export class ClientConnection implements WaitingInput {
   readonly socket: Socket
   /** In which order connections were used last: the one with the lowest has been idle longest. */
   usedAt: number
-  readonly #maxAtWork: number
-  readonly #use: () => number
+  readonly #shares: ConnectionShares
+  /** What has come beyond the requests in progress: what one read of the socket holds. */
+  readonly #held: HeldRequests
   /** In the order in which they came, which is that of the responses. */
   readonly #requests = new Set<InProgress>()
   /**
@@ -49,6 +66,8 @@ export class ClientConnection {
   #long: InProgress | undefined
   #atWork = 0
   #paused = false
+  /** Whether the last read has brought more requests than may begin at once. */
+  #sendsMany = false
   /** The request that came last, while it is in progress: its response is the last one on the wire. */
   #latest: InProgress | undefined
   #closing = false
@@ -56,12 +75,11 @@ export class ClientConnection {
   /** What ends the connection when all responses have gone out. */
   #atEnd: (() => void) | undefined
 
-  /** `use` counts the uses of all connections. */
-  constructor(socket: Socket, maxAtWork: number, use: () => number) {
+  constructor(socket: Socket, shares: ConnectionShares) {
     this.socket = socket
-    this.#maxAtWork = maxAtWork
-    this.#use = use
-    this.usedAt = use()
+    this.#shares = shares
+    this.#held = new HeldRequests(shares.turns, shares.memory, this)
+    this.usedAt = shares.use()
     // Node resumes a socket after each message, whoever has paused it.
     socket.on('resume', () => {
       if (this.#paused) socket.pause()
@@ -70,8 +88,9 @@ export class ClientConnection {
     socket.on('end', () => this.#latest?.inputEnded())
   }
 
+  /** Whether requests are in progress, or have come and will begin. */
   get busy(): boolean {
-    return this.#requests.size > 0
+    return this.#requests.size > 0 || !this.#held.isEmpty
   }
 
   get inProgress(): number {
@@ -88,11 +107,6 @@ export class ClientConnection {
     return this.#paused
   }
 
-  /** More requests have come than may be in progress: those that one read of the socket holds. */
-  get crowded(): boolean {
-    return this.#requests.size > this.#maxAtWork
-  }
-
   /** The request whose body is arriving. */
   get reading(): InProgress | undefined {
     return this.#latest?.reading === true ? this.#latest : undefined
@@ -100,18 +114,57 @@ export class ClientConnection {
 
   /** Whether all that is in progress is a request that has not come completely. */
   get onlyReads(): boolean {
-    return this.#requests.size === 1 && this.reading !== undefined
+    return this.#requests.size === 1 && this.reading !== undefined && this.#held.isEmpty
   }
 
+  /** Whether no request has come after it. */
   isLatest(call: InProgress): boolean {
-    return this.#latest === call
+    return this.#latest === call && this.#held.isEmpty
+  }
+
+  /**
+   * Whether a request that has come begins now. `isAlone` says that it has not come together with others, which is known
+   * when this connection has none in progress.
+   */
+  begins(isAlone: boolean): boolean {
+    return isAlone && this.#requests.size === 0 ? this.#held.cameAlone() : this.#held.came(this.#hasSpace)
+  }
+
+  /** Keeps a request until it may begin; false when there is no memory for it. */
+  keep(begin: () => void, bytes: number, isOfOperators: boolean): boolean {
+    if (!this.#held.keep(begin, bytes, isOfOperators)) return false
+    this.#sendsMany = true
+    this.pause()
+    this.#readIfRoom()
+    return true
+  }
+
+  /** Does what follows from the end of what has come when all requests before it have begun. */
+  inOrder(act: () => void): void {
+    if (this.#held.isEmpty) act()
+    else this.#held.keep(act, 0, true)
+  }
+
+  readNext(): void {
+    this.#sendsMany = false
+    this.#readIfRoom()
+  }
+
+  /** Begins some of the requests that are held. */
+  takeTurn(): void {
+    try {
+      this.#held.serve(() => this.#hasSpace)
+      this.#readIfRoom()
+    } catch (fault) {
+      this.#shares.failed(this, fault)
+    }
   }
 
   enter(call: InProgress): void {
     this.#requests.add(call)
     this.#queue.push(call)
     this.#latest = call
-    if (this.#requests.size >= this.#maxAtWork) this.pause()
+    if (this.#requests.size >= this.#shares.atWork) this.pause()
   }
 
   /** Whether a request that wants its turn may work now; if not, it is told when. */
@@ -135,7 +188,7 @@ export class ClientConnection {
     this.#requests.delete(call)
     if (worked) this.#atWork -= 1
     if (this.#long === call) this.#long = undefined
-    this.usedAt = this.#use()
+    this.usedAt = this.#shares.use()
     if (this.#latest === call) this.#latest = undefined
     if (this.#paused || this.#queue.length > 0) this.#startNext()
     if (!this.busy) this.#finishRefusal()
@@ -144,6 +197,7 @@ export class ClientConnection {
   /** A response says that it is the last one: what comes after its request is not looked at. */
   close(): void {
     this.#closing = true
+    this.#held.end()
   }
 
   /** Reads nothing more for a while, or of the requests after the last one. */
@@ -168,7 +222,7 @@ export class ClientConnection {
     if (this.#refused) return false
     const says = this.#latest?.malformed() ?? true
     this.#refused = true
-    this.#closing = true
+    this.close()
     // Node would close the connection when the client ends its sending half, before the responses have gone out.
     this.socket.removeAllListeners('end').on('end', () => this.#latest?.inputEnded())
     this.#atEnd = says ? atEnd : () => this.end()
@@ -190,7 +244,7 @@ export class ClientConnection {
   /** Writes the last bytes of the connection, if any, and closes it when the client has read them. */
   end(bytes?: string | Buffer): void {
     const { socket } = this
-    this.#closing = true
+    this.close()
     if (bytes === undefined || socket.readableEnded || !socket.writable) {
       if (bytes !== undefined && socket.writable) socket.write(bytes)
       socket.destroySoon()
@@ -219,6 +273,7 @@ export class ClientConnection {
   /** Closed by either side. */
   closed(): void {
     this.#atEnd = undefined
+    this.#held.end()
     this.#queue.length = 0
     for (const call of [...this.#requests]) call.lost()
     this.#requests.clear()
@@ -232,7 +287,9 @@ export class ClientConnection {
   }
 
   get #hasRoom(): boolean {
-    return this.#long === undefined && this.#atWork < this.#maxAtWork && this.socket.writableLength <= unsentMax_bytes
+    return (
+      this.#long === undefined && this.#atWork < this.#shares.atWork && this.socket.writableLength <= unsentMax_bytes
+    )
   }
 
   #startNext(): void {
@@ -243,7 +300,16 @@ export class ClientConnection {
       this.#begin(next)
       next.proceed()
     }
-    if (!this.#paused || this.#closing || this.#requests.size >= this.#maxAtWork || !this.#hasRoom) return
-    this.readOn()
+    this.#readIfRoom()
+  }
+
+  #readIfRoom(): void {
+    if (!this.#paused || this.#closing || !this.#hasSpace || !this.#hasRoom || this.#held.wantsMore()) return
+    if (this.#sendsMany) this.#shares.turns.addReader(this)
+    else this.readOn()
+  }
+
+  get #hasSpace(): boolean {
+    return this.#requests.size < this.#shares.atWork
   }
 }

@@ -10,14 +10,16 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:https
 import type { AddressInfo, Socket } from 'node:net'
 import type { Resource } from '../api.js'
 import { errorFacts } from '../log/log.js'
+import { headCost_bytes } from '../shared-memory/request-memory.js'
 import { Application } from './application.js'
 import { Call } from './call.js'
 import { ConnectionTable, type TableLimits } from './connection-table.js'
 import type { ClientConnection } from './connections.js'
+import { announcedBody } from './headers.js'
 import { MalformedInput, type RefusedBytes } from './malformed.js'
 import { LastResponseWriter, NodeResponseWriter, type ResponseWriter } from './response-writer.js'
 import type { ServerContext } from './server-context.js'
-import type { Target } from './target.js'
+import { isManagement, type Target } from './target.js'
 import { turnAway } from './turn-away.js'
 
 /** What is set on a server of Node's. */
@@ -36,6 +38,9 @@ export interface Tls {
 /** How long the head of a request may take from its first byte [management 11.8]; a handshake likewise. */
 const headTimeout_ms = 60_000
 const headCheckInterval_ms = 5_000
+
+/** What Node reads of a connection at once: no more than that can have come of the bodies of requests that wait. */
+const readMost_bytes = 65_536
 
 /** A server of Node's, the application that its requests are routed by, and the connections that it has accepted. */
 export class Listener {
@@ -86,20 +91,37 @@ export class Listener {
 
   #serve(incoming: IncomingMessage, outgoing: ServerResponse | undefined, target: Target): void {
     try {
-      const { interleaving, admission } = this.#context
-      const isCrowded = outgoing !== undefined && admission.isCrowded
-      if (isCrowded) interleaving.requestCame()
       const connection = this.#connections.get(incoming.socket)
       if (connection === undefined) incoming.socket.destroy()
       else if (outgoing === undefined) this.#begin(connection, incoming, target, new LastResponseWriter(connection))
       else if (connection.closing) connection.pause()
-      else if (!isCrowded || !this.#turnsAway(connection, incoming, outgoing, target)) {
-        this.#begin(connection, incoming, target, new NodeResponseWriter(incoming, outgoing))
-      }
+      // Requests that are turned away leave nothing in progress: the next one may have come together with them.
+      else if (connection.begins(!this.#context.admission.isCrowded)) this.#take(connection, incoming, outgoing, target)
+      else this.#keep(connection, incoming, outgoing, target)
     } catch (fault) {
       this.#failed('a request could not begin', fault)
       incoming.socket.destroy()
     }
+  }
+
+  #take(connection: ClientConnection, incoming: IncomingMessage, outgoing: ServerResponse, target: Target): void {
+    const { interleaving, admission } = this.#context
+    const isCrowded = admission.isCrowded
+    if (isCrowded) interleaving.requestCame()
+    if (!isCrowded || !this.#turnsAway(connection, incoming, outgoing, target)) {
+      this.#begin(connection, incoming, target, new NodeResponseWriter(incoming, outgoing))
+    }
+  }
+
+  /** Its connection has begun as many requests as it may for now: it begins in a later turn of the event loop. */
+  #keep(connection: ClientConnection, incoming: IncomingMessage, outgoing: ServerResponse, target: Target): void {
+    const { url = '', headers, rawHeaders } = incoming
+    const body_bytes = Math.min(announcedBody(headers) ?? 0, readMost_bytes)
+    const begin = () => this.#take(connection, incoming, outgoing, target)
+    if (connection.keep(begin, headCost_bytes(url, rawHeaders) + body_bytes, isManagement(target.kind))) return
+    // Its refusal would itself have to wait behind the requests before it.
+    this.#context.meter.rejected('memory')
+    connection.socket.destroy()
   }
 
   /** A request that is alone on its connection may be refused before it costs more. */
@@ -130,14 +152,17 @@ export class Listener {
     this.server.on('connect', (incoming, socket) => {
       // Node has taken its own listeners from the socket.
       socket.on('error', () => socket.destroy())
-      this.#connections.get(socket)?.refuse(() => this.#application.route(incoming, undefined))
+      const connection = this.#connections.get(socket)
+      connection?.inOrder(() => connection.refuse(() => this.#application.route(incoming, undefined)))
     })
   }
 
   #watchFaults(): void {
     this.server.on('clientError', (fault: Error & RefusedBytes, socket) => {
       try {
-        this.#malformed.refuse(fault, socket)
+        const connection = this.#connections.get(socket)
+        if (connection === undefined || !isOfInput(fault)) this.#malformed.refuse(fault, socket)
+        else connection.inOrder(() => this.#malformed.refuse(fault, socket))
       } catch (second) {
         this.#failed('a refusal failed', second)
         socket.destroy()
@@ -157,6 +182,11 @@ export class Listener {
   #failed(what: string, fault: unknown): void {
     this.#context.log.error('http:fault', what, errorFacts(fault))
   }
+}
+
+/** Whether it is about what the client has sent, and so comes after the requests before it. */
+function isOfInput({ code = '' }: RefusedBytes): boolean {
+  return code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT'
 }
 
 function newServer(limits: ListenerLimits, tls: Tls | undefined, serve: RequestListener): Server {

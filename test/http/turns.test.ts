@@ -1,0 +1,189 @@
+import { once } from 'node:events'
+import { test } from 'tap'
+import type { Resource } from '../../src/api.js'
+import { ok } from '../../src/result.js'
+import { connected, everything, givenFrontEnd, until } from './given.js'
+
+/** Says in which turn of the event loop each of its requests began, by number of request. */
+function watched(): { readonly resource: Resource; readonly begun: { readonly id: string; readonly turn: number }[] } {
+  const begun: { id: string; turn: number }[] = []
+  let turn = 0
+  const next = () => {
+    turn += 1
+    setImmediate(next).unref()
+  }
+  setImmediate(next).unref()
+  const resource: Resource = {
+    pattern: '/v1/watched/{id}',
+    anyCase: true,
+    operations: {
+      GET: {
+        use: 'read',
+        prepare: ({ segments }) => {
+          const id = segments['id'] ?? ''
+          begun.push({ id, turn })
+          return ok(() => ({ status: 200, body: `"${id}"` }))
+        },
+      },
+    },
+  }
+  return { resource, begun }
+}
+
+function pipeline(name: string, count: number, from = 0): string {
+  let text = ''
+  for (let at = from; at < from + count; at += 1) text += `GET /v1/watched/${name}-${at} HTTP/1.1\r\nHost: h\r\n\r\n`
+  return text
+}
+
+const last = 'GET /v1/watched/last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'
+
+/** What the responses say, in their order. */
+function answers(text: string): readonly string[] {
+  return [...text.matchAll(/\r\n\r\n"([^"]*)"/g)].map(([, id = '']) => id)
+}
+
+function names(name: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, at) => `${name}-${at}`)
+}
+
+test('a connection begins at most 16 requests in a turn of the event loop, and answers all in their order', async (t) => {
+  const { resource, begun } = watched()
+  const { connect, meter } = await givenFrontEnd(t, { connectionRequests: 100 }, [resource])
+  const sockets = [await connect(), await connect(), await connect()]
+  const texts = await Promise.all(
+    sockets.map((socket, at) => {
+      socket.write(pipeline(`c${at}`, 1000) + last)
+      return everything(socket)
+    }),
+  )
+  for (const [at, text] of texts.entries()) t.same(answers(text), [...names(`c${at}`, 1000), 'last'])
+  const counts = new Map<string, number>()
+  for (const { id, turn } of begun) {
+    const key = `${id.split('-')[0]} ${turn}`
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  // The part of an event loop's turn in which sockets are read is seen here with the one before or after it.
+  t.ok(Math.max(...counts.values()) <= 32, `${Math.max(...counts.values())}`)
+  t.equal(meter.inProgress, 0)
+  t.equal(meter.taken, 0)
+})
+
+test('another client is served between the requests of a connection that has sent many', async (t) => {
+  const { resource, begun } = watched()
+  const { connect } = await givenFrontEnd(t, {}, [resource])
+  const [many, other] = [await connect(), await connect()]
+  const all = everything(many)
+  many.write(pipeline('many', 1000) + last)
+  while (begun.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  other.write(pipeline('other', 1))
+  await until(other, '"other-0"')
+  const before = begun.findIndex(({ id }) => id === 'other-0')
+  t.ok(before < 500, `${before}`)
+  t.equal(answers(await all).length, 1001)
+})
+
+test('bytes that are no HTTP behind many requests are refused after their responses', async (t) => {
+  const { resource } = watched()
+  const { connect, meter } = await givenFrontEnd(t, {}, [resource])
+  const socket = await connect()
+  socket.write(`${pipeline('good', 500)}NO HTTP AT ALL\x00\r\n\r\n`)
+  const text = await everything(socket)
+  t.same(answers(text), names('good', 500))
+  t.match(text.slice(text.lastIndexOf('HTTP/1.1')), /^HTTP\/1.1 400 Bad Request\r\nConnection: close\r\n/)
+  t.equal(meter.inProgress, 0)
+  t.equal(meter.events.filter((event) => event === 'malformed').length, 1)
+})
+
+test('a verb that the parser does not know behind many requests is refused after their responses', async (t) => {
+  const { resource } = watched()
+  const { talk } = await givenFrontEnd(t, {}, [resource])
+  const text = await talk(`${pipeline('good', 100)}FOO /v1/watched/x HTTP/1.1\r\nHost: h\r\n\r\n`)
+  t.same(answers(text), names('good', 100))
+  t.match(text.slice(text.lastIndexOf('HTTP/1.1')), /^HTTP\/1.1 405 /)
+})
+
+test('a client that has closed its sending half behind many requests gets all responses', async (t) => {
+  const { resource } = watched()
+  const { connect } = await givenFrontEnd(t, {}, [resource])
+  for (const count of [16, 17, 500]) {
+    const socket = await connect()
+    socket.end(pipeline('half', count))
+    t.same(answers(await everything(socket)), names('half', count))
+  }
+})
+
+test('a connection that closes while its requests are held gives everything back and leaves the others alone', async (t) => {
+  const { resource, begun } = watched()
+  const { connect, meter } = await givenFrontEnd(t, { requestMemory_MiB: 8 }, [resource])
+  for (let round = 0; round < 8; round += 1) {
+    const count = begun.length
+    const [gone, stays] = [await connect(), await connect()]
+    gone.on('error', () => {})
+    gone.write(pipeline('gone', 1000))
+    while (begun.length === count) await new Promise((resolve) => setImmediate(resolve))
+    gone.destroy()
+    stays.write(pipeline('stays', 200) + last)
+    t.same(answers(await everything(stays)), [...names('stays', 200), 'last'])
+  }
+  while (meter.open > 0) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(meter.inProgress, 0)
+  t.equal(meter.taken, 0)
+  t.notOk(meter.events.includes('memory'))
+})
+
+test('requests that are held count for the memory of requests, and a connection without memory for them is cut off', async (t) => {
+  const { resource } = watched()
+  const { connect, talk, meter } = await givenFrontEnd(t, { requestMemory_MiB: 1 }, [resource])
+  const socket = await connect()
+  socket.write(pipeline('many', 1300) + last)
+  t.ok(answers(await everything(socket)).length < 1300)
+  t.ok(meter.events.includes('memory'))
+  t.same(answers(await talk(last)), ['last'])
+})
+
+test('an orderly end answers the requests that are held, and the last response says that it is the last one', async (t) => {
+  const { resource, begun } = watched()
+  const { connect, frontEnd } = await givenFrontEnd(t, {}, [resource])
+  const socket = await connect()
+  const all = everything(socket)
+  socket.write(pipeline('held', 300))
+  while (begun.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(await frontEnd.stop(20_000), 0)
+  const text = await all
+  t.same(answers(text), names('held', 300))
+  t.equal(text.split('Connection: close').length, 2)
+  t.ok(text.lastIndexOf('Connection: close') > text.lastIndexOf('HTTP/1.1'))
+})
+
+test('bodies of many requests that come together reach their requests', async (t) => {
+  const { connect, meter } = await givenFrontEnd(t)
+  const socket = await connect()
+  let text = ''
+  for (let at = 0; at < 300; at += 1) {
+    const body = `"${at}"`
+    const length = at % 2 === 0 ? `Content-Length: ${body.length}\r\n\r\n${body}` : 'Transfer-Encoding: chunked\r\n\r\n'
+    const chunks = at % 2 === 0 ? '' : `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    text += `POST /v1/echo/x HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n${length}${chunks}`
+  }
+  socket.write(`${text}GET /version HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`)
+  t.same(
+    answers(await everything(socket)),
+    Array.from({ length: 300 }, (_, at) => `${at}`),
+  )
+  t.equal(meter.inProgress, 0)
+})
+
+test('what one connection sends after its requests were held is served as before', async (t) => {
+  const { resource } = watched()
+  const { frontEnd } = await givenFrontEnd(t, {}, [resource])
+  const socket = await connected(frontEnd.port)
+  const all = everything(socket)
+  for (let round = 0; round < 5; round += 1) {
+    socket.write(pipeline('round', 100, round * 100))
+    await once(socket, 'data')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  socket.write(last)
+  t.same(answers(await all), [...names('round', 500), 'last'])
+})

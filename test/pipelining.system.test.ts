@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { test } from 'tap'
+import { RunningBroker } from './running.js'
+
+const request = 'GET /version HTTP/1.1\r\nHost: h\r\n\r\n'
+const connections = 40
+const requests = 1400
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Counts the responses on a connection. */
+class Counted {
+  responses = 0
+  #tail = ''
+
+  constructor(socket: Socket) {
+    socket.on('data', (bytes: Buffer) => {
+      const text = this.#tail + bytes.toString('latin1')
+      this.responses += text.split('HTTP/1.1 200 OK').length - 1
+      this.#tail = text.slice(-14)
+    })
+  }
+}
+
+test('beside 40 connections that pipeline 1,400 requests each another client gets many responses', async (t) => {
+  const broker = await RunningBroker.start(t, ['-partitions', '1', '-httpThreads', '1'])
+  const other = await open(broker.port)
+  const floods: { readonly socket: Socket; readonly counted: Counted }[] = []
+  for (let at = 0; at < connections; at += 1) {
+    const socket = await open(broker.port)
+    floods.push({ socket, counted: new Counted(socket) })
+  }
+  t.teardown(() => {
+    other.destroy()
+    for (const { socket } of floods) socket.destroy()
+  })
+  const all = connections * requests
+  const answered = () => floods.reduce((sum, { counted }) => sum + counted.responses, 0)
+  for (const { socket } of floods) socket.write(request.repeat(requests))
+  let served = 0
+  // Each of them waits for the one before: as many turns of the event loop as it takes are between them.
+  while (answered() < all) {
+    other.write(request)
+    await new Promise((resolve) => other.once('data', resolve))
+    served += 1
+  }
+  t.equal(answered(), all)
+  t.comment(`${served} requests of the other client`)
+  // One in 640 before: every turn of the event loop began 16 requests of each connection.
+  t.ok(served > all / 320, `${served}`)
+})
