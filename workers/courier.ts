@@ -73,7 +73,11 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
       else if (instruction.kind === 'begin') sender = begin(drained)
       else if (instruction.kind === 'acked') service.acked(instruction.ticket, instruction.isStored)
       else if (sender === undefined) throw new Error(`the courier is told ${instruction.kind} before it has begun`)
-      else sender.obey(instruction)
+      else {
+        const since = measures.steps.begin()
+        sender.obey(instruction)
+        if (measures.steps.isLong(since)) measures.steps.name(`instruction ${instruction.kind}`, 0)
+      }
     })
   })
   peers.close()

@@ -91,6 +91,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     versions,
     bell: new Bell(memory.bell),
     storage: storageMeter,
+    steps: measures.steps,
     mailboxWait: measures.wait('mailbox', number),
     transactionWait: measures.wait('transaction', number),
     partition: number,

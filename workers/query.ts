@@ -21,6 +21,7 @@ const data: QueryThreadData = Piscina.workerData
 const members = new PoolThreads(data.members)
 const number = members.enter(threadId)
 const stops = new ScanStops(data.stops)
+const measures = new Measures(data.memory.measures, data.row + number)
 const readers = opened(data)
 // Node has something left to do with a module when it has run: only then is the program loaded.
 setImmediate(() => members.loaded(number))
@@ -54,7 +55,15 @@ export default async function query(task: ScanTask): Promise<Scanned> {
 
 async function found(task: ScanTask, times: HandleTimes | undefined): Promise<Result<unknown, QueryRefusal>> {
   if (stops.isStopped(task.permit)) throw stopped
-  const limits = { page_bytes: data.page_bytes, giveWay: pauses(task) }
+  const { steps } = measures
+  const pause = pauses(task)
+  let since = steps.begin()
+  const giveWay = async (): Promise<void> => {
+    if (steps.isLong(since)) steps.name(`slice of a scan (${task.kind})`, 0)
+    await pause()
+    since = steps.begin()
+  }
+  const limits = { page_bytes: data.page_bytes, giveWay }
   switch (task.kind) {
     case 'page':
       return readers.query(task.query, limits, times)
@@ -78,9 +87,8 @@ function pauses({ permit, slices }: ScanTask): () => Promise<void> {
   }
 }
 
-function opened({ storage, memory, row }: QueryThreadData): PartitionReaders {
+function opened({ storage, memory }: QueryThreadData): PartitionReaders {
   giveWay(scanPriority)
-  const measures = new Measures(memory.measures, row + number)
   measures.watchThread()
   return openReaders(storage, memory, measures, 0)
 }

@@ -57,6 +57,7 @@ export function switchesOf(options: Options): Switches {
   switches.set('verbosity', options.verbose)
   switches.set('infoPayloadMaxSize', options.logInfoPayloadMaxSize)
   switches.set('lineMaxSize', options.logLineMaxSize)
+  switches.set('stepWarning_ms', options.stepWarning_ms)
   switches.set('deprecate', Number(options.logDeprecate))
   switches.set('statCounters', Number(options.statCounters))
   switches.set('statSemWait', Number(options.statSemWait))

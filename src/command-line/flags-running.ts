@@ -45,6 +45,11 @@ export const runningFlags = named({
     'bytes of a payload that a line shows',
     'ORION_LOG_INFO_PAYLOAD_MAX_SIZE',
   ),
+  stepWarning: logging.value(
+    integer(0, highest32),
+    250,
+    'milliseconds for which a thread may work on one thing and do nothing else before a line warns of it; 0: never',
+  ),
   logDeprecate: logging.onOff('warn of deprecated features that are used', 'ORION_LOG_DEPRECATE'),
 
   pidpath: administration.optional(textFlag('file'), 'file for the number of the process', 'ORION_PID_PATH'),

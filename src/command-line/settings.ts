@@ -127,6 +127,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     logLevel: silenced(settings) ? 'ERROR' : value(flags.logLevel),
     logFormat: value(flags.logFormat),
     logForHumans: on(flags.logForHumans),
+    stepWarning_ms: value(flags.stepWarning),
     logDir: on(flags.disableFileLog) ? undefined : value(flags.logDir),
     logAppend: on(flags.logAppend),
     logSummary_s: value(flags.logSummary),

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type ApiResponse, type Client, isLong } from '../api.js'
+import type { StepSubject } from '../measure/loop-steps.js'
 import type { OperationTimes } from '../measure/operation-times.js'
 import { HeldMemory, headCost_bytes } from '../shared-memory/request-memory.js'
 import { DamagedRecord } from '../storage-fault.js'
@@ -28,7 +29,7 @@ const maxHeaders = 200
  * too late. Whatever calls in from outside (parser, timers, promises, the end of a turn) goes through `guarded`: a fault
  * costs this request and its connection, nothing else.
  */
-export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
+export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendOutcome {
   readonly #exchange: RequestParts
   readonly #life = new RequestLife()
   readonly #memory: HeldMemory
@@ -255,6 +256,7 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
     const { context, head, log, stages } = this.#exchange
     stages?.over('permit')
     this.#isWorkedOn = true
+    if (this.isLong) context.steps.beginSlices(this)
     const { verb, headers, target, correlator } = head
     const isForManagement = isManagement(target.kind)
     runOperation(context, {
@@ -283,15 +285,28 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
   /** The work is over with its response, whether somebody still waits for it or not. */
   #respond(response: ApiResponse): void {
     if (this.#life.isOpen) this.#sender.send(response)
+    this.#exchange.context.steps.endSlices(this)
     this.#permit?.leave()
   }
 
   guarded(act: () => void): void {
+    const { steps } = this.#exchange.context
+    const since = steps.begin(this)
     try {
       act()
     } catch (fault) {
       this.fail(fault)
     }
+    if (steps.isLong(since)) steps.name(this.stepName, this.step_bytes)
+  }
+
+  get stepName(): string {
+    const { verb, target } = this.#exchange.head
+    return `${verb} ${target.route?.resource.pattern ?? 'of an unknown path'}`
+  }
+
+  get step_bytes(): number {
+    return this.#reader.payload_bytes
   }
 
   fail(fault: unknown): void {
@@ -305,6 +320,7 @@ export class Call implements InProgress, Client, ReadOutcome, SendOutcome {
       // The first fault has been logged; nothing can be said to the client any more.
       connection.socket.destroy()
     }
+    context.steps.endSlices(this)
     this.#permit?.leave()
   }
 

@@ -1,6 +1,7 @@
 import type { AlarmReports } from '../log/alarm-reports.js'
 import type { DamageLog } from '../log/damage-log.js'
 import type { Log } from '../log/log.js'
+import type { LoopSteps } from '../measure/loop-steps.js'
 import type { Rejection, RequestMeter } from '../measure/requests.js'
 import type { Options } from '../options.js'
 import type { RequestMemory } from '../shared-memory/request-memory.js'
@@ -14,6 +15,8 @@ import type { ReplyInterleaving, ResponseBatch } from './response-batch.js'
 /** What all requests of a front end share. */
 export interface FrontEndContext {
   readonly meter: RequestMeter
+  /** Names the steps of the thread. */
+  readonly steps: LoopSteps
   readonly log: Log
   readonly damages: DamageLog
   readonly switches: Switches

@@ -206,7 +206,7 @@ function mainResources({ interfaces, management, options }: HttpServerParts): re
 }
 
 function newContext(parts: HttpServerParts, admission: Admission, servesManagement: boolean): ServerContext {
-  const { options, memory, meter, log, damages, switches, transaction, alarms } = parts
+  const { options, memory, meter, steps, log, damages, switches, transaction, alarms } = parts
   const rules = {
     hasToken: tokenCheck(options.adminToken),
     isTrusted: trustCheck(options.adminToken !== undefined, options.adminOpen),
@@ -228,7 +228,7 @@ function newContext(parts: HttpServerParts, admission: Admission, servesManageme
     memory: new RequestMemory(options.requestMemory_MiB, memory.requestMemory),
     responseMemory: new RequestMemory(options.responseMemory_MiB, memory.responseMemory),
     policy: options.reqMutexPolicy,
-    ...{ meter, log, damages, switches, transaction, alarms },
+    ...{ meter, steps, log, damages, switches, transaction, alarms },
     stopping: false,
   }
 }

@@ -1,4 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { LoopSteps } from '../measure/loop-steps.js'
 import type { TurnDetail } from '../measure/operation-times.js'
 import type { WaitMeter } from '../measure/waits.js'
 import type { Command, Reply } from '../partition/commands.js'
@@ -14,6 +15,8 @@ import { TurnRunner, type TurnRunnerParts, TurnTimes } from './turn-runner.js'
 
 export interface InboxParts extends TurnRunnerParts {
   readonly mailboxWait: WaitMeter
+  /** Names the steps of the thread. */
+  readonly steps: Pick<LoopSteps, 'begin' | 'isLong' | 'name'>
   readonly transactionWait: WaitMeter
   /** The number of the partition. */
   readonly partition: number
@@ -34,6 +37,10 @@ interface Arrived {
 
 const late: Reply = { kind: 'failed', why: 'late' }
 const notOwner: Reply = { kind: 'failed', why: 'notOwner' }
+
+function lengthOf({ text, bodies }: Batch['commands']): number {
+  return bodies.reduce((length, body) => length + body.length, text.length)
+}
 
 /** At most this many commands are looked at for one turn. */
 const turnMost = 4096
@@ -111,6 +118,17 @@ export class Inbox {
   }
 
   #turn(): void {
+    const { steps } = this.#parts
+    const since = steps.begin()
+    const [first] = this.#queue
+    this.#runTurn()
+    if (first !== undefined && steps.isLong(since)) {
+      const { batch, commands } = first
+      steps.name(`turn that began with ${commands[0]?.kind} of ${commands.length} commands`, lengthOf(batch.commands))
+    }
+  }
+
+  #runTurn(): void {
     const times = new TurnTimes()
     this.#refuse(times.begun)
     const batch = this.#batch()

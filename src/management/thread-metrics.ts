@@ -7,7 +7,7 @@ import type { Labels, MetricRegistry, Sample } from './metric-registry.js'
 const kinds = { frontEnd: 'front_end', partition: 'partition', queryThread: 'query', courier: 'courier' } as const
 
 /** The threads: how busy they are, their heaps and collections; and the memory of the process [management 7]. */
-export function addThreadMetrics(metrics: MetricRegistry, { threads, threadTable }: Measures): void {
+export function addThreadMetrics(metrics: MetricRegistry, { threads, threadTable, stepTable }: Measures): void {
   const all = threadsOf(threads).map(({ kind, number, row }) => {
     const labels: Labels = { kind: kinds[kind], number: String(number) }
     return { labels, row }
@@ -27,6 +27,13 @@ export function addThreadMetrics(metrics: MetricRegistry, { threads, threadTable
     'Time that a thread was busy: its rate is the busy share; front end 0 is the main thread',
     names,
     each(({ busy }) => Number(busy) / 1e9),
+  )
+  metrics.gauge(
+    'rigel_thread_longest_step_seconds',
+    'The longest time within the last minute or two in which a thread worked on one thing and did nothing else',
+    names,
+    () =>
+      all.map(({ labels, row }) => ({ labels, value: Number(stepTable.longest(row, process.hrtime.bigint())) / 1e9 })),
   )
   metrics.gauge(
     'rigel_thread_heap_used_bytes',

@@ -1,3 +1,4 @@
+import type { Log } from '../log/log.js'
 import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import { Switches, type SwitchMemory } from '../shared-memory/switches.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
@@ -9,10 +10,13 @@ import { type Countable, Routes } from './counted-routes.js'
 import { type CounterName, counterColumn } from './counters.js'
 import { DeliveryTable } from './delivery-table.js'
 import { EngineTable } from './engine-table.js'
+import { LoopSteps } from './loop-steps.js'
 import { RequestCounters } from './request-counters.js'
 import type { RequestMeter } from './requests.js'
 import { ServiceMetrics } from './service-metrics.js'
 import { SlowRequests } from './slow-requests.js'
+import { StepTable, type StepTableMemory } from './step-table.js'
+import { logLongSteps } from './step-warnings.js'
 import { type DelayMeter, StorageTable } from './storage-table.js'
 import { ThreadTable } from './thread-table.js'
 import { TimingTable } from './timing-table.js'
@@ -43,6 +47,8 @@ export interface MeasureMemory {
   readonly life: CounterTableMemory
   /** A row per thread. */
   readonly threadStates: CounterTableMemory
+  /** A row per thread. */
+  readonly steps: StepTableMemory
   /** A row per thread. */
   readonly damage: CounterTableMemory
   readonly backups: CounterTableMemory
@@ -86,6 +92,10 @@ export class Measures {
   readonly storageTable: StorageTable
   /** How busy the threads are, and their heaps. */
   readonly threadTable: ThreadTable
+  /** The longest steps of the event loops. */
+  readonly stepTable: StepTable
+  /** Names the steps of this thread. */
+  readonly steps: LoopSteps
   /** The queue of notifications and what became of them. */
   readonly delivery: DeliveryTable
   readonly backups: BackupTable
@@ -123,6 +133,7 @@ export class Measures {
       mailboxes: CounterTable.make(frontEnds, partitions, 0, at).memory,
       life: life.memory,
       threadStates: ThreadTable.make(rows, at),
+      steps: StepTable.make(rows, at),
       damage: CounterTable.make(rows, 1, 0, at).memory,
       backups: BackupTable.make(at),
       engine: EngineTable.make(at),
@@ -144,6 +155,8 @@ export class Measures {
     this.timing = new TimingTable(memory.timing)
     this.storageTable = new StorageTable(memory.storage)
     this.threadTable = new ThreadTable(memory.threadStates)
+    this.stepTable = new StepTable(memory.steps)
+    this.steps = new LoopSteps(this.stepTable, row, this.switches)
     this.delivery = new DeliveryTable(memory.delivery)
     this.backups = new BackupTable(memory.backups)
     this.cluster = new ClusterTable(memory.cluster)
@@ -199,9 +212,18 @@ export class Measures {
     return Number(this.#damage.total(0))
   }
 
-  /** Has this thread say how busy it is until the function that it gives is called. */
+  /** Has this thread say how busy it is, and for how long it gave way to nothing, until the function that it gives is called. */
   watchThread(): () => void {
-    return this.threadTable.watch(this.#row)
+    const ends = [this.threadTable.watch(this.#row), this.steps.watch()]
+    return () => {
+      for (const end of ends) end()
+    }
+  }
+
+  /** Logs the long steps of all threads until the function that it gives is called; for the main thread only. */
+  logLongSteps(log: Log): () => void {
+    const threads = threadsOf(this.threads).map(({ kind, number, row }) => ({ name: threadNames[kind](number), row }))
+    return logLongSteps(this.stepTable, threads, log)
   }
 
   /** Requests of this front end to context providers. */
@@ -291,6 +313,14 @@ export class Measures {
 
 /** The kinds of threads that have rows, in the order of the rows. */
 type ThreadKind = 'frontEnd' | 'partition' | 'queryThread' | 'courier'
+
+/** How lines of the log call the threads. */
+const threadNames: Readonly<Record<ThreadKind, (number: number) => string>> = {
+  frontEnd: (number) => `front end ${number}`,
+  partition: (number) => `partition ${number}`,
+  queryThread: (number) => `query thread ${number}`,
+  courier: () => 'the courier',
+}
 
 /** Every thread that has a row: its kind, its number among those, and the row. */
 export function threadsOf(

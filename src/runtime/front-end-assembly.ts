@@ -114,6 +114,7 @@ export async function openFront(
   const readers = openReaders(storage, memory, measures, options.readCache_MiB * 2 ** 20, log)
   const queries = openQueryPool(task, log, readers, measures)
   const stopWatching = measures.watchThread()
+  const stopSteps = frontEnd === 0 ? measures.logLongSteps(log) : undefined
   const calls = new ProviderCalls()
   const ofProcess = {
     ...(services.alarms.counts && { alarms: services.alarms.counts }),
@@ -126,6 +127,7 @@ export async function openFront(
   const providers = openProviders(task, log, measures, reports, calls)
   const close = async (): Promise<void> => {
     stopWatching()
+    stopSteps?.()
     peers.close()
     for (const mailbox of mailboxes) mailbox.close()
     await providers.close()
@@ -301,6 +303,7 @@ function interfaces(
     // The main thread alone writes what is known of the life of the process.
     ...(frontEnd === 0 && { certified: (until: Milliseconds) => measures.certified(until) }),
     memory,
+    steps: measures.steps,
     index: frontEnd,
     fd: task.fd,
   }

@@ -16,6 +16,7 @@ const settingNames = [
   'statTiming',
   'statNotifQueue',
   'slowAbove_ms', // requests that take longer are kept; 0 for none
+  'stepWarning_ms', // steps of an event loop that last longer are logged; 0 for none
   'disableMetrics', // nothing is recorded by service and subservice
 ] as const
 export type SettingName = (typeof settingNames)[number]

@@ -33,6 +33,7 @@ test('without flags every option has its default', async (t) => {
     ...{ port: 1026, family: 'both', corsMaxAge_s: 86400, reqTimeout_s: 0, connectionMemory_KiB: 64 },
     ...{
       connectionRequests: 16,
+      stepWarning_ms: 250,
       idleTimeout_s: 300,
       bodyTimeout_s: 60,
       sendTimeout_s: 60,

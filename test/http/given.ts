@@ -18,6 +18,7 @@ import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Switches } from '../../src/shared-memory/switches.js'
 import { TenantRates } from '../../src/shared-memory/tenant-rates.js'
 import { type TraceArea, traceArea } from '../../src/trace-area.js'
+import { givenSteps } from '../given-steps.js'
 import { plainOptions, scripted } from '../ngsi1/given.js'
 
 /** A meter that keeps what it is told. */
@@ -190,6 +191,7 @@ export async function givenFrontEnd(
     management: managementResources,
     options: { ...options, ...changed },
     meter,
+    steps: givenSteps(),
     requestWait: silent,
     apiKeys: undefined,
     log: notedLog(lines, switches),

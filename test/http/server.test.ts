@@ -13,6 +13,7 @@ import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Switches } from '../../src/shared-memory/switches.js'
+import { givenSteps } from '../given-steps.js'
 import {
   bodyOf,
   connected,
@@ -184,6 +185,7 @@ test('a port in use is a refusal', async (t) => {
     management: [],
     options: { ...options, port },
     meter: new Noted(),
+    steps: givenSteps(),
     requestWait: { on: false, free: () => {}, waited: () => {} },
     apiKeys: undefined,
     log: notedLog([], switches),

@@ -8,6 +8,7 @@ import { Measures } from '../../src/measure/measures.js'
 import { Bell } from '../../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
+import { givenSteps } from '../given-steps.js'
 
 const unmeasured = { on: false, free: () => {}, waited: () => {} }
 
@@ -43,6 +44,7 @@ function partition(
         turns.push(commands)
       },
     },
+    steps: givenSteps(),
     mailboxWait: unmeasured,
     transactionWait: unmeasured,
     partition: 0,

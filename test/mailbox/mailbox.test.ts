@@ -25,6 +25,7 @@ import {
   tenant,
   versions,
 } from '../given.js'
+import { givenSteps } from '../given-steps.js'
 import { clock, lastOf, nth, nthId } from '../subscription/given.js'
 
 /** Waits as they were reported. */
@@ -77,6 +78,7 @@ function around(t: Test, measured = false, told = versions()): Around {
       ...Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).storage(0),
       committed: (commands) => turns.push(commands),
     },
+    steps: givenSteps(),
     mailboxWait,
     transactionWait,
     partition: 0,

@@ -25,6 +25,7 @@ import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { PartitionPosition, type Tenure } from '../../src/shared-memory/partition-position.js'
 import { SenderTable } from '../../src/shared-memory/sender-table.js'
 import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
+import { givenSteps } from '../given-steps.js'
 
 export const token = 'a token that is long enough for a cluster'.replaceAll(' ', '-')
 export const byToken: LinkSecurity = { tls: undefined, tokens: [token] }
@@ -56,6 +57,7 @@ export function partition(t: Test): Partition {
     versions: versions(),
     bell: new Bell(),
     storage: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).storage(0),
+    steps: givenSteps(),
     mailboxWait: unmeasured,
     transactionWait: unmeasured,
     partition: 0,
