@@ -168,8 +168,8 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
 
   /** There is no memory for its head. Whoever has no key is not told so, as for overload. */
   #noRoomForHead(): void {
-    const { context, connection, head, log, begun } = this.#exchange
-    const refused = connection.crowded ? undefined : context.access?.refusal(head, log, begun)
+    const { context, head, log, begun } = this.#exchange
+    const refused = context.access?.refusal(head, log, begun)
     if (refused === undefined) this.noRoom()
     else this.turnDown({ response: refused, counted: false })
   }
