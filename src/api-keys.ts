@@ -98,7 +98,7 @@ export function secretDigest(secret: string): Buffer {
 
 /** The token that an Authorization header carries as `Bearer`; the scheme in any case. */
 export function bearerToken(authorization: string | undefined): string | undefined {
-  return authorization === undefined ? undefined : /^bearer +(.*)$/i.exec(authorization)?.[1]?.trim()
+  return authorization === undefined ? undefined : /^bearer (.*)$/i.exec(authorization)?.[1]?.trim()
 }
 
 interface HeldKey {

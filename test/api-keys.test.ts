@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { ApiKeys, makeApiKey, readApiKeys } from '../src/api-keys.js'
+import { ApiKeys, bearerToken, makeApiKey, readApiKeys } from '../src/api-keys.js'
+import { limitNow_ms } from './pace.js'
 
 /** The keys of a file with this text. */
 function keysOf(t: Test, text: string, multiservice = true): ReturnType<typeof readApiKeys> {
@@ -60,4 +61,13 @@ test('a key that was made is found by its hash and nothing else is, also after o
   keys.use(parsed.value.slice(1))
   t.equal(keys.find(made[0]?.key ?? ''), undefined)
   t.equal(keys.find(made[1]?.key ?? '')?.mayWrite, false)
+})
+
+test('a token behind many blanks is read in linear time', async (t) => {
+  const blanks = ' '.repeat(1_000_000)
+  const began = performance.now()
+  t.equal(bearerToken(`Bearer${blanks}x `), 'x')
+  t.equal(bearerToken(`bearer ${blanks}\n`), undefined)
+  t.equal(bearerToken('Bearer'), undefined)
+  t.ok(performance.now() - began < limitNow_ms(1000))
 })

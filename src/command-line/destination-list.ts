@@ -54,10 +54,11 @@ function parseNetwork(word: string): Result<Network, 'none'> {
   return ok({ family: version === 4 ? 'ipv4' : 'ipv6', address, prefix: length })
 }
 
-const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'
-/** The last label is no number, not even a hexadecimal one: what a URL would take for an address and is none is a mistake. */
-const hostName = new RegExp(`^(?:\\*\\.)?(?:${label}\\.)*(?!(?:\\d+|0x[0-9a-f]*)\\.?$)${label}\\.?$`, 'i')
+const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i
 
+/** The last label is no number, not even a hexadecimal one: what a URL would take for an address and is none is a mistake. */
 function isName(word: string): boolean {
-  return word.length <= 253 && hostName.test(word)
+  if (word.length > 253) return false
+  const labels = word.replace(/^\*\./, '').replace(/\.$/, '').split('.')
+  return labels.every((each) => label.test(each)) && !/^(?:\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? '')
 }

@@ -2,7 +2,7 @@
 export type Seconds = number
 
 const form =
-  /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d)(?:(?<colon>:?)(\d\d)(?:\k<colon>(\d\d)(?:\.(\d+))?)?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?)?)?$/
+  /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d)(?:(:?)(\d\d)(?:(:?)(\d\d)(?:\.(\d+))?)?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?)?)?$/
 
 /** The longest date that is taken for one. */
 const maxCharacters = 29
@@ -15,8 +15,10 @@ export function parseDate(text: string): Seconds | undefined {
   if (text.length > maxCharacters) return undefined
   const parts = form.exec(text)
   if (parts === null) return undefined
-  const [, year, month, day, hour = 0, , minute = 0, second = 0, fraction = '', sign, zoneHour = 0, zoneMinute = 0] =
+  const [, year, month, day, hour = 0, colon, minute = 0, otherColon = colon, second = 0, fraction = '', ...zone] =
     parts
+  const [sign, zoneHour = 0, zoneMinute = 0] = zone
+  if (otherColon !== colon) return undefined
   if (Number(year) < 1900 || Number(hour) > 23 || Number(zoneHour) > 23) return undefined
   if (Number(minute) > 59 || Number(second) > 59 || Number(zoneMinute) > 59) return undefined
   const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day))

@@ -215,7 +215,8 @@ function compiled(text: string): RE2JS | undefined {
  */
 const maxRepetitions = 10 * maxInstructions
 
-const counted = /\\.|\[(?:\\.|[^\\\]])*\]|\{(\d+)(?:,(\d*))?\}/gs
+/** A class that is not closed goes to the end of the text, which does not compile whatever is in it. */
+const counted = /\\.|\[(?:\\.|[^\\\]])*\]?|\{(\d+)(?:,(\d*))?\}/gs
 
 /** The counts of all repetitions such as `{2,1000}` together. */
 function repetitions(text: string): number {

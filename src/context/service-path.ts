@@ -21,21 +21,20 @@ export function parseServicePaths(
   if (texts.length > maxPaths) {
     return err('too many service paths - a maximum of ten service paths is allowed')
   }
-  const atEnd = ignoredSlashes === 'all' ? /\/+$/ : /\/$/
   const ranges: PathRange[] = []
   for (const text of texts) {
-    const range = parseRange(text.trim(), atEnd)
+    const range = parseRange(text.trim(), ignoredSlashes)
     if (!range.ok) return range
     ranges.push(range.value)
   }
   return ok(ranges)
 }
 
-function parseRange(text: string, ignoredAtEnd: RegExp): Result<PathRange, string> {
+function parseRange(text: string, ignoredSlashes: 'one' | 'all'): Result<PathRange, string> {
   if (!text.startsWith('/')) {
     return err('Only /absolute/ Service Paths allowed [a service path must begin with /]')
   }
-  const levels = text.replace(ignoredAtEnd, '').split('/').slice(1)
+  const levels = withoutSlashes(text, ignoredSlashes).split('/').slice(1)
   if (levels.length > maxLevels) return err('too many components in ServicePath')
   const below = levels.at(-1) === '#'
   const named = below ? levels.slice(0, -1) : levels
@@ -46,6 +45,18 @@ function parseRange(text: string, ignoredAtEnd: RegExp): Result<PathRange, strin
   }
   return ok({ path: `/${named.join('/')}` as ServicePath, below })
 }
+
+/** A text without the slash, or without all slashes, at its end. */
+function withoutSlashes(text: string, which: 'one' | 'all'): string {
+  let end = text.length
+  while (text.charCodeAt(end - 1) === slash) {
+    end -= 1
+    if (which === 'one') break
+  }
+  return text.slice(0, end)
+}
+
+const slash = 0x2f
 
 /** The one path that an update works in, the root without a header; or why the header names none [context 5.2], [NGSIv2 context 5]. */
 export function onePath(paths: readonly PathRange[]): Result<ServicePath, 'several' | 'wildcard'> {

@@ -76,7 +76,7 @@ export function isArray(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }
 
-const decimalForm = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+const decimalForm = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
 /** The number that a text writes in decimal form, with or without an exponent; nothing for any other text or kind. */
 export function parseDecimal(text: string): number | undefined {

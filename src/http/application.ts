@@ -195,7 +195,7 @@ function copyOf(text: string): string {
 
 /** `/log/trace[/{levels}]` stands for the pattern without and with its last segment. */
 function variants(pattern: string): readonly string[] {
-  const optional = /^(.*)\[(.*)\]$/.exec(pattern)
+  const optional = /^([^[]*)\[([^[]*)\]$/.exec(pattern)
   return optional === null ? [pattern] : [optional[1] ?? '', `${optional[1]}${optional[2]}`]
 }
 

@@ -74,11 +74,14 @@ type UnknownVerb = { readonly kind: 'request'; readonly incoming: IncomingMessag
 
 /**
  * Gathers the head of a request that the parser has refused because it does not know its verb: any token is a verb
- * like others [management 11.1].
+ * like others [management 11.1]. It may come one byte at a time, so each byte is looked at once.
  */
 class UnknownVerbHead {
   readonly #limit_bytes: number
-  #text = ''
+  #bytes = Buffer.alloc(firstRoom_bytes)
+  #length = 0
+  /** The part of the first line that the last byte belongs to; nothing once all of the line has come. */
+  #part: LinePart | undefined = 'begin'
 
   constructor(limit_bytes: number) {
     this.#limit_bytes = limit_bytes
@@ -86,13 +89,57 @@ class UnknownVerbHead {
 
   /** Takes more of what came; nothing while the head is not complete and may still become one. */
   add(bytes: Buffer, socket: Socket): UnknownVerb | undefined {
-    this.#text += bytes.toString('latin1', 0, this.#limit_bytes + 1)
-    const end = this.#text.indexOf('\r\n\r\n')
-    if (end !== -1) return parsed(this.#text.slice(0, end), socket)
-    const lineEnd = this.#text.indexOf('\r\n')
-    const line = lineEnd === -1 ? this.#text : this.#text.slice(0, lineEnd)
-    const mayBecome = (lineEnd === -1 ? requestLineBegun : requestLine).test(line)
-    return mayBecome && this.#text.length <= this.#limit_bytes ? undefined : { kind: 'malformed' }
+    const before = this.#length
+    this.#keep(bytes.subarray(0, this.#limit_bytes + 1))
+    const head = this.#bytes.subarray(0, this.#length)
+    // What came before has no end in it, but may have three of its four characters.
+    const end = head.indexOf('\r\n\r\n', Math.max(before - 3, 0), 'latin1')
+    if (end !== -1) return parsed(head.toString('latin1', 0, end), socket)
+    const mayBecome = head.length <= this.#limit_bytes && this.#readsLine(head, before)
+    return mayBecome ? undefined : { kind: 'malformed' }
+  }
+
+  #keep(bytes: Buffer): void {
+    const length = this.#length + bytes.length
+    if (length > this.#bytes.length) {
+      const larger = Buffer.alloc(2 * length)
+      this.#bytes.copy(larger, 0, 0, this.#length)
+      this.#bytes = larger
+    }
+    bytes.copy(this.#bytes, this.#length)
+    this.#length = length
+  }
+
+  /** Reads the first line from a byte on; whether it is one of a request, or may become one. */
+  #readsLine(head: Buffer, from: number): boolean {
+    for (let at = from; at < head.length && this.#part !== undefined; at += 1) {
+      const character = String.fromCharCode(head[at] ?? 0)
+      if (character === '\n' && head[at - 1] === 13) {
+        this.#part = undefined
+        return requestLine.test(head.toString('latin1', 0, at - 1))
+      }
+      this.#part = partAfter(this.#part, character)
+      if (this.#part === undefined) return false
+    }
+    return true
+  }
+}
+
+const firstRoom_bytes = 1024
+
+type LinePart = 'begin' | 'verb' | 'target' | 'version'
+
+/** The part of a request line that a character belongs to, behind one of a part; nothing where it cannot stand. */
+function partAfter(part: LinePart, character: string): LinePart | undefined {
+  switch (part) {
+    case 'begin':
+      return tokenCharacter.test(character) ? 'verb' : undefined
+    case 'verb':
+      return character === ' ' ? 'target' : tokenCharacter.test(character) ? 'verb' : undefined
+    case 'target':
+      return character === ' ' ? 'version' : targetCharacter.test(character) ? 'target' : undefined
+    case 'version':
+      return versionCharacter.test(character) ? 'version' : undefined
   }
 }
 
@@ -119,9 +166,11 @@ export interface RefusedBytes {
   readonly bytesParsed?: number
 }
 
-const requestLineBegun = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?: [\x21-\x7e\x80-\xff]*(?: [HTP/1.0\r]*)?)?$/
+const tokenCharacter = /[!#$%&'*+.^_`|~0-9A-Za-z-]/
+const targetCharacter = /[\x21-\x7e\x80-\xff]/
+const versionCharacter = /[HTP/1.0\r]/
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/1\.([01])$/
-const header = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/
+const header = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/
 
 function parsed(head: string, socket: Socket): UnknownVerb {
   const [first = '', ...lines] = head.split('\r\n')
@@ -135,8 +184,9 @@ function parsed(head: string, socket: Socket): UnknownVerb {
   incoming.httpVersionMinor = Number(minor)
   const headers: IncomingHttpHeaders = {}
   for (const line of lines) {
-    const [, name, value] = header.exec(line) ?? []
-    if (name === undefined || value === undefined) return { kind: 'malformed' }
+    const [, name, given] = header.exec(line) ?? []
+    if (name === undefined || given === undefined) return { kind: 'malformed' }
+    const value = withoutBlanksAround(given)
     incoming.rawHeaders.push(name, value)
     const key = name.toLowerCase()
     const earlier = headers[key]
@@ -150,6 +200,19 @@ function parsed(head: string, socket: Socket): UnknownVerb {
   return { kind: 'request', incoming }
 }
 
+/** Without the spaces and tabs at both ends; other blanks, such as U+00A0, are part of a value. */
+function withoutBlanksAround(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1
+  return text.slice(start, end)
+}
+
+function isBlank(unit: number): boolean {
+  return unit === 0x20 || unit === 0x09
+}
+
 function isOfToken(byte: number | undefined): boolean {
-  return byte !== undefined && /[!#$%&'*+.^_`|~0-9A-Za-z-]/.test(String.fromCharCode(byte))
+  return byte !== undefined && tokenCharacter.test(String.fromCharCode(byte))
 }

@@ -129,7 +129,7 @@ function serviceName(raw: string): string | undefined {
   return /^\w{1,50}$/.test(raw) ? raw.toLowerCase() : undefined
 }
 
-const path = /^(?=\/)((?:\/\w{1,50}){0,10})(?:\/#)?\/*$/
+const path = /^((?:\/\w+)*)(?:\/#)?\/*$/
 
 /** The key of a subservice: the first of the paths, without its first slash [management 6.2, context 5.2]. */
 function subserviceName(raw: string): string | undefined {
@@ -137,7 +137,14 @@ function subserviceName(raw: string): string | undefined {
   if (text === '') return 'root-subserv'
   const paths = text.split(',')
   if (paths.length > 10) return undefined
-  const levels = paths.map((one) => path.exec(one.trim())?.[1])
+  const levels = paths.map((one) => levelsOf(one.trim()))
   if (levels.includes(undefined)) return undefined
   return levels[0] === undefined || levels[0] === '' ? 'root-subserv' : levels[0].slice(1)
+}
+
+/** The levels of a path, with the slashes before them; nothing when it is malformed, has more than ten, or one of them is too long. */
+function levelsOf(text: string): string | undefined {
+  const found = text.startsWith('/') ? path.exec(text)?.[1] : undefined
+  const levels = found?.split('/').slice(1) ?? []
+  return levels.length <= 10 && levels.every((level) => level.length <= 50) ? found : undefined
 }

@@ -69,7 +69,7 @@ function flagMarkup([name, flag]: Section['members'][number]): string {
 
 /** What a flag means; other flags that it names are links. */
 function meaningMarkup(meaning: string): string {
-  return escaped(meaning).replace(/(?<![\w-])-([a-zA-Z]\w*)/g, (said, name: string) =>
-    flagsByName.has(name) ? `<a href="#${name}">${said}</a>` : said,
+  return escaped(meaning).replace(/(^|[^\w-])-([a-zA-Z]\w*)/g, (said, before: string, name: string) =>
+    flagsByName.has(name) ? `${before}<a href="#${name}">-${name}</a>` : said,
   )
 }

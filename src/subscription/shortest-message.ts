@@ -9,8 +9,17 @@ export function shortestBody({ payload, json }: Template): number {
   return json === undefined ? 0 : Buffer.byteLength(JSON.stringify(shortestValue(json)))
 }
 
+/** A `${` without a `}` behind it is no macro, and neither is any later one. */
 function withoutMacros(text: string): string {
-  return text.replace(/\$\{[^}]*\}/g, '')
+  let kept = ''
+  let from = 0
+  for (let start = text.indexOf('${'); start !== -1; start = text.indexOf('${', from)) {
+    const end = text.indexOf('}', start)
+    if (end === -1) break
+    kept += text.slice(from, start)
+    from = end + 1
+  }
+  return kept + text.slice(from)
 }
 
 /** A text that is one macro may become a value of one character; the names of members are not filled in. */

@@ -50,3 +50,14 @@ test('every date that is written out is read as itself', async () => {
     }),
   )
 })
+
+test('the colons of a time are all there or none', async () => {
+  const form =
+    /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d)(?:(?<colon>:?)(\d\d)(?:\k<colon>(\d\d)(?:\.(\d+))?)?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?)?)?$/
+  const parts = fc.constantFrom('10', '23', ':', '', 'Z', '+', '.5')
+  const time = fc.array(parts, { maxLength: 8 }).map((each) => `2024-02-03T${each.join('')}`)
+  fc.assert(
+    fc.property(time, (text) => text.length > 29 || (parseDate(text) !== undefined) === form.test(text)),
+    { numRuns: 20_000 },
+  )
+})

@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import type { ServicePath } from '../../src/context/entity.js'
 import { parseServicePaths, pathsOfRead } from '../../src/context/service-path.js'
+import { limitNow_ms } from '../pace.js'
 
 test('service paths are checked level by level', async (t) => {
   const parse = (header: string | undefined) => {
@@ -35,4 +36,14 @@ test('reads look everywhere without a path', async (t) => {
   const range = (path: string, below: boolean) => ({ path: path as ServicePath, below })
   t.same(pathsOfRead([]), [range('/', true)])
   t.same(pathsOfRead([range('/a', false)]), [range('/a', false)])
+})
+
+test('paths of many slashes are refused in linear time', async (t) => {
+  const slashes = '/'.repeat(1_000_000)
+  for (const which of ['one', 'all'] as const) {
+    const began = performance.now()
+    t.same(parseServicePaths(`${slashes}x`, which), { ok: false, error: 'too many components in ServicePath' })
+    t.ok(performance.now() - began < limitNow_ms(1000))
+  }
+  t.same(parseServicePaths(slashes, 'all'), { ok: true, value: [{ path: '/', below: false }] })
 })

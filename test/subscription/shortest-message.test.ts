@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { shortestBody } from '../../src/subscription/shortest-message.js'
+import { limitNow_ms } from '../pace.js'
 import { RunningBroker } from '../running.js'
 
 test('macros count for nothing in a text, and for one character where they are a value', async (t) => {
@@ -12,6 +13,24 @@ test('macros count for nothing in a text, and for one character where they are a
 
 test('a text without macros is as long as it is', async () => {
   fc.assert(fc.property(fc.stringMatching(/^[a-z ]*$/), (payload) => shortestBody({ payload }) === payload.length))
+})
+
+test('macros are those that the pattern finds', async () => {
+  const parts = fc.constantFrom('${', '}', '$', '{', 'a', '${x}')
+  const text = fc.array(parts, { maxLength: 16 }).map((each) => each.join(''))
+  fc.assert(
+    fc.property(text, (payload) => shortestBody({ payload }) === payload.replace(/\$\{[^}]*\}/g, '').length),
+    { numRuns: 10_000 },
+  )
+})
+
+test('macros that do not end are looked through in linear time', async (t) => {
+  const open = '${'.repeat(400_000)
+  const began = performance.now()
+  t.equal(shortestBody({ payload: open }), open.length)
+  t.equal(shortestBody({ payload: `${open}}${open}` }), open.length)
+  t.equal(shortestBody({ json: { a: [`x${open}`] } }), open.length + '{"a":["x"]}'.length)
+  t.ok(performance.now() - began < limitNow_ms(1000))
 })
 
 test('a template whose notifications would all be dropped as too long is refused when it is stored', async (t) => {

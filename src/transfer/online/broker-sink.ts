@@ -99,7 +99,7 @@ export class BrokerSink implements Sink {
     const body = instanceUpdate(item.entity)
     if (body === undefined) return undefined
     const answer = await this.#ask(item, '/v1/updateContext', body)
-    if (answer.status === 200 && !/"code"\s*:\s*"(?!200)/.test(answer.text)) return undefined
+    if (answer.status === 200 && codesOf(answer.text).every((code) => code === '200')) return undefined
     return { kind: 'refused', reason: `its instances: ${answer.status} ${answer.text.slice(0, 300)}` }
   }
 
@@ -226,4 +226,9 @@ function lossesOfSubscription({ interval_ms, scopes }: SubscriptionItem['subscri
     ...(interval_ms === undefined ? [] : ['its notifications by the clock']),
     ...(scopes.length === 0 ? [] : ['the restriction of its initial notifications']),
   ]
+}
+
+/** The first three characters of all codes in a response of NGSIv1. */
+function codesOf(text: string): readonly (string | undefined)[] {
+  return Array.from(text.matchAll(/"code"\s*:\s*"(.{0,3})/gs), ([, code]) => code)
 }

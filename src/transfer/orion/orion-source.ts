@@ -73,7 +73,7 @@ async function* readJson(
     yield lines.flatMap(({ number, text }) => {
       const where = `${path}, line ${number}`
       if (text === undefined) return [wrong(where, 'the line is longer than 64 MiB')]
-      const json = text.replace(/^\s*\[/, '').replace(/[,\]\s]+$/, '')
+      const json = documentText(text)
       if (json === '') return []
       const document = parsed(json)
       return [
@@ -83,6 +83,14 @@ async function* readJson(
       ]
     })
   }
+}
+
+/** A line without what an array has around its documents. */
+function documentText(line: string): string {
+  const start = /^\s*\[/.exec(line)?.[0].length ?? 0
+  let end = line.length
+  while (end > start && /[,\]\s]/.test(line.charAt(end - 1))) end -= 1
+  return line.slice(start, end)
 }
 
 function parsed(json: string): GivenObject | undefined {

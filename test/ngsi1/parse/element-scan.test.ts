@@ -96,7 +96,13 @@ for (const [what, text] of left) {
 test('a scan takes linear time, also where it fails at the end', async (t) => {
   const blanks = ' '.repeat(60_000)
   const names = Array.from({ length: 2_500 }, (_, n) => `{"name":"attribute${n}"}`).join(',')
+  const metadata = Array.from({ length: 5000 }, () => '{"type":"t","value":"v","type":"t","name":"n"}').join(',')
+  const types = '"type":"t",'.repeat(20_000)
   const hostile = [
+    body(`{"id":"B","attributes":[{"name":"a","metadatas":[${metadata},]}]}`),
+    body(`{"id":"B","attributes":[{"metadatas":[${metadata}]},{"name":"a"}]}`),
+    body(`{"id":"B","attributes":[{"name":"a","metadatas":[{${types}"value":"v"}]}]}`),
+    body(`{${types}"attributes":[]}`),
     `${body('{"id":"B"}')}${blanks}x`,
     body(`{"id":"B","attributes":[${names},]}`),
     body(`{"id":"B"${blanks}x}`),
