@@ -125,10 +125,15 @@ const sent: readonly Sent[] = [
 
 test('requests with long texts that are almost right are answered at once', async (t) => {
   t.setTimeout(600_000)
-  const broker = await RunningBroker.start(t)
+  let broker = await RunningBroker.start(t)
   for (const { what, send, status, text } of sent) {
     const began = performance.now()
-    const reply = await Promise.race([send(broker), delay(30_000, undefined, { ref: false })])
+    const reply = await Promise.race([send(broker).catch(() => undefined), delay(30_000, undefined, { ref: false })])
+    if (reply === undefined) {
+      // The next ones are asked of one that is not held up.
+      await broker.end('SIGKILL')
+      broker = await RunningBroker.start(t)
+    }
     t.equal(reply?.status, status, what)
     t.match(reply?.text.slice(0, 1000), text, what)
     t.ok(performance.now() - began < limitNow_ms(longest_ms), what)
