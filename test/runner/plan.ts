@@ -11,10 +11,10 @@ export interface Unit {
 const systemEnding = '.system.test.js'
 const ending = '.test.js'
 
-/**
- * Files that need a process of their own, with the reason: what they measure or change belongs to the whole process.
- */
-const alone: ReadonlyMap<string, string> = new Map([])
+/** Quick files that need a process of their own, by their names, with the reason. */
+const alone: ReadonlyMap<string, string> = new Map([
+  ['patterns', 'it notes what regular expressions modules make while they are loaded for the first time'],
+])
 
 /** The kind of a compiled file; nothing when it has no tests. */
 export function kindOf(path: string): Kind | undefined {
@@ -36,8 +36,8 @@ export function unitsOf(files: readonly string[], lastDurations: ReadonlyMap<str
   const units = new Map<string, Unit & { readonly files: string[] }>()
   for (const file of files) {
     const room = roomOf(file)
-    const isShared = kindOf(file) === 'quick' && !alone.has(file)
-    const name = isShared ? room : file.split('/').slice(2).join('/').slice(0, -ending.length)
+    const own = file.split('/').slice(2).join('/').slice(0, -ending.length)
+    const name = kindOf(file) === 'quick' && !alone.has(own) ? room : own
     const unit = units.get(name) ?? { room, name, files: [] }
     unit.files.push(file)
     units.set(name, unit)
