@@ -15,7 +15,7 @@ let etcd: EtcdMembers
 
 if (noEtcd === false) {
   before(async () => {
-    etcd = await EtcdMembers.start(file, 1, file.testdir())
+    etcd = await EtcdMembers.ofRun(file)
   })
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { missingBrowser, startChromium } from '../../bench/chromium.js'
+import { connectChromium, missingBrowser, startChromium } from '../../bench/chromium.js'
 import { pages, pagesOf } from '../../src/console/page/pages.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -26,9 +26,13 @@ export type Appearance = (typeof appearances)[number]
 /** The ids of the pages, in the order of the navigation. */
 export const pageIds = pages.map(({ id }) => id)
 
-/** One browser for the cases of a file, ended with the test. */
+/** The variable that says where the browser is that the tests of a run share. */
+export const browserOfRun = 'RIGEL_TEST_BROWSER'
+
+/** The browser of the run, or one of its own for a file that runs alone; what was opened in it is closed with the test. */
 export async function startBrowser(t: Test): Promise<Browser> {
-  const browser = await startChromium()
+  const address = process.env[browserOfRun]
+  const browser = await (address === undefined ? startChromium() : connectChromium(address))
   t.teardown(() => browser.close())
   return browser
 }

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Kind, kindOf, type Unit, unitsOf } from './plan.js'
 import { failureLines, roomLine, summaryLine } from './report.js'
+import { sharedServices } from './shared-services.js'
 import { runUnit, streams, type UnitResult } from './unit-run.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -98,7 +99,8 @@ if (files.length === 0) {
 }
 
 const durations = readDurations()
-const results = await runAll(unitsOf(files, durations))
+const endServices = await sharedServices(files)
+const results = await runAll(unitsOf(files, durations)).finally(endServices)
 for (const { unit, duration_ms } of results) durations.set(unit.name, Math.round(duration_ms))
 mkdirSync(streams, { recursive: true })
 writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(durations), null, 1)}\n`)
