@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process'
 import { createWriteStream, mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { Parser, type Result } from 'tap-parser'
 import type { Unit } from './plan.js'
+
+/** The variable that says which files a unit runs. */
+export const filesOfUnit = 'RIGEL_TEST_FILES'
 
 /** Opens the comment by which a unit says whose tests follow. */
 export const fileMark = 'file '
@@ -45,10 +48,15 @@ export async function runUnit(unit: Unit, limit_ms: number, stopped: AbortSignal
   const reader = new StreamReader(unit.files[0] ?? '')
   // A group of its own, so that the programs that a killed test started end with it.
   const child = spawn(process.execPath, [entry], {
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
-    // The unit removes the folders of the tests.
-    env: { ...process.env, TAP_TIMEOUT: `${limit_ms / 1000}`, TAP_SAVE_FIXTURE: '1' },
+    env: {
+      ...process.env,
+      [filesOfUnit]: unit.files.join(delimiter),
+      TAP_TIMEOUT: `${limit_ms / 1000}`,
+      // The unit removes the folders of the tests.
+      TAP_SAVE_FIXTURE: '1',
+    },
   })
   const { pid } = child
   const killAll = () => pid !== undefined && killGroup(pid)
@@ -70,7 +78,6 @@ export async function runUnit(unit: Unit, limit_ms: number, stopped: AbortSignal
     kept.write(chunk)
     errors = `${errors}${chunk.toString()}`.slice(-shownErrors)
   })
-  child.stdin.end(`${unit.files.join('\n')}\n`)
   const [code, signal] = await new Promise<readonly [number | null, NodeJS.Signals | null]>((resolved) =>
     child.once('close', (...ended) => resolved(ended)),
   )

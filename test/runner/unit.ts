@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { delimiter, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { t as root } from 'tap'
-import { fileMark } from './unit-run.js'
+import { fileMark, filesOfUnit } from './unit-run.js'
 
 /** How long the process may go on after its last test. */
 const endLimit_ms = 15_000
@@ -55,8 +55,10 @@ function removeFolders(name: string): void {
   for (const each of own) rmSync(join(fixtures, each), { recursive: true, force: true })
 }
 
-// Standard input has the paths: names of folders are made from the arguments.
-for (const path of readFileSync(0, 'utf8').split('\n').filter(Boolean)) await runFile(path)
+// A variable has the paths: names of folders are made from the arguments, and standard input may not have come yet.
+const paths = process.env[filesOfUnit]?.split(delimiter) ?? []
+delete process.env[filesOfUnit]
+for (const path of paths) await runFile(path)
 root.end()
 
 setTimeout(() => {
