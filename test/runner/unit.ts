@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { inspect } from 'node:util'
 import { t as root } from 'tap'
 import { fileMark, filesOfUnit } from './unit-run.js'
 
@@ -30,19 +31,19 @@ async function runFile(path: string): Promise<void> {
     await import(pathToFileURL(path).href)
     await idle()
   } catch (fault) {
-    root.fail(`${path} is loaded`, { found: fault })
+    root.fail(`${path} is loaded`, { found: inspect(fault) })
   }
   for (const teardown of teardowns) {
     try {
       await teardown()
     } catch (fault) {
-      root.fail(`the teardown of ${path}`, { found: fault })
+      root.fail(`the teardown of ${path}`, { found: inspect(fault) })
     }
   }
   try {
     removeFolders(folderName)
   } catch (fault) {
-    root.fail(`the folders of ${path} are removed`, { found: fault })
+    root.fail(`the folders of ${path} are removed`, { found: inspect(fault) })
   }
 }
 

@@ -1,0 +1,37 @@
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+import { failureLines, summaryLine } from './report.js'
+import { runUnit, type UnitResult } from './unit-run.js'
+
+/** Runs files of the fixtures, as the runner does. */
+async function ran(names: readonly string[], limit_ms = 120_000): Promise<UnitResult> {
+  const files = names.map((name) => relative('.', fileURLToPath(new URL(`./fixtures/${name}.js`, import.meta.url))))
+  const unit = { room: 'runner', name: `fixtures/${names.join('-')}`, files }
+  return runUnit(unit, limit_ms, new AbortController().signal)
+}
+
+test('each assertion that fails is named by its tests and its file, and so is a teardown that throws', async (t) => {
+  const result = await ran(['given-failures'])
+  t.match(result, { passed: 2, skipped: 1 })
+  t.same(
+    result.failures.map(({ name }) => name.replace(/[^ ]*given-failures/, 'given-failures')),
+    ['fails > within > a sum', 'the teardown of given-failures.js'],
+  )
+  const lines = failureLines([result]).join('\n')
+  t.match(lines, /^FAILED fails > within > a sum$/m)
+  t.match(lines, /again: npm run t test\/runner\/fixtures\/given-failures\.ts/)
+  t.match(lines, /the teardown waited for nothing/)
+  t.equal(summaryLine([result], 1500), '2 passed, 2 failed, 1 skipped in 1.5 s')
+})
+
+test('a process that is killed fails by the file that it ran', async (t) => {
+  const result = await ran(['given-failures', 'given-exit'])
+  const last = result.failures.at(-1)
+  t.match(last, { file: /given-exit\.js$/, name: 'the process ended with SIGKILL' })
+})
+
+test('a process that takes too long is ended, and fails', async (t) => {
+  const { failures } = await ran(['given-wait'], 1500)
+  t.match(failures.at(-1)?.name, 'the process was ended after 1.5 s, its limit')
+})
