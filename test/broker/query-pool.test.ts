@@ -1,4 +1,5 @@
-import type { Worker } from 'node:worker_threads'
+import { once } from 'node:events'
+import { BroadcastChannel, type Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { PoolThreads } from '../../src/broker/pool-threads.js'
 import { QueryPool } from '../../src/broker/query-pool.js'
@@ -75,7 +76,10 @@ async function around(t: Test, entry = queryEntry): Promise<Around> {
 test('a query thread that dies in its scans gives back what it held, and keeps its row', {
   timeout: 300_000,
 }, async (t) => {
-  const { queries, workers, handles: readPool, measures, said } = await around(t)
+  const entry = new URL('./fixtures/mortal-query.js', import.meta.url)
+  const { queries, workers, handles: readPool, measures, said } = await around(t, entry)
+  const deaths = new BroadcastChannel('query threads die')
+  t.teardown(() => deaths.close())
   measures.switchPart('semWait', true, process.hrtime.bigint())
   const root = openRoot(t.testdirName, { ...storeSettings, readOnly: true })
   for (let death = 1; death <= 3; death += 1) {
@@ -84,7 +88,11 @@ test('a query thread that dies in its scans gives back what it held, and keeps i
     const lost = [1, 2, 3, 4].map(() => queries.page(long))
     while (readPool.free > 0) await new Promise((resolve) => setTimeout(resolve, 1))
     const underWay = root.readerList()
-    await workers.at(-1)?.terminate()
+    const [dying] = workers.slice(-1)
+    if (dying === undefined) throw new Error('there is no query thread')
+    const exit = once(dying, 'exit')
+    deaths.postMessage('now')
+    await exit
     t.ok(
       (await Promise.all(lost)).every(({ ok }) => ok),
       'what died with it was done again',
