@@ -9,6 +9,7 @@ import { t as root, test } from 'tap'
 import { FarEnd } from './far-end.js'
 import { brokerProgram } from './program.js'
 import { type Reply, RunningBroker } from './running.js'
+import { until } from './until.js'
 
 /** What `rigel key` hands over to. */
 const program = fileURLToPath(new URL('../src/runtime/key-program.js', import.meta.url))
@@ -191,7 +192,7 @@ test('a key reaches no receiver; a token of the client beside it does', async (t
     const changed = { ...element, attributes: [{ name: 'level', type: 'Number', value: String(at) }] }
     const body = { contextElements: [changed], updateAction: 'APPEND' }
     t.equal((await asked('POST', '/v1/updateContext', body, { ...headers, ...tenant })).status, 200)
-    while (end.received.length <= at) await delay(5)
+    await until(() => end.received.length > at)
   }
   t.same(
     end.received.map(({ headers }) => headers['x-auth-token']),
@@ -225,23 +226,23 @@ test('SIGHUP brings the file into force in all threads; a file with a mistake ch
   const third = rigelKey('third', '--file', file)
   t.same([...(await statusesOf({ 'X-Auth-Token': third }))], [401])
   broker.signal('SIGHUP')
-  while (!broker.output.includes('3 keys of clients were read anew')) await delay(5)
+  await until(() => broker.output.includes('3 keys of clients were read anew'))
   for (let row = 0; row < 3; row = (await statusesOf({ 'X-Auth-Token': third })).has(401) ? 0 : row + 1);
   writeFileSync(file, `${before}\nnonsense\n`)
   broker.signal('SIGHUP')
-  while (!broker.output.includes('the keys of clients stay as they were')) await delay(5)
+  await until(() => broker.output.includes('the keys of clients stay as they were'))
   t.match(broker.output, /keys:\d+: is not: name sha256:/)
   t.same([...(await statusesOf({ 'X-Auth-Token': third }))], [200])
   writeFileSync(file, before)
   broker.signal('SIGHUP')
-  while (!broker.output.includes('2 keys of clients were read anew')) await delay(5)
+  await until(() => broker.output.includes('2 keys of clients were read anew'))
   for (let row = 0; row < 3; row = (await statusesOf({ 'X-Auth-Token': third })).has(200) ? 0 : row + 1);
   t.same([...(await statusesOf({ 'X-Auth-Token': writer }))], [200])
 })
 
 test('the log names keys, and never shows one', async (t) => {
   await asked('GET', '/v2/entities', undefined, { 'X-Auth-Token': writer })
-  while (!/"key":"writer"/.test(broker.output)) await delay(5)
+  await until(() => /"key":"writer"/.test(broker.output))
   t.match(broker.output, /key reader/)
   for (const key of [writer, reader]) t.notOk(broker.output.includes(key))
 })

@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import { until } from './delivery/given.js'
 import { FarEnd } from './far-end.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 const kilns = { entities: [{ idPattern: '^Kiln-' }] }
 

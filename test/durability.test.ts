@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { acknowledgedBy, check, feed, killUnderLoad, newDevices } from './fed-devices.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 test('every acknowledged update survives SIGKILL under load', async (t) => {
   const broker = await RunningBroker.start(t, ['-partitions', '3', '-httpThreads', '2'])
@@ -12,7 +12,7 @@ test('SIGTERM under load drains: what was begun is answered, and the exit code i
   const broker = await RunningBroker.start(t, ['-partitions', '2', '-httpThreads', '2'])
   const devices = newDevices(16)
   const feeding = Promise.all(devices.map((device) => feed(broker, device)))
-  while (acknowledgedBy(devices) < devices.length) await delay(50)
+  await until(() => acknowledgedBy(devices) >= devices.length)
   t.equal(await broker.end('SIGTERM'), 0)
   await feeding
   await broker.run()

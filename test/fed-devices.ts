@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 export interface Device {
   readonly id: string
@@ -60,7 +60,7 @@ export function newDevices(count: number): Device[] {
 export async function killUnderLoad(t: Test, broker: RunningBroker, devices: readonly Device[]): Promise<void> {
   const before = acknowledgedBy(devices)
   const feeding = Promise.all(devices.map((device) => feed(broker, device)))
-  while (acknowledgedBy(devices) < before + devices.length) await delay(50)
+  await until(() => acknowledgedBy(devices) >= before + devices.length)
   await broker.end('SIGKILL')
   await feeding
   await broker.run()

@@ -1,6 +1,5 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { readCheckpoint } from '../src/lmdb/checkpoint.js'
 import { DiskLogFolder } from '../src/wal/log-folder.js'
@@ -8,6 +7,7 @@ import { type LogPosition, LogScan, parsePosition } from '../src/wal/log-scan.js
 import { nameOf } from '../src/wal/segments.js'
 import { overwritten } from './lmdb/given-folder.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 /** Now and then lmdb aborts a process that ends while one of its threads does; the line that says why is there before that. */
 const refused = /ended with (?:3|SIGABRT)/
@@ -127,6 +127,6 @@ test('the metrics show what the log takes, and the checkpoints', async (t) => {
   }
   t.equal(await shown('rigel_log_append_duration_seconds_count'), 3)
   t.ok((await shown('rigel_log_appended_bytes_total')) > 100)
-  while ((await shown('rigel_checkpoint_duration_seconds_count')) < 1) await delay(20)
+  await until(async () => (await shown('rigel_checkpoint_duration_seconds_count')) >= 1)
   t.ok((await shown('rigel_checkpoint_duration_seconds_sum')) > 0)
 })

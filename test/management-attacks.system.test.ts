@@ -1,8 +1,8 @@
 import { networkInterfaces } from 'node:os'
 import { type Test, test } from 'tap'
 import { freePort } from '../bench/free-port.js'
-import { until } from './delivery/given.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 /** Subscribes a notification of a client to an operation of the management, and waits until the broker has tried to send it. */
 async function attack(broker: RunningBroker, method: string, url: string): Promise<void> {

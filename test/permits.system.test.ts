@@ -6,6 +6,7 @@ import { type Test, test } from 'tap'
 import { makeApiKey } from '../src/api-keys.js'
 import { FarEnd } from './far-end.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 import { holdWriteLock } from './write-lock.js'
 
 /** Long enough for hundreds of scans to take many times as long as what must not wait for them. */
@@ -51,7 +52,7 @@ class Requests {
   }
 
   async allOver(): Promise<void> {
-    while (this.open > 0) await delay(5)
+    await until(() => this.open <= 0)
   }
 
   destroy(): void {
@@ -141,7 +142,7 @@ test('a provider that hangs holds up only what it is asked for, and no more of t
   const under = new Requests()
   t.teardown(() => under.destroy())
   for (let at = 0; at < 20; at += 1) under.send(broker, '/v1/queryContext', asked)
-  while (provider.received.length < 20) await delay(5)
+  await until(() => provider.received.length >= 20)
   t.equal((await broker.update('APPEND', level('Silo-1'))).status, 200)
   t.equal((await broker.send('GET', '/v1/contextEntities/Silo-1')).status, 200)
   const beyond = await broker.send('POST', '/v1/queryContext', asked)
@@ -166,7 +167,7 @@ test('a provider that hangs leaves others half of what may wait, and gives its r
   t.teardown(() => under.destroy())
   // Whoever waits for one of two does not wait for the other one any more.
   for (let at = 0; at < 10; at += 1) under.send(broker, '/v1/queryContext', ask('Far-1', 'Far-2'))
-  while (hanging.received.length < 10 || other.received.length < 10) await delay(5)
+  await until(() => !(hanging.received.length < 10 || other.received.length < 10))
   for (const ids of [['Far-1'], ['Far-2', 'Far-1']]) {
     const beyond = await broker.send('POST', '/v1/queryContext', ask(...ids))
     t.equal(beyond.status, 503)
@@ -203,7 +204,7 @@ test('an orderly end is over at its limit, whatever is under way', async (t) => 
   under.send(broker, '/v1/queryContext', { entities: [{ type: 'Silo', id: 'Far-1' }] })
   for (let at = 0; at < scans; at += 1) under.send(broker, '/v1/queryContext', long)
   await inFlight(broker, scans)
-  while (provider.received.length < 1 || receiver.received.length < 1) await delay(5)
+  await until(() => !(provider.received.length < 1 || receiver.received.length < 1))
   t.equal(await broker.end('SIGTERM'), 0)
   t.match(broker.output, /given up at the end of -shutdownTimeout/)
 })

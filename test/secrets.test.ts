@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { answering, FarEnd } from './far-end.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 /** In everything that is secret. */
 const mark = 'S3cret'
@@ -79,7 +80,7 @@ test('no secret appears in a line at any level, in a metric, or in what manageme
     answers.push(await send(`/v1/contextEntities/Road-1?${query}`), await send(`/nothing?${query}`))
   for (const path of ['/statistics', '/log/trace']) answers.push(await send(path))
 
-  while (receiver.received.length === 0) await delay(20)
+  await until(() => receiver.received.length !== 0)
   t.equal(receiver.received[0]?.headers['x-auth-token'], headers['X-Auth-Token'], 'the receiver gets the token')
   await delay(1200) // A summary.
   const paths = [

@@ -7,6 +7,7 @@ import { addressOf, Connection } from '../bench/connection.js'
 import { written } from '../bench/request.js'
 import type { AskReceivers, Behaviour, OpenReceivers, ReceiverReport } from './receivers-process.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 const entities = 1000
 /** A long form is asked for by hand. */
@@ -105,7 +106,7 @@ async function feed(broker: RunningBroker, own: readonly number[], acknowledged:
       const contextElements = [{ id: nameOf(entity), type: 'Probe', attributes }]
       const body = JSON.stringify({ contextElements, updateAction: 'APPEND' })
       const request = written({ verb: 'POST', path: '/v1/updateContext', body }, address)
-      while (!(await accepted(connection, request))) await delay(20)
+      await until(async () => await accepted(connection, request))
       acknowledged()
     }
   }

@@ -11,6 +11,7 @@ import { Measures, rowOf, rowsOf } from '../../src/measure/measures.js'
 import { CounterTable } from '../../src/shared-memory/counter-table.js'
 import { Versions } from '../../src/shared-memory/versions.js'
 import { command, given, matcher, noWords, query, storeSettings, takeTurn, tenant, versions } from '../given.js'
+import { until } from '../until.js'
 
 const entities = 3000
 const handles = 2
@@ -86,7 +87,7 @@ test('a query thread that dies in its scans gives back what it held, and keeps i
     t.ok((await queries.page(long)).ok, 'a scan gets its handle')
     t.equal(readPool.free, handles)
     const lost = [1, 2, 3, 4].map(() => queries.page(long))
-    while (readPool.free > 0) await new Promise((resolve) => setTimeout(resolve, 1))
+    await until(() => readPool.free <= 0)
     const underWay = root.readerList()
     const [dying] = workers.slice(-1)
     if (dying === undefined) throw new Error('there is no query thread')
@@ -97,7 +98,7 @@ test('a query thread that dies in its scans gives back what it held, and keeps i
       (await Promise.all(lost)).every(({ ok }) => ok),
       'what died with it was done again',
     )
-    while (/txnid/.test(root.readerList())) await new Promise((resolve) => setTimeout(resolve, 1))
+    await until(() => !/txnid/.test(root.readerList()))
     t.match(underWay, /txnid/, 'LMDB had a reader, and has none any more')
   }
   t.ok((await queries.page(long)).ok)

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { exportCommand } from '../../src/transfer/export-command.js'
 import { ran, rigel } from '../offline/given-command.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { givenNodes, levelsShown, setLevels, tokenFlags, until } from './given-nodes.js'
+import { givenNodes, levelsShown, setLevels, tokenFlags } from './given-nodes.js'
 
 const rounds = 5
 

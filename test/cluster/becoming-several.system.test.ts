@@ -3,9 +3,10 @@ import { before, t as file, type Test, test } from 'tap'
 import { member } from '../../bench/ngsi.js'
 import { FarEnd } from '../far-end.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { levelsShown, setLevels, tokenFlags, until } from './given-nodes.js'
+import { levelsShown, setLevels, tokenFlags } from './given-nodes.js'
 
 let etcd: EtcdMembers
 

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { before, t as file, test } from 'tap'
 import { isLong } from '../faults/run.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { givenNodes, levelsShown, nodeFlags, setLevels, until } from './given-nodes.js'
+import { givenNodes, levelsShown, nodeFlags, setLevels } from './given-nodes.js'
 
 let etcd: EtcdMembers
 

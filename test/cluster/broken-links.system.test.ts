@@ -4,9 +4,10 @@ import { freePort } from '../../bench/free-port.js'
 import { isLong } from '../faults/run.js'
 import { CuttingProxy } from '../node-link/cutting-proxy.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
-import { nodeFlags, setLevel, tokenFlags, until } from './given-nodes.js'
+import { nodeFlags, setLevel, tokenFlags } from './given-nodes.js'
 
 const tanks = Array.from({ length: 12 }, (_, number) => `Tank${number}`)
 const breaks = isLong ? 100 : 10

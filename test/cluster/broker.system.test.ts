@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { cpSync } from 'node:fs'
 import { before, t as file, type Test, test } from 'tap'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
-import { until } from './given-nodes.js'
 
 let etcd: EtcdMembers
 

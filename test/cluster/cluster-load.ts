@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { member, refusalIn } from '../../bench/ngsi.js'
 import { FarEnd } from '../far-end.js'
 import type { RunningBroker } from '../running.js'
-import { until } from './given-nodes.js'
+import { until } from '../until.js'
 import { ValueHistory } from './value-history.js'
 import { subscribedToTanks } from './written-tanks.js'
 

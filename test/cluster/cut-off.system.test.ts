@@ -4,9 +4,10 @@ import { freePort } from '../../bench/free-port.js'
 import { isLong } from '../faults/run.js'
 import { CuttingProxy } from '../node-link/cutting-proxy.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { levelsOf, levelsShown, nodeFlags, setLevels, until } from './given-nodes.js'
+import { levelsOf, levelsShown, nodeFlags, setLevels } from './given-nodes.js'
 
 let etcd: EtcdMembers
 

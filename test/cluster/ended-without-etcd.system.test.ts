@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { brokerProgram } from '../program.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
-import { nodeFlags, setLevel, tokenFlags, until } from './given-nodes.js'
+import { nodeFlags, setLevel, tokenFlags } from './given-nodes.js'
 
 /** What a node of a cluster may be besides: the only one, or one of several. */
 const kinds = ['one node', 'several nodes'] as const

@@ -2,9 +2,10 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { member } from '../../bench/ngsi.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { givenNodes, setLevel, tokenFlags, until } from './given-nodes.js'
+import { givenNodes, setLevel, tokenFlags } from './given-nodes.js'
 
 const quota_bytes = 16 * 2 ** 20
 

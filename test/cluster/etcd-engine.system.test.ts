@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, type Test, test } from 'tap'
 import { Appender } from '../../src/cluster/appender.js'
 import { encodeClusterRecord } from '../../src/cluster/cluster-record.js'
 import type { LogName } from '../../src/cluster/engine.js'
 import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
+import { until } from '../until.js'
 import { BrokenProxy } from './broken-proxy.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 
@@ -115,7 +115,7 @@ test('what was not answered is offered until it is known, and stands once', { sk
   t.ok((await appender.append(0, at(0), record('whole'))).ok)
   proxy.become('deaf')
   const appending = appender.append(0, at(1), record('cut after the request'))
-  while (proxy.lost === 0 || unanswered.length < 2) await delay(20)
+  await until(() => !(proxy.lost === 0 || unanswered.length < 2))
   proxy.become('open')
   t.same(await appending, { ok: true, value: 2 })
   t.same(await other.extent(0), { ok: true, value: { first: 1, last: 2 } })

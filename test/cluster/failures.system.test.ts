@@ -7,10 +7,11 @@ import { isLong } from '../faults/run.js'
 import { CutDisk, mayCut } from '../lmdb/cut-disk.js'
 import { Authority } from '../node-link/certificates.js'
 import { mayMount, type SmallDisk, smallDisk } from '../small-disk.js'
+import { until } from '../until.js'
 import { ClusterLoad } from './cluster-load.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { becomeToEngine, type FaultyNode, faultyNodes, limitFiles, noLimits, ready } from './faulty-nodes.js'
-import { certificateFlags, tokenFlags, until } from './given-nodes.js'
+import { certificateFlags, tokenFlags } from './given-nodes.js'
 import { faultBy, revive, seeded } from './random-faults.js'
 
 const names = ['a', 'b', 'c']

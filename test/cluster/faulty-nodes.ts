@@ -4,10 +4,11 @@ import type { Test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
 import { ShiftedClock } from '../faults/faketime.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { BrokenProxy, type ProxyState } from './broken-proxy.js'
 import type { EtcdMembers } from './etcd-members.js'
 import { freshName } from './given.js'
-import { nodeFlags, until } from './given-nodes.js'
+import { nodeFlags } from './given-nodes.js'
 
 /** A node all of whose ways to others, whose clock, and whose files can be disturbed. */
 export interface FaultyNode {

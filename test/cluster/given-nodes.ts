@@ -1,9 +1,9 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Authority } from '../node-link/certificates.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import type { EtcdMembers } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
 
@@ -72,16 +72,6 @@ export function levelsOf(node: RunningBroker): Promise<readonly (string | undefi
 export function levelsShown(node: RunningBroker, value: string): Promise<void> {
   const areShown = async (): Promise<boolean> => (await levelsOf(node)).every((level) => level === value)
   return until(areShown, `${value.slice(0, 20)} is shown`)
-}
-
-/** Resolves when it holds, which may take a minute. */
-export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const limit_ms = performance.now() + 60_000
-  do {
-    if (await holds()) return
-    await delay(50)
-  } while (performance.now() < limit_ms)
-  throw new Error(`it did not come about that ${what}`)
 }
 
 /** Sets the level of a tank at a node; says whether it was carried out. */

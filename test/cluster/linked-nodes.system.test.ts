@@ -3,9 +3,10 @@ import { before, t as file, test } from 'tap'
 import { isLong } from '../faults/run.js'
 import { Authority } from '../node-link/certificates.js'
 import type { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText } from './given.js'
-import { certificateFlags, givenNodes, setLevel, until } from './given-nodes.js'
+import { certificateFlags, givenNodes, setLevel } from './given-nodes.js'
 
 let etcd: EtcdMembers
 

@@ -3,8 +3,9 @@ import { before, t as file, type Test, test } from 'tap'
 import { isLong } from '../faults/run.js'
 import { ListeningClient } from '../listening-client.js'
 import type { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { givenNodes, tokenFlags, until } from './given-nodes.js'
+import { givenNodes, tokenFlags } from './given-nodes.js'
 import { subscribedToTanks, tanks, Written } from './written-tanks.js'
 
 let etcd: EtcdMembers

@@ -6,9 +6,10 @@ import { freePort } from '../../bench/free-port.js'
 import { items, member } from '../../bench/ngsi.js'
 import { answering, FarEnd } from '../far-end.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { nodeFlags, tokenFlags, until } from './given-nodes.js'
+import { nodeFlags, tokenFlags } from './given-nodes.js'
 
 /** What empties etcd: all keys from the first to the last. */
 const everything = { key: 'AA==', range_end: 'AA==' }

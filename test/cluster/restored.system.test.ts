@@ -2,9 +2,10 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { rigel } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
-import { givenNodes, levelsShown, nodeFlags, setLevel, setLevels, tokenFlags, until } from './given-nodes.js'
+import { givenNodes, levelsShown, nodeFlags, setLevel, setLevels, tokenFlags } from './given-nodes.js'
 
 test('a backup of a node under load begins another cluster, with what the node had shown; it does not join its own', {
   skip: noEtcd,

@@ -3,9 +3,10 @@ import { before, t as file, type Test, test } from 'tap'
 import { type Answering, FarEnd } from '../far-end.js'
 import { isLong } from '../faults/run.js'
 import type { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText } from './given.js'
-import { givenNodes, setLevel, until } from './given-nodes.js'
+import { givenNodes, setLevel } from './given-nodes.js'
 
 let etcd: EtcdMembers
 

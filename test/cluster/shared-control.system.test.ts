@@ -3,8 +3,9 @@ import { before, t as file, test } from 'tap'
 import { member } from '../../bench/ngsi.js'
 import { FarEnd } from '../far-end.js'
 import type { Reply, RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { givenNodes, setLevel, until } from './given-nodes.js'
+import { givenNodes, setLevel } from './given-nodes.js'
 
 let etcd: EtcdMembers
 

@@ -9,9 +9,10 @@ import { documentedMetrics, shownMetrics } from '../documented-metrics.js'
 import { described, undescribed } from '../openapi/given-description.js'
 import { brokerProgram } from '../program.js'
 import { type Reply, RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { givenNodes, setLevel, until } from './given-nodes.js'
+import { givenNodes, setLevel } from './given-nodes.js'
 
 let etcd: EtcdMembers
 

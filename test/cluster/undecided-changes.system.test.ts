@@ -6,9 +6,10 @@ import { member } from '../../bench/ngsi.js'
 import { FarEnd } from '../far-end.js'
 import { CuttingProxy } from '../node-link/cutting-proxy.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { nodeFlags, tokenFlags, until } from './given-nodes.js'
+import { nodeFlags, tokenFlags } from './given-nodes.js'
 import { subscribedToTanks, tanks, Written } from './written-tanks.js'
 
 let etcd: EtcdMembers

@@ -1,7 +1,8 @@
 import type { Test } from 'tap'
 import type { Received } from '../far-end.js'
 import type { Reply, RunningBroker } from '../running.js'
-import { setLevel, until } from './given-nodes.js'
+import { until } from '../until.js'
+import { setLevel } from './given-nodes.js'
 
 export const tanks = Array.from({ length: 6 }, (_, number) => `Tank${number}`)
 

@@ -4,6 +4,7 @@ import type { Line } from '../../src/log/log.js'
 import { now } from '../../src/time.js'
 import { EventReader } from '../event-reader.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { ConsoleTab, needsBrowser, startBrowser } from './browser.js'
 
 /** As many lines as a broker may write in a second while it traces everything. */
@@ -24,7 +25,7 @@ test('of fifty thousand lines in a moment a viewer is sent two hundred, and told
   }
   for (let number = 0; number < flood; number += 1) take(line)
   const skipped = () => sent.flatMap((text) => /"lines":(\d+)/.exec(text)?.[1] ?? []).map(Number)
-  while (skipped().length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(() => skipped().length !== 0)
   end()
   const lines = sent.join('').split('event: line').length - 1
   t.equal(lines + skipped().reduce((sum, each) => sum + each, 0), flood)
@@ -89,6 +90,6 @@ test(
     await tab.close()
     await end()
     const levels = async () => Object((await broker.send('GET', '/log/trace')).json).tracelevels
-    while ((await levels()) !== 'empty') await new Promise((resolve) => setTimeout(resolve, 50))
+    await until(async () => (await levels()) === 'empty')
   },
 )

@@ -1,6 +1,7 @@
 import { t as root, test } from 'tap'
 import { EventReader } from '../event-reader.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 const broker = await RunningBroker.start(root, ['-httpThreads', '2', '-partitions', '2', '-multiservice'])
 
@@ -61,7 +62,7 @@ test('a viewer gets two hundred lines in a second and is told of the others; the
     if (event?.name === 'line') lines += 1
     if (event?.name === 'skipped') skipped += Object(JSON.parse(event.data)).lines
   }
-  while (written() < 500) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(() => written() >= 500)
   t.ok(lines >= 200, `${lines} lines`)
   t.ok(skipped > 0 || lines >= 500, `${skipped} skipped`)
   viewer.close()
@@ -86,14 +87,14 @@ test('levels that are on for a while go back by themselves, and a call without t
   await set('210')
   t.same((await set('38,40?for=3')).json, { tracelevels: '38,40' })
   t.equal(await levels(), '38, 40')
-  while ((await levels()) !== '210') await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(async () => (await levels()) === '210')
   t.pass('as before')
   await set('40?for=1')
   await set('41?for=5')
   t.equal(await levels(), '41', 'the second takes the place of the first')
   await new Promise((resolve) => setTimeout(resolve, 1300)) // Longer than the first was to be.
   t.equal(await levels(), '41')
-  while ((await levels()) !== '210') await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(async () => (await levels()) === '210')
   await set('40?for=1')
   await set('42')
   await new Promise((resolve) => setTimeout(resolve, 1300)) // Longer than the first was to be.

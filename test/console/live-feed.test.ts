@@ -6,6 +6,7 @@ import type { EventSink } from '../../src/event-stream.js'
 import { Alarms } from '../../src/log/alarms.js'
 import { Measures } from '../../src/measure/measures.js'
 import { silentLog } from '../given.js'
+import { until } from '../until.js'
 
 const read = readOptions(['-mutexTimeStat'], {})
 if (read.kind !== 'run') throw new Error('the options are wrong')
@@ -63,7 +64,7 @@ test('there is a timer while somebody looks, and the first frame comes at once, 
     ],
   )
   t.equal(taken, 1, 'one frame for all of them')
-  while (one.events.length < 3) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(() => one.events.length >= 3)
   t.equal(one.events[2], other.events[2], 'the same bytes')
   leaveOne()
   t.equal(timers(), before + 1)
@@ -88,7 +89,7 @@ test('whoever may not read who is delivered to gets the same frame without names
   const [full, other, short, shorter] = viewers
   const leave = [full, other].map((viewer) => feed.watch('names', viewer))
   leave.push(...[short, shorter].map((viewer) => feed.watch('counts', viewer)))
-  while (viewers.some(({ events }) => events.length < 3)) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(() => viewers.some(({ events }) => events.length >= 3))
   for (const each of leave) each()
   t.equal(taken, 2, 'one sample for viewers of both kinds')
   t.equal(full.events[2], other.events[2])

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { pages } from '../../src/console/page/pages.js'
-import { until } from '../delivery/given.js'
-import { type ConsoleTab, needsBrowser, pageIds, patience_ms } from './browser.js'
+import { until } from '../until.js'
+import { type ConsoleTab, needsBrowser, pageIds } from './browser.js'
 import { givenConsole, receiver } from './given-console.js'
 
 test('every page in a browser', needsBrowser, async (t) => {
@@ -73,7 +73,7 @@ test('every page in a browser', needsBrowser, async (t) => {
       (most) => Number(document.querySelector('tr[data-wait=mailbox] td')?.textContent?.replaceAll(',', '')) < most,
       before,
     )
-    await until(() => broker.output.includes('statistics reset'), patience_ms)
+    await until(() => broker.output.includes('statistics reset'))
     t.pass('the log says it')
   })
 
@@ -119,7 +119,7 @@ test('every page in a browser', needsBrowser, async (t) => {
       // Each request has several lines at this level.
       await broker.send('GET', '/v2/entities/Hostile', undefined, { 'Fiware-Correlator': 'one-of-many' })
       return (await page.locator('tbody[data-rows] tr', { hasText: 'one-of-' }).count()) > 1
-    }, patience_ms)
+    })
     await page.keyboard.press('p')
     await page.locator('.banner', { hasText: 'Paused' }).waitFor()
     await tab.until(

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { t as root, test } from 'tap'
 import { answering, FarEnd } from '../far-end.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 const receiver = await FarEnd.listen(root)
 const broker = await RunningBroker.start(root, ['-multiservice', '-logLevel', 'INFO'])
@@ -131,7 +131,7 @@ test('why nothing is sent is said for each condition, as it is when something is
   })
   t.equal(receiver.received.length, seen, 'indeed nothing was sent')
   await store({ id: 'Room1', type: 'Room', ...temperature(25, 1) })
-  while (receiver.received.length === seen) await sleep(10)
+  await until(() => receiver.received.length !== seen)
   t.same(await explained('Room1'), { why: 'throttled', misfits: ['throttling'] })
   t.same((await explained('Room1', '&change=entityDelete')).why, 'not triggered')
   const { entities } = Object(await read(`/admin/subscriptions/${room}/explain?entity=Room1&type=Room`))
@@ -160,7 +160,7 @@ test('to explain changes nothing: the next change is notified or not as before',
   }
   t.equal(lamps(), 0)
   await store({ id: 'Lamp1', type: 'Lamp', on: { type: 'Boolean', value: false } })
-  while (lamps() === 0) await sleep(10)
+  await until(() => lamps() !== 0)
   t.equal(lamps(), 1)
 })
 
@@ -182,11 +182,11 @@ test('a subscription of any tenant is ended, and it is said what that costs, als
   await broker.send('POST', '/v2/entities', { id: 'Pump1', type: 'Pump', on: { type: 'Number', value: 1 } }, headers)
   let depth = 0
   while (depth === 0) depth = Object(await read(`/admin/subscriptions/${failing}`)).queueDepth
-  while (!(await idsOf('status=failed')).includes(failing)) await sleep(20)
+  await until(async () => (await idsOf('status=failed')).includes(failing))
   const ended = await broker.send('DELETE', `/admin/subscriptions/${failing}`)
   t.match(ended, { status: 200, json: { id: failing, dropped: 1 } })
   t.equal((await broker.send('GET', `/admin/subscriptions/${failing}`)).status, 404)
-  while (!broker.output.includes(`subscription ${failing} ended`)) await sleep(10)
+  await until(() => broker.output.includes(`subscription ${failing} ended`))
 })
 
 test('another web site, a foreign host and a request without the token get nothing', async (t) => {

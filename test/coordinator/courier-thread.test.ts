@@ -13,10 +13,11 @@ import { PartitionPosition } from '../../src/shared-memory/partition-position.js
 import { Switches } from '../../src/shared-memory/switches.js'
 import { newTransactions } from '../../src/shared-memory/transaction-numbers.js'
 import { clockStart } from '../../src/time.js'
-import { notice, OwnedOutbox, recipient, subscriptionId, until } from '../delivery/given.js'
+import { notice, OwnedOutbox, recipient, subscriptionId } from '../delivery/given.js'
 import { sharedMemory } from '../delivery/shared-memory.js'
 import { FarEnd } from '../far-end.js'
 import { storeSettings } from '../given.js'
+import { until } from '../until.js'
 
 const [one, two] = [subscriptionId(1), subscriptionId(2)]
 const tick = { kind: 'tick' } as const

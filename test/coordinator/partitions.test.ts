@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { Partitions } from '../../src/coordinator/partitions.js'
@@ -11,6 +10,7 @@ import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { Versions } from '../../src/shared-memory/versions.js'
 import { packedWithClocks } from '../../src/subscription/clocks.js'
 import { command, given, silentLog, storeSettings } from '../given.js'
+import { until } from '../until.js'
 import { gatesCell, heldCell } from './fixtures/held-partition.js'
 
 interface Around {
@@ -108,7 +108,7 @@ test('no partition stands still for a backup while another one does not answer, 
   const cells = new Int32Array(held)
   const { partitions, mailbox } = await around(t, 2, held)
   Atomics.store(cells, heldCell, 1)
-  while (Atomics.load(cells, heldCell) === 1) await delay(1)
+  await until(() => Atomics.load(cells, heldCell) !== 1)
   let moments = 0
   const moment = (): void => {
     moments += 1

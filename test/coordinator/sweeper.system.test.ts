@@ -1,9 +1,10 @@
-import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { test } from 'tap'
 import { Sweeper } from '../../src/coordinator/sweeper.js'
 import type { SweptReply } from '../../src/partition/commands.js'
 import { silentLog } from '../given.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 const swept = (removed: number, more: boolean): SweptReply => ({ kind: 'swept', removed, more })
 
@@ -52,10 +53,10 @@ test('a partition of another node is not asked, and is swept from when it is thi
   // The timer of the sweeper keeps no process alive.
   const waits = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(waits))
-  while ((asked[0] ?? 0) < 3) await delay(1)
+  await until(() => (asked[0] ?? 0) >= 3)
   t.equal(asked[1], 0)
   isMine = true
-  while (asked[1] === 0) await delay(1)
+  await until(() => asked[1] !== 0)
   t.pass()
 })
 
@@ -95,15 +96,21 @@ test('a sweep that is under way when the next one is due is not joined by anothe
 test('what had expired is gone after a start, also after SIGKILL, and is counted', async (t) => {
   const flags = ['-partitions', '1', '-ngsiv1Autocast', '-expirationSweep', '1']
   const broker = await RunningBroker.start(t, flags)
-  const dated = (id: string, value: string) =>
-    broker.update('APPEND', { id, type: 'Silo', attributes: [{ name: 'dateExpires', type: 'DateTime', value }] })
+  const dated = async (ids: readonly string[], value: string) => {
+    const attributes = [{ name: 'dateExpires', type: 'DateTime', value }]
+    const { text } = await broker.update('APPEND', ...ids.map((id) => ({ id, type: 'Silo', attributes })))
+    t.equal(text.match(/"code":"200"/g)?.length, ids.length, 'nothing was refused')
+  }
   const statusOf = async (id: string) => (await broker.send('GET', `/v1/contextEntities/${id}`)).text
-  await dated('Future', '2999-01-01')
-  await Promise.all(Array.from({ length: 600 }, (_, number) => dated(`Silo${number}`, '2020-01-01')))
+  await dated(['Future'], '2999-01-01')
+  await dated(
+    Array.from({ length: 600 }, (_, number) => `Silo${number}`),
+    '2020-01-01',
+  )
   const expired = /rigel_entities_expired_total\{partition="0"\} 600\n/
   while (!expired.test((await broker.send('GET', '/metrics')).text)) await nextTick()
   t.match(await statusOf('Silo17'), '404')
-  await dated('Late', '2020-01-01')
+  await dated(['Late'], '2020-01-01')
   await broker.end('SIGKILL')
   await broker.run()
   while (!(await statusOf('Late')).includes('404')) await nextTick()

@@ -8,7 +8,8 @@ import { versionFacts } from '../../src/version.js'
 import { attribute, entity } from '../context/given-entity.js'
 import { answering, FarEnd } from '../far-end.js'
 import { at } from '../given.js'
-import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
+import { until } from '../until.js'
+import { courier, notice, nth, outboxes, recipient, subscriptionId } from './given.js'
 
 const one = subscriptionId(1)
 const two = subscriptionId(2)
@@ -452,7 +453,7 @@ test('outcomes are stored without a further one, however long the batch before t
   running.ring()
   await until(async () => end.received.length === 2 && (await running.state(one))?.queueDepth === 0)
   running.obey({ kind: 'expire', ticket: 7, id: one })
-  await until(() => running.reports.some(({ kind }) => kind === 'done'), 20_000)
+  await until(() => running.reports.some(({ kind }) => kind === 'done'))
   t.same(partition.numbers, [], 'done says that it is on disk')
 })
 
@@ -601,14 +602,14 @@ test('what many are told of one change goes to each in words of its own, in orde
   await first.start()
   nth(boxes.partitions, 0).enqueue(told('1'), told('2'))
   first.ring()
-  await until(() => end.received.length >= 300, 30_000)
+  await until(() => end.received.length >= 300)
   await first.drain(0)
   t.equal(nth(boxes.partitions, 0).numbers.length, 600, 'nothing was accepted, so nothing has left')
   // What the first courier has given up may still arrive at the end that it knows.
   const later = await FarEnd.listen(t, answering(200))
   const again = courier(t, { outboxes: boxes, recipients: listeningAt(later.url()), settings })
   await again.start()
-  await until(() => nth(boxes.partitions, 0).numbers.length === 0, 30_000)
+  await until(() => nth(boxes.partitions, 0).numbers.length === 0)
   for (const [number, id] of ids.entries()) {
     const own = later.bodies.map((body) => JSON.parse(body)).filter(({ subscriptionId: of }) => of === id)
     const shown = own.map(({ contextResponses: [{ contextElement }] }) =>

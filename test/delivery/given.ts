@@ -251,15 +251,6 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
   }
 }
 
-/** Waits until something is so. */
-export async function until(isSo: () => boolean | Promise<boolean>, limit_ms = 60_000): Promise<void> {
-  const begun = performance.now()
-  while (!(await isSo())) {
-    if (performance.now() - begun > limit_ms) throw new Error('it did not come to be so')
-    await sleep(2)
-  }
-}
-
 /** What partition a number names; there is one. */
 export function nth<Thing>(things: readonly Thing[], number: number): Thing {
   const thing = things[number]

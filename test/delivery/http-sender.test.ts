@@ -7,8 +7,8 @@ import type { HttpMessage } from '../../src/delivery/outgoing.js'
 import { Destinations } from '../../src/http-client/destinations.js'
 import { withoutSecrets } from '../../src/log/secrets.js'
 import { answering, FarEnd } from '../far-end.js'
+import { until } from '../until.js'
 import { itsKey, unknownCertificate } from './certificate.js'
-import { until } from './given.js'
 
 const anywhere = new Destinations({ allow: undefined, deny: undefined })
 

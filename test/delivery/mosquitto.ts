@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { connectAsync, type MqttClient } from 'mqtt'
 import type { Test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
-import { until } from './given.js'
+import { until } from '../until.js'
 
 /** Why tests against a real MQTT broker are skipped, if they are; `apt-get install mosquitto` brings it. */
 export const skipped = existsSync('/usr/sbin/mosquitto') ? false : 'mosquitto is not installed'

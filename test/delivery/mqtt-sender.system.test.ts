@@ -5,7 +5,7 @@ import { freePort } from '../../bench/free-port.js'
 import { MqttSender, type MqttSettings } from '../../src/delivery/mqtt-sender.js'
 import type { MqttMessage } from '../../src/delivery/outgoing.js'
 import { Destinations } from '../../src/http-client/destinations.js'
-import { until } from './given.js'
+import { until } from '../until.js'
 import { Mosquitto, skipped as skip } from './mosquitto.js'
 
 const anywhere = new Destinations({ allow: undefined, deny: undefined })

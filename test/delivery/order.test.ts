@@ -4,7 +4,8 @@ import { test } from 'tap'
 import type { Notice } from '../../src/subscription/notice.js'
 import { FarEnd } from '../far-end.js'
 import { runs } from '../runs.js'
-import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
+import { until } from '../until.js'
+import { courier, notice, nth, outboxes, recipient, subscriptionId } from './given.js'
 
 /** What is made: a change of an entity in a partition, or an initial notification after all that was made before. */
 const making = fc.oneof(

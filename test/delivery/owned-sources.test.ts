@@ -6,7 +6,8 @@ import { lastNotified } from '../../src/subscription/clocks.js'
 import { streamReference } from '../../src/subscription/notification-url.js'
 import { clockStart, type Milliseconds, now } from '../../src/time.js'
 import { answering, FarEnd } from '../far-end.js'
-import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
+import { until } from '../until.js'
+import { courier, notice, nth, outboxes, recipient, subscriptionId } from './given.js'
 
 const one = subscriptionId(1)
 const two = subscriptionId(2)

@@ -2,7 +2,8 @@ import { test } from 'tap'
 import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
 import { clockStart } from '../../src/time.js'
 import { FarEnd } from '../far-end.js'
-import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
+import { until } from '../until.js'
+import { courier, notice, nth, outboxes, recipient, subscriptionId } from './given.js'
 
 const one = subscriptionId(1)
 const two = subscriptionId(2)

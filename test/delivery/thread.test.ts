@@ -15,7 +15,8 @@ import { packedWithClocks } from '../../src/subscription/clocks.js'
 import { clockStart } from '../../src/time.js'
 import { FarEnd } from '../far-end.js'
 import { storeSettings } from '../given.js'
-import { notice, OwnedOutbox, recipient, subscriptionId, until } from './given.js'
+import { until } from '../until.js'
+import { notice, OwnedOutbox, recipient, subscriptionId } from './given.js'
 import { sharedMemory } from './shared-memory.js'
 
 const one = subscriptionId(1)
@@ -149,7 +150,7 @@ test('what the courier reports before it is ready is received, and is not taken 
   courier.tell({ kind: 'begin' } satisfies CourierInstruction)
   t.same(await courier.ready, { kind: 'ready' })
   t.not(reports.length, 0, 'it has reported something before')
-  await until(() => control.numbers.length === 0, 60_000)
+  await until(() => control.numbers.length === 0)
   const drained = courier.next('drained')
   courier.tell({ kind: 'drain', limit_ms: 1000 })
   await drained

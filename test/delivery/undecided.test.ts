@@ -2,7 +2,8 @@ import { test } from 'tap'
 import type { Provisional } from '../../src/subscription/decisions.js'
 import { FarEnd } from '../far-end.js'
 import { at } from '../given.js'
-import { courier, notice, nth, outboxes, recipient, subscriptionId, until } from './given.js'
+import { until } from '../until.js'
+import { courier, notice, nth, outboxes, recipient, subscriptionId } from './given.js'
 
 const [one, two] = [subscriptionId(1), subscriptionId(2)]
 

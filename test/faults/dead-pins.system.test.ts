@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
+import { until } from '../until.js'
 import { isLong } from './run.js'
 import { deathsMost, WatchedPartitions } from './watched-partitions.js'
 
@@ -8,7 +9,7 @@ test('what the thread of a partition had pinned when it died is let go of', asyn
   const watched = await WatchedPartitions.start(t, 1)
   while (watched.kills < deathsMost) {
     const before = watched.updates
-    while (watched.updates < before + 100) await delay(10)
+    await until(() => watched.updates >= before + 100)
     await watched.kill()
   }
   await watched.end()

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { openRoot } from '../../src/lmdb/environment.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { type Death, ThreadKiller, withDebugger } from './thread-killer.js'
 
 /** In turn: an error that nothing catches, and the end of the thread wherever it is. */
@@ -52,7 +53,7 @@ export class WatchedPartitions {
 
   /** Kills the thread of a partition, as soon as none has died so often that one more is too many; resolves when it is replaced. */
   async kill(): Promise<void> {
-    while (this.#isTooMany()) await delay(10)
+    await until(() => !this.#isTooMany())
     await this.#killer.kill('partition', deaths[this.kills % deaths.length] ?? 'throws')
     this.kills += 1
     while (this.#broker.output.split('runs again in a new thread').length - 1 < this.kills) {

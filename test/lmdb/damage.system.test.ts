@@ -23,6 +23,7 @@ import {
   versions,
 } from '../given.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 const root = path('/')
 const limits = { page_bytes: 2 ** 20 }
@@ -140,7 +141,7 @@ test('what is damaged in an outbox is named once with its file and its key, and 
   for (const type of types)
     for (let n = 0; n < 4; n += 1)
       await broker.update('APPEND', { type, id: `${type}${n}`, attributes: [{ name: 'a', value: value[type] }] })
-  while (end.received.length < 12) await delay(20)
+  await until(() => end.received.length >= 12)
   await spoiled(broker, ({ notices, groups, shown, accounts }) => {
     flip(notices, 1)
     flip(groups, 0)

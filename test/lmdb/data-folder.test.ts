@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { openDatabase, openRoot } from '../../src/lmdb/environment.js'
+import { until } from '../until.js'
 import { cut, filled, made, opened, tried } from './given-folder.js'
 
 /** Whether processes of this user may have numbers of their own. */
@@ -93,7 +93,7 @@ test('of two processes of the same number in two PID namespaces one gets the fol
   await killed(first)
   await killed(second)
   // What was killed is the command around the broker; the system ends the broker itself a moment later.
-  while ((await tried(folder)) !== 'opened') await delay(20)
+  await until(async () => (await tried(folder)) === 'opened')
 })
 
 test('a folder is the same by whatever name', async (t) => {

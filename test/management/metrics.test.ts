@@ -3,6 +3,7 @@ import { Peers } from '../../src/broker/peers.js'
 import { metricsShown } from '../../src/management/metrics.js'
 import { type ProcessPeers, type Shared, type SharedAnswer, sharedAnswer } from '../../src/management/shared-answers.js'
 import { Measures } from '../../src/measure/measures.js'
+import { until } from '../until.js'
 import { bodyOf, management, parameters, withoutPeers } from './given.js'
 
 const answered = {
@@ -95,7 +96,7 @@ test('what a front end tells too late for the reply to a reset is in the next re
   })
   t.equal(await transactions(reset), 1, 'the other one stands still')
   wake()
-  while (measures.services.take(false).length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(() => measures.services.take(false).length >= 2)
   t.equal(await transactions(), 3)
   requests.responded(answered)
   t.equal(await transactions(reset), 4)

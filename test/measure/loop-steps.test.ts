@@ -5,6 +5,7 @@ import { StepTable } from '../../src/measure/step-table.js'
 import { logLongSteps } from '../../src/measure/step-warnings.js'
 import { Switches } from '../../src/shared-memory/switches.js'
 import { type Line, notedLog } from '../http/given.js'
+import { until } from '../until.js'
 
 const minute = 60_000_000_000n
 
@@ -71,7 +72,7 @@ test('a step that has a name and lasts too long is a warning with what it was an
   t.ok(steps.isLong(since))
   steps.name('POST /v2/op/update', 1234)
   t.notOk(steps.isLong(steps.begin()), 'a shorter one is not named')
-  while (lines.length === 0) await delay(20)
+  await until(() => lines.length !== 0)
   t.match(lines[0], {
     level: 'WARN',
     message: /^front end 0 did nothing else for \d+ ms: POST \/v2\/op\/update, 1234 bytes; /,
@@ -112,7 +113,7 @@ test('without a limit nothing is logged, and the longest step is known all the s
   const since = steps.begin()
   busy(60)
   if (steps.isLong(since)) steps.name('GET /version', 0)
-  while (table.longest(0, process.hrtime.bigint()) === 0n) await delay(20)
+  await until(() => table.longest(0, process.hrtime.bigint()) !== 0n)
   await delay(600)
   t.same(lines, [])
 })

@@ -1,9 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
-import { until } from '../delivery/given.js'
 import { Mosquitto, skipped } from '../delivery/mosquitto.js'
 import { FarEnd } from '../far-end.js'
 import { type Requests, RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 /** A broker with one subscription to its vats. */
 class Subscribed {
@@ -32,7 +31,7 @@ class Subscribed {
 }
 
 async function arrived<Item>(items: readonly Item[], number = 1): Promise<readonly Item[]> {
-  while (items.length < number) await delay(10)
+  await until(() => items.length >= number)
   return items
 }
 

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { FarEnd } from '../far-end.js'
 import { limitNow_ms } from '../pace.js'
 import { type Requests, RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 const street = { entities: [{ id: 'Street-4', type: 'Street' }], attrs: ['noise'] }
 const http = { url: 'http://meters.example:9000/v2' }
@@ -342,7 +342,7 @@ test('availability subscriptions of NGSIv1 are notified of registrations of NGSI
   t.equal((await broker.send('POST', '/v1/registry/subscribeContextAvailability', subscription)).status, 200)
   await made(t, broker, entity({ idPattern: '.*', type: 'Street' }))
   await made(t, broker)
-  while (end.received.length < 2) await delay(10)
+  await until(() => end.received.length >= 2)
   const told = end.bodies.map((body) => JSON.parse(body).contextRegistrationResponses.length)
   t.same(told, [1, 2])
 })

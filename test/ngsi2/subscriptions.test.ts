@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { answering, FarEnd } from '../far-end.js'
 import { type Requests, RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 const json = { 'Content-Type': 'application/json' }
 
@@ -45,7 +45,7 @@ async function update(broker: Requests, action: string, attributes: Record<strin
 }
 
 async function bodiesOf({ end }: Watched, number: number): Promise<readonly unknown[]> {
-  while (end.received.length < number) await delay(10)
+  await until(() => end.received.length >= number)
   return end.bodies.map((body) => JSON.parse(body))
 }
 
@@ -178,7 +178,7 @@ test('a oneshot fires once, over a restart, until it is set again', async (t) =>
   t.equal((await w.broker.send('PATCH', `/v2/subscriptions/${w.id}`, { status: 'oneshot' })).status, 204)
   await update(w.broker, 'APPEND', { heat: '5' })
   await update(w.broker, 'APPEND', { heat: '6' })
-  while (!w.end.bodies.at(-1)?.includes('"5"')) await delay(10)
+  await until(() => w.end.bodies.at(-1)?.includes('"5"') === true)
   const values = w.end.bodies.map((body) => body.match(/"value":"(\d)"/)?.[1])
   t.same([...new Set(values)], ['1', '5'], 'a notification may come twice, but no other one')
 })
@@ -194,7 +194,7 @@ test('what is made before a pause waits for its end; what happens during it is n
   await update(w.broker, 'UPDATE', { heat: '2' })
   t.equal((await patch({ status: 'active' })).status, 204)
   await update(w.broker, 'UPDATE', { heat: '3' })
-  while (!w.end.bodies.at(-1)?.includes('"3"')) await delay(10)
+  await until(() => w.end.bodies.at(-1)?.includes('"3"') === true)
   const values = w.end.bodies.map((body) => body.match(/"value":"(\d)"/)?.[1])
   t.equal(values.at(-2), '1')
   t.notOk(values.includes('2'))
@@ -205,16 +205,16 @@ test('too many failures in a row make a subscription inactive, and nothing is lo
   w.end.answer = answering(500)
   await update(w.broker, 'APPEND', { heat: '1' })
   const shown = async () => (await w.broker.send('GET', `/v2/subscriptions/${w.id}`)).text
-  while (!(await shown()).includes('"status":"inactive"')) await delay(20)
+  await until(async () => (await shown()).includes('"status":"inactive"'))
   t.match(await shown(), /"maxFailsLimit":2,"failsCounter":3,/)
   const disabled = `Subscription ${w.id} automatically disabled due to failsCounter (3) overpasses maxFailsLimit (2)`
   // The lines of another thread come when they come.
-  while (!w.broker.output.includes(disabled)) await delay(20)
+  await until(() => w.broker.output.includes(disabled))
   t.equal(w.end.received.length, 3)
   w.end.answer = answering(200)
   t.equal((await w.broker.send('PATCH', `/v2/subscriptions/${w.id}`, { status: 'active' })).status, 204)
   await bodiesOf(w, 4)
-  while ((await shown()).includes('failsCounter')) await delay(20)
+  await until(async () => !(await shown()).includes('failsCounter'))
 })
 
 test('subscriptions of both interfaces are listed, paged, counted, changed and removed', async (t) => {

@@ -9,8 +9,9 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { fetchCheckpoint } from '../../src/node-link/checkpoint-fetch.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { id, root, storeSettings, tenant } from '../given.js'
+import { until } from '../until.js'
 import { CuttingProxy } from './cutting-proxy.js'
-import { byToken, GivenNode, levelOf, until } from './given.js'
+import { byToken, GivenNode, levelOf } from './given.js'
 
 const caller = { self: { cluster: 'c', node: 'a' }, security: byToken }
 

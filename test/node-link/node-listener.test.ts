@@ -6,8 +6,9 @@ import { Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { descriptorOf } from '../../src/http/listen.js'
 import { commandsBody } from '../../src/node-link/command-batch.js'
+import { until } from '../until.js'
 import { Authority } from './certificates.js'
-import { byToken, GivenNode, levelOf, token, until } from './given.js'
+import { byToken, GivenNode, levelOf, token } from './given.js'
 
 interface Head {
   readonly method?: string

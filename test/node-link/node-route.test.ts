@@ -4,9 +4,10 @@ import { test } from 'tap'
 import type { BatchRoute, SentOutcome } from '../../src/node-link/batch-route.js'
 import type { NodeLink } from '../../src/node-link/node-link.js'
 import type { Command } from '../../src/partition/commands.js'
+import { until } from '../until.js'
 import { Authority } from './certificates.js'
 import { CuttingProxy } from './cutting-proxy.js'
-import { GivenNode, levelOf, linkTo, notOwner, until } from './given.js'
+import { GivenNode, levelOf, linkTo, notOwner } from './given.js'
 
 function kinds(outcomes: readonly SentOutcome[]): readonly string[] {
   return outcomes.map((outcome) => (outcome.ok ? outcome.value.reply.kind : outcome.error.kind))

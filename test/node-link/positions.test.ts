@@ -1,8 +1,9 @@
 import { test } from 'tap'
 import type { LogName } from '../../src/cluster/engine.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
+import { until } from '../until.js'
 import { CuttingProxy } from './cutting-proxy.js'
-import { GivenNode, linkTo, until } from './given.js'
+import { GivenNode, linkTo } from './given.js'
 
 function at(sequence: number): LogSequence {
   return sequence as LogSequence

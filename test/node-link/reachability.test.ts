@@ -1,8 +1,9 @@
 import { test } from 'tap'
 import { Reachability } from '../../src/node-link/reachability.js'
 import { silentLog } from '../given.js'
+import { until } from '../until.js'
 import { CuttingProxy } from './cutting-proxy.js'
-import { byToken, GivenNode, until } from './given.js'
+import { byToken, GivenNode } from './given.js'
 
 test('a member that does not answer is said not to be reached, until it answers again or is gone', async (t) => {
   const [b, c] = [await GivenNode.start(t, 'b'), await GivenNode.start(t, 'c')]

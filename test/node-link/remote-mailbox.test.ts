@@ -11,8 +11,9 @@ import { ok } from '../../src/result.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { id, root, tenant } from '../given.js'
 import { runs } from '../runs.js'
+import { until } from '../until.js'
 import { type Cut, CuttingProxy } from './cutting-proxy.js'
-import { GivenNode, levelOf, linkTo, until } from './given.js'
+import { GivenNode, levelOf, linkTo } from './given.js'
 
 /** A routing table that a test changes. */
 class Routes implements NodeRoutes {

@@ -3,7 +3,8 @@ import type { StreamPiece, StreamRequest, StreamSource } from '../../src/deliver
 import { err, ok } from '../../src/result.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { now } from '../../src/time.js'
-import { GivenNode, linkTo, until } from './given.js'
+import { until } from '../until.js'
+import { GivenNode, linkTo } from './given.js'
 
 const subscription = '5718a2f1c0de000000000001' as SubscriptionId
 const after = { tag: '0a1b2c3d', ofGroup: new Map([['abc1', 7]]), sent: new Map([[1, 20]]) }

@@ -9,6 +9,7 @@ import { freePort } from '../../bench/free-port.js'
 import { itsKey, renewedKey, unknownCertificate } from '../delivery/certificate.js'
 import { brokerProgram, nodeBySh } from '../program.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 interface Ended {
   readonly code: number | null
@@ -171,7 +172,7 @@ test('a signal that comes while threads are still being started ends the broker 
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString()
     })
-    while (!(await answers(port))) await delay(5)
+    await until(async () => await answers(port))
     await delay(wait_ms)
     child.kill('SIGTERM')
     await once(child, 'close')

@@ -10,6 +10,7 @@ import { type Test, test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
 import { itsKey, renewedCertificate, renewedKey, unknownCertificate } from '../delivery/certificate.js'
 import { brokerProgram } from '../program.js'
+import { until } from '../until.js'
 
 /** The subject of the certificate that a new connection is shown; nothing when there is none. */
 function subjectShown(port: number): Promise<string | undefined> {
@@ -24,7 +25,7 @@ function subjectShown(port: number): Promise<string | undefined> {
 }
 
 async function shows(port: number, subject: string): Promise<void> {
-  while ((await subjectShown(port)) !== subject) await delay(20)
+  await until(async () => (await subjectShown(port)) === subject)
 }
 
 /** When the certificate ends, as the metrics say it. */
@@ -69,7 +70,7 @@ test('SIGHUP has new connections use key and certificate as they are now, on all
   t.equal(await expiryShown(port), Date.parse(new X509Certificate(renewedCertificate).validTo) / 1000)
   write(folder, itsKey, 'no certificate')
   broker.kill('SIGHUP')
-  while (!said().includes('key and certificate stay as they were')) await delay(20)
+  await until(() => said().includes('key and certificate stay as they were'))
   t.equal(await subjectShown(port), 'renewed')
   broker.kill('SIGTERM')
   t.same(await once(broker, 'exit'), [0, null])

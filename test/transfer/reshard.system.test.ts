@@ -13,6 +13,7 @@ import { made } from '../lmdb/given-folder.js'
 import { begun, ran } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
 import { mayMount, smallDisk } from '../small-disk.js'
+import { until } from '../until.js'
 import { exportOf, textOf } from './given-command.js'
 import { fill } from './given-data.js'
 
@@ -84,7 +85,7 @@ test('a folder of another number of partitions holds the same, and sends what wa
 
   accept()
   const again = await RunningBroker.startOn(t, data, flags)
-  while (received.length < 2 * 4 * ids.length) await delay(10)
+  await until(() => received.length >= 2 * 4 * ids.length)
   const subscriptions = new Set(received.map(({ subscription }) => subscription))
   t.equal(subscriptions.size, 2)
   for (const subscription of subscriptions) {
@@ -99,7 +100,7 @@ test('a folder of another number of partitions holds the same, and sends what wa
     actionType: 'append',
     entities: [{ id: 'Wait1', type: 'Waiting', n: { value: 5 } }],
   })
-  while (received.length < 2 * 4 * ids.length + 2) await delay(10)
+  await until(() => received.length >= 2 * 4 * ids.length + 2)
   t.match(await ran(reshardCommand, ['-partitions', '2', '-dbPath', data]), {
     code: 1,
     errors: /in use by another broker/,
