@@ -14,6 +14,7 @@ const readAs: Readonly<Record<string, string>> = {
   logLineMaxSize: "get('lineMaxSize')",
   logInfoPayloadMaxSize: "get('infoPayloadMaxSize')",
   logDeprecate: "get('deprecate')",
+  stepWarning_ms: "get('stepWarning_ms')",
   disableMetrics: "get('disableMetrics')",
   statSemWait: "'statSemWait'",
   statCounters: "'statCounters'",

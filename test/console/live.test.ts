@@ -81,13 +81,23 @@ test('the waits are those of /admin/waits, digit by digit', async (t) => {
   viewer.close()
 })
 
-/** Opens a stream; those that were closed before may have to be noticed first. */
+/**
+ * Opens a stream; those that were closed before may have to be noticed first. A stream counts as a viewer when it says hello: one that
+ * comes too late for the last place gets `full` instead.
+ */
 async function seated(): Promise<EventReader> {
   for (;;) {
     const viewer = await EventReader.open(live)
-    if (viewer.status === 200) return viewer
+    if (viewer.status === 200 && (await isSeated(viewer))) return viewer
     await viewer.rest()
   }
+}
+
+async function isSeated(viewer: EventReader): Promise<boolean> {
+  for (let event = await viewer.next(); event !== undefined; event = await viewer.next()) {
+    if (event.name === 'hello') return true
+  }
+  return false
 }
 
 test('sixteen look at the same time, through whichever front end; the next one is told so, until one of them leaves', async (t) => {
