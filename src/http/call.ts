@@ -39,6 +39,8 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
   #permit: Permit | undefined
   #hasTurn = false
   #isWorkedOn = false
+  /** Whether a step of the event loop is measured that this call has begun: what it does within is a part of it. */
+  #isInStep = false
   #whenGone: (() => void)[] | undefined
 
   constructor(
@@ -290,14 +292,24 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
   }
 
   guarded(act: () => void): void {
+    if (this.#isInStep) {
+      this.#caught(act)
+      return
+    }
     const { steps } = this.#exchange.context
+    this.#isInStep = true
     const since = steps.begin(this)
+    this.#caught(act)
+    this.#isInStep = false
+    if (steps.isLong(since)) steps.name(this.stepName, this.step_bytes)
+  }
+
+  #caught(act: () => void): void {
     try {
       act()
     } catch (fault) {
       this.fail(fault)
     }
-    if (steps.isLong(since)) steps.name(this.stepName, this.step_bytes)
   }
 
   get stepName(): string {

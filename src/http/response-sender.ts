@@ -239,6 +239,6 @@ function errorsOf({ status, errors }: ApiResponse, kind: PathKind): readonly str
 /** What a request is counted under in the metrics: what the page of the console asks of the management stands apart [management 7]. */
 function countedRoute({ target, headers }: Head): Countable | undefined {
   const resource = target.route?.resource
-  const isOfPage = headers['rigel-console'] === '1' && resource?.pattern.startsWith('/admin/') === true
-  return isOfPage ? consoleRoute : resource
+  if (!isManagement(target.kind) || headers['rigel-console'] !== '1') return resource
+  return resource?.pattern.startsWith('/admin/') === true ? consoleRoute : resource
 }

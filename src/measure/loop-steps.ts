@@ -64,7 +64,7 @@ export class LoopSteps {
 
   /** Work in slices is over; does nothing if there was none. */
   endSlices(subject: StepSubject): void {
-    if (this.#sliced.delete(subject)) this.#leftSliced = subject
+    if (this.#sliced.size > 0 && this.#sliced.delete(subject)) this.#leftSliced = subject
   }
 
   /** Looks for long steps until the function that it gives is called. */
