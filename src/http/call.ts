@@ -22,6 +22,9 @@ import { interfaceOf, isManagement, type Target } from './target.js'
 
 const maxHeaders = 200
 
+/** Steps of requests with bodies of this length are timed one by one. */
+const timed_bytes = 4096
+
 /**
  * One request: its head is checked and its body read (`RequestReader`), it gets its turn and a permit, its operation is
  * carried out, and its response is written (`ResponseSender`). `RequestLife` says what may happen in which order, and that
@@ -39,8 +42,6 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
   #permit: Permit | undefined
   #hasTurn = false
   #isWorkedOn = false
-  /** Whether a step of the event loop is measured that this call has begun: what it does within is a part of it. */
-  #isInStep = false
   #whenGone: (() => void)[] | undefined
 
   constructor(
@@ -292,15 +293,14 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
   }
 
   guarded(act: () => void): void {
-    if (this.#isInStep) {
+    const { steps } = this.#exchange.context
+    if (this.step_bytes < timed_bytes) {
+      steps.beginShort(this)
       this.#caught(act)
       return
     }
-    const { steps } = this.#exchange.context
-    this.#isInStep = true
     const since = steps.begin(this)
     this.#caught(act)
-    this.#isInStep = false
     if (steps.isLong(since)) steps.name(this.stepName, this.step_bytes)
   }
 

@@ -16,7 +16,8 @@ export interface StepSubject {
 
 /**
  * The steps of this thread's event loop. Entry points that know what they work on name their steps; steps without a name
- * are found by how late a timer is. To name a step costs two looks at the clock, and nothing else unless it is a long one.
+ * are found by how late a timer is. To name a step costs two looks at the clock, and nothing else unless it is a long one; a step of little input is not timed by itself, since
+ * the looks of every small request together take several hundredths of what requests cost.
  */
 export class LoopSteps {
   readonly #table: StepTable
@@ -35,6 +36,11 @@ export class LoopSteps {
     this.#table = table
     this.#row = row
     this.#switches = switches
+  }
+
+  /** A step begins that is short, as far as anybody knows: it is named when it turns out to be the last one before a long pause. */
+  beginShort(subject: StepSubject): void {
+    this.#last = subject
   }
 
   /** A step begins; what it gives is handed to `isLong` when the step ends. */
