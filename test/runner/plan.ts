@@ -13,6 +13,7 @@ const ending = '.test.js'
 
 /** Quick files that need a process of their own, by their names, with the reason. */
 const alone: ReadonlyMap<string, string> = new Map([
+  ['console/page', 'it gives the process the globals of a browser'],
   ['patterns', 'it notes what regular expressions modules make while they are loaded for the first time'],
 ])
 
