@@ -9,8 +9,9 @@ export function literalPrefix(pattern: string): string | undefined {
   if (!pattern.startsWith('^') || pattern.includes('|')) return undefined
   let end = 1
   while (end < pattern.length && literal.test(pattern.charAt(end))) end += 1
-  // What is repeated need not be there once.
-  const isOptional = '*?{'.includes(pattern.charAt(end)) && end < pattern.length
+  // What is repeated need not be there once. A group of flags is no part of the expression: in `^a(?)?` it is the `a` that is repeated.
+  const next = pattern.charAt(end)
+  const isOptional = (next !== '' && '*?{'.includes(next)) || pattern.startsWith('(?', end)
   const prefix = pattern.slice(1, isOptional ? end - 1 : end)
   return prefix === '' ? undefined : prefix
 }

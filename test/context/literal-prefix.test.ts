@@ -20,6 +20,8 @@ test('what an expression begins with is seen up to the first character with a me
     ['^(Tank)', undefined],
     ['^Tank|Silo', undefined],
     ['^Ta(nk|lk)', undefined],
+    ['^a(?)?', undefined],
+    ['^Tank(?)*', 'Tan'],
     ['Tank', undefined],
     ['(?i)^Tank', undefined],
     ['(?m)^Tank', undefined],
