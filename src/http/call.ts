@@ -22,7 +22,7 @@ import { interfaceOf, isManagement, type Target } from './target.js'
 
 const maxHeaders = 200
 
-/** Steps of requests with bodies of this length are timed one by one. */
+/** Steps of requests whose bodies are at least this long are timed one by one. */
 const timed_bytes = 4096
 
 /**

@@ -16,8 +16,8 @@ export interface StepSubject {
 
 /**
  * The steps of this thread's event loop. Entry points that know what they work on name their steps; steps without a name
- * are found by how late a timer is. To name a step costs two looks at the clock, and nothing else unless it is a long one; a step of little input is not timed by itself, since
- * the looks of every small request together take several hundredths of what requests cost.
+ * are found by how late a timer is. A named step reads the clock twice, which for small requests would be several hundredths of
+ * what they cost: their steps are begun by `beginShort`, and found by the timer.
  */
 export class LoopSteps {
   readonly #table: StepTable
@@ -38,7 +38,7 @@ export class LoopSteps {
     this.#switches = switches
   }
 
-  /** A step begins that is short, as far as anybody knows: it is named when it turns out to be the last one before a long pause. */
+  /** A step begins that is not timed by itself. If the timer finds a long step, the line names the last one that began so. */
   beginShort(subject: StepSubject): void {
     this.#last = subject
   }

@@ -255,7 +255,7 @@ export async function everything(socket: Socket): Promise<string> {
 }
 
 /** What comes until the text holds what is awaited. */
-export async function until(socket: Socket, awaited: string): Promise<string> {
+export async function untilReceived(socket: Socket, awaited: string): Promise<string> {
   let text = ''
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
     text += String(chunk)

@@ -9,7 +9,18 @@ import { requestLife } from '../../src/http/request-life.js'
 import { ok } from '../../src/result.js'
 import { itsKey, unknownCertificate } from '../delivery/certificate.js'
 import { runs } from '../runs.js'
-import { bodyOf, echo, everything, get, givenFrontEnd, headerOf, post, request, statusOf, until } from './given.js'
+import {
+  bodyOf,
+  echo,
+  everything,
+  get,
+  givenFrontEnd,
+  headerOf,
+  post,
+  request,
+  statusOf,
+  untilReceived,
+} from './given.js'
 
 const chunkedHead = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
 
@@ -59,7 +70,7 @@ test('a body over its limit with a malformed chunk in the same packet is answere
   for (const expect of [['Expect: 100-continue'], []]) {
     const socket = await connect()
     socket.write(request('POST', '/v1/echo/a', [...chunkedHead, ...expect]))
-    if (expect.length > 0) await until(socket, '100 Continue\r\n\r\n')
+    if (expect.length > 0) await untilReceived(socket, '100 Continue\r\n\r\n')
     socket.end('14\r\n12345678901234567890\r\nzz\r\n')
     t.same(statuses(await everything(socket)), [413])
   }
@@ -285,7 +296,7 @@ test('an idle connection is closed after its time, and one whose request is work
   t.same(statuses(await everything(idle)), [200])
   await delay(1500)
   answers[0]?.({ status: 200, body: '"worked"' })
-  t.match(await until(busy, 'worked'), /^HTTP\/1\.1 200/)
+  t.match(await untilReceived(busy, 'worked'), /^HTTP\/1\.1 200/)
 })
 
 test('a client that does not read its answers is cut off, and one that reads slowly is not', async (t) => {

@@ -28,7 +28,7 @@ import {
   post,
   request,
   statusOf,
-  until,
+  untilReceived,
 } from './given.js'
 
 /** A resource whose answers are given by the test. */
@@ -267,7 +267,7 @@ test('when all connections are taken the longest idle one goes; when all are wor
   t.equal(await everything(await connect()), '')
   t.same(meter.events.splice(2), ['max_connections'])
   for (const answer of answers) answer({ status: 200, body: '"done"' })
-  for (const socket of [busy, third]) t.match(await until(socket, 'done'), /^HTTP\/1\.1 200/)
+  for (const socket of [busy, third]) t.match(await untilReceived(socket, 'done'), /^HTTP\/1\.1 200/)
 })
 
 test('the checks of a request come in their order', async (t) => {

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { ApiResponse, BodyStream, Resource } from '../../src/api.js'
 import { ok } from '../../src/result.js'
-import { bodyOf, connected, everything, get, givenFrontEnd, headerOf, until } from './given.js'
+import { bodyOf, connected, everything, get, givenFrontEnd, headerOf, untilReceived } from './given.js'
 
 function streaming(stream: BodyStream, more: Partial<ApiResponse> = {}): Resource {
   const prepare = () => ok(() => ({ status: 200, contentType: 'application/x-tar', stream, ...more }))
@@ -92,7 +92,7 @@ test('the next request of a connection waits until a body has gone out', async (
   const { frontEnd } = await givenFrontEnd(t, {}, [streaming(waiting)])
   const socket = await connected(frontEnd.port)
   socket.write('GET /v1/stream HTTP/1.1\r\nHost: h\r\n\r\n')
-  await until(socket, 'first')
+  await untilReceived(socket, 'first')
   socket.write('GET /version HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
   go()
   const rest = await everything(socket)

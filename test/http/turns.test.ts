@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { test } from 'tap'
 import type { Resource } from '../../src/api.js'
 import { ok } from '../../src/result.js'
-import { connected, everything, givenFrontEnd, until } from './given.js'
+import { connected, everything, givenFrontEnd, untilReceived } from './given.js'
 
 /** Says in which turn of the event loop each of its requests began, by number of request. */
 function watched(): { readonly resource: Resource; readonly begun: { readonly id: string; readonly turn: number }[] } {
@@ -77,7 +77,7 @@ test('another client is served between the requests of a connection that has sen
   many.write(pipeline('many', 1000) + last)
   while (begun.length === 0) await new Promise((resolve) => setImmediate(resolve))
   other.write(pipeline('other', 1))
-  await until(other, '"other-0"')
+  await untilReceived(other, '"other-0"')
   const before = begun.findIndex(({ id }) => id === 'other-0')
   t.ok(before < 500, `${before}`)
   t.equal(answers(await all).length, 1001)

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { bodyOf, everything, get, givenFrontEnd, headerOf, post, request, statusOf, until } from './given.js'
+import { bodyOf, everything, get, givenFrontEnd, headerOf, post, request, statusOf, untilReceived } from './given.js'
 
 test('an answer has its length, its type, a date and the correlator of the request', async (t) => {
   const { talk } = await givenFrontEnd(t)
@@ -125,7 +125,7 @@ test('100 is sent only when the head is good', async (t) => {
   const head = ['Content-Length: 2', 'Expect: 100-continue']
   const socket = await connect()
   socket.write(request('POST', '/v1/echo/a', ['Content-Type: application/json', ...head]))
-  t.match(await until(socket, '\r\n\r\n'), /^HTTP\/1\.1 100 Continue/)
+  t.match(await untilReceived(socket, '\r\n\r\n'), /^HTTP\/1\.1 100 Continue/)
   socket.write('{}')
   t.equal(bodyOf(await everything(socket)), '{}')
   const refused = await talk(
