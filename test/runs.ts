@@ -1,5 +1,5 @@
-/** The share of the runs of a property that are made: all of them in the system tests and with `RIGEL_RUNS=all`, else a tenth. */
-const areAll = process.env['RIGEL_RUNS'] === 'all'
+/** Whether all runs of a property are made, as in the system tests and with `RIGEL_RUNS=all`; else a tenth of them. */
+export const areAll = process.env['RIGEL_RUNS'] === 'all'
 
 /** Fewer runs than these would find nothing. */
 const fewest = 5

@@ -33,18 +33,29 @@ export function sourcesIn(...folders: readonly string[]): readonly string[] {
   )
 }
 
+/** The libraries' files that were read for one program, for the next one. */
+const libraries = new Map<string, ts.SourceFile | undefined>()
+
 /** The program of these files, with their types. */
 export function programOf(files: readonly string[]): ts.Program {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path))
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], references: [], files: [] }, ts.sys, root)
-  return ts.createProgram(files, {
+  const complete: ts.CompilerOptions = {
     ...options,
     noEmit: true,
     incremental: false,
     jsx: ts.JsxEmit.ReactJSX,
     jsxImportSource: 'preact',
     lib: ['lib.es2023.d.ts', 'lib.es2024.string.d.ts', 'lib.es2024.sharedmemory.d.ts', 'lib.dom.d.ts'],
-  })
+  }
+  const host = ts.createCompilerHost(complete)
+  const read = host.getSourceFile.bind(host)
+  host.getSourceFile = (name, ...how) => {
+    if (!name.includes('/node_modules/')) return read(name, ...how)
+    if (!libraries.has(name)) libraries.set(name, read(name, ...how))
+    return libraries.get(name)
+  }
+  return ts.createProgram(files, complete, host)
 }
 
 /** The regular expressions of a file: every literal, and where others are made. */
