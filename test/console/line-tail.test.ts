@@ -80,31 +80,3 @@ test('what a filter cannot mean is refused, with what is known', async (t) => {
   await refused('level=INFO', /unknown URI parameter level/)
   t.equal((await broker.send('GET', '/admin/log/tail', undefined, { Origin: 'http://evil.example' })).status, 403)
 })
-
-test('levels that are on for a while go back by themselves, and a call without that stays', async (t) => {
-  const levels = async () => Object((await broker.send('GET', '/log/trace')).json).tracelevels
-  const set = (path: string) => broker.send('PUT', `/log/trace/${path}`)
-  await set('210')
-  t.same((await set('38,40?for=3')).json, { tracelevels: '38,40' })
-  t.equal(await levels(), '38, 40')
-  await until(async () => (await levels()) === '210')
-  t.pass('as before')
-  await set('40?for=1')
-  await set('41?for=5')
-  t.equal(await levels(), '41', 'the second takes the place of the first')
-  await new Promise((resolve) => setTimeout(resolve, 1300)) // Longer than the first was to be.
-  t.equal(await levels(), '41')
-  await until(async () => (await levels()) === '210')
-  await set('40?for=1')
-  await set('42')
-  await new Promise((resolve) => setTimeout(resolve, 1300)) // Longer than the first was to be.
-  t.equal(await levels(), '42', 'nothing goes back')
-  for (const seconds of ['0', '3601', '1.5', '', 'x', '-1']) {
-    const { status, json } = await set(`50?for=${seconds}`)
-    t.equal(status, 400, seconds)
-    t.match(json, { description: 'for is no whole number of seconds from 1 to 3600' })
-  }
-  t.equal(await levels(), '42')
-  t.same((await set('9-3?for=5')).json, { tracelevels: 'poorly formatted trace level string' })
-  await broker.send('DELETE', '/log/trace')
-})

@@ -1,12 +1,12 @@
+import { mock } from 'node:test'
 import { test } from 'tap'
 import { readOptions } from '../../src/command-line/command-line.js'
 import { LiveFeed } from '../../src/console/feeds.js'
-import { LiveSampler } from '../../src/console/live-sampler.js'
+import { frameInterval_ms, LiveSampler } from '../../src/console/live-sampler.js'
 import type { EventSink } from '../../src/event-stream.js'
 import { Alarms } from '../../src/log/alarms.js'
 import { Measures } from '../../src/measure/measures.js'
 import { silentLog } from '../given.js'
-import { until } from '../until.js'
 
 const read = readOptions(['-mutexTimeStat'], {})
 if (read.kind !== 'run') throw new Error('the options are wrong')
@@ -40,10 +40,9 @@ class Kept implements EventSink {
   }
 }
 
-const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-
-test('there is a timer while somebody looks, and the first frame comes at once, to everybody', async (t) => {
-  const before = timers()
+test('there are frames while somebody looks, and the first one comes at once, to everybody', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
   let taken = 0
   const sampler = samplerOf(Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }))
   const frame = () => {
@@ -51,11 +50,11 @@ test('there is a timer while somebody looks, and the first frame comes at once, 
     return sampler.frame()
   }
   const feed = new LiveFeed({ hello: (mayChange) => sampler.hello(mayChange), frame })
-  t.equal(timers(), before)
+  mock.timers.tick(3 * frameInterval_ms)
+  t.equal(taken, 0, 'no frame before anybody looks')
   const [one, other] = [new Kept(), new Kept()]
   const leaveOne = feed.watch('names', one)
   const leaveOther = feed.watch('names', other)
-  t.equal(timers(), before + 1, 'one timer for all of them')
   t.same(
     [one.names, other.names],
     [
@@ -64,18 +63,22 @@ test('there is a timer while somebody looks, and the first frame comes at once, 
     ],
   )
   t.equal(taken, 1, 'one frame for all of them')
-  await until(() => one.events.length >= 3)
+  mock.timers.tick(frameInterval_ms)
+  t.equal(taken, 2, 'one timer for all of them')
+  t.equal(one.events.length, 3)
   t.equal(one.events[2], other.events[2], 'the same bytes')
   leaveOne()
-  t.equal(timers(), before + 1)
+  mock.timers.tick(frameInterval_ms)
+  t.same([one.events.length, other.events.length], [3, 4])
   leaveOther()
-  t.equal(timers(), before)
   const frames = taken
-  await new Promise((resolve) => setTimeout(resolve, 1200)) // Longer than it takes for a frame.
+  mock.timers.tick(3 * frameInterval_ms)
   t.equal(taken, frames, 'no frame is taken for nobody')
 })
 
 test('whoever may not read who is delivered to gets the same frame without names, encoded once for all of them', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
   const alarms = new Alarms(silentLog, { relog: false })
   alarms.raise('NotificationError', 'http://10.0.0.9:5984/notify', 'connection refused')
   const sampler = samplerOf(Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }), alarms)
@@ -89,7 +92,7 @@ test('whoever may not read who is delivered to gets the same frame without names
   const [full, other, short, shorter] = viewers
   const leave = [full, other].map((viewer) => feed.watch('names', viewer))
   leave.push(...[short, shorter].map((viewer) => feed.watch('counts', viewer)))
-  await until(() => viewers.some(({ events }) => events.length >= 3))
+  mock.timers.tick(frameInterval_ms)
   for (const each of leave) each()
   t.equal(taken, 2, 'one sample for viewers of both kinds')
   t.equal(full.events[2], other.events[2])

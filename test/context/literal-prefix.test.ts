@@ -50,5 +50,5 @@ test('every text that an expression finds begins with its prefix', async (t) => 
     }),
     { numRuns: 20_000 },
   )
-  t.ok(found > 100, `${found} found`)
+  t.ok(found > 20, `${found} found`)
 })

@@ -1,3 +1,4 @@
+import { mock } from 'node:test'
 import { test } from 'tap'
 import { bodyOf, management, row } from './given.js'
 
@@ -52,4 +53,40 @@ test('a change is a line at INFO, and one of its area while that is on', async (
     { level: 'INFO', message: 'trace levels: 242' },
     { level: 'admin', message: 'PUT: trace levels: 242' },
   ])
+})
+
+test('levels that are on for a while go back by themselves, and a call without that stays', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { ask, lines } = management()
+  const levels = async () => Object(bodyOf(await ask('GET', '/log/trace'))).tracelevels
+  const set = (sent: string, seconds?: string) =>
+    ask('PUT', '/log/trace/{level}', {
+      ...level(sent),
+      parameters: new Map(seconds === undefined ? [] : [['for', seconds]]),
+    })
+  await set('210')
+  t.same(bodyOf(await set('38,40', '3')), { tracelevels: '38,40' })
+  mock.timers.tick(2999)
+  t.equal(await levels(), '38, 40')
+  mock.timers.tick(1)
+  t.equal(await levels(), '210')
+  t.match(lines.at(-1), { message: 'trace levels: 210, as before' })
+  await set('40', '1')
+  await set('41', '5')
+  mock.timers.tick(4999)
+  t.equal(await levels(), '41', 'the second takes the place of the first')
+  mock.timers.tick(1)
+  t.equal(await levels(), '210', 'it returns to what was before both')
+  await set('40', '1')
+  await set('42')
+  mock.timers.tick(60_000)
+  t.equal(await levels(), '42', 'nothing goes back')
+  for (const seconds of ['0', '3601', '1.5', '', 'x', '-1']) {
+    const refused = await set('50', seconds)
+    t.equal(refused.status, 400, seconds)
+    t.match(bodyOf(refused), { description: 'for is no whole number of seconds from 1 to 3600' })
+  }
+  t.same(bodyOf(await set('9-3', '5')), { tracelevels: 'poorly formatted trace level string' })
+  t.equal(await levels(), '42')
 })

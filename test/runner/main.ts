@@ -11,7 +11,7 @@ const tests = fileURLToPath(new URL('..', import.meta.url))
 
 /** How many units run at the same time. */
 const jobs = 2
-/** How long a unit may take when all of a kind run; who names files may want their long forms. */
+/** How long a file may take when all of a kind run; who names files may want their long forms. */
 const limits_ms: Readonly<Record<Kind, number>> = { quick: 240_000, system: 600_000 }
 
 const durationsFile = join('.tap', 'durations.json')

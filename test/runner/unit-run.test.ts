@@ -33,5 +33,5 @@ test('a process that is killed fails by the file that it ran', async (t) => {
 
 test('a process that takes too long is ended, and fails', async (t) => {
   const { failures } = await ran(['given-wait'], 1500)
-  t.match(failures.at(-1)?.name, 'the process was ended after 1.5 s, its limit')
+  t.match(failures.at(-1)?.name, 'the process was ended after 1.5 s, the limit of a file')
 })

@@ -40,12 +40,11 @@ const entry = fileURLToPath(new URL('./unit.js', import.meta.url))
 const shownErrors = 4000
 
 /**
- * Runs the files of a unit in a process of their own and reads the stream of their tests. A process that takes longer than the limit
- * is ended with all that it started, and fails; 0 is no limit.
+ * Runs the files of a unit in a process of their own and reads the stream of their tests. If one of the files takes longer than the limit,
+ * the process is ended with all that it started, and the file fails; 0 is no limit.
  */
 export async function runUnit(unit: Unit, limit_ms: number, stopped: AbortSignal): Promise<UnitResult> {
   const start_ms = performance.now()
-  const reader = new StreamReader(unit.files[0] ?? '')
   // A group of its own, so that the programs that a killed test started end with it.
   const child = spawn(process.execPath, [entry], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -53,7 +52,7 @@ export async function runUnit(unit: Unit, limit_ms: number, stopped: AbortSignal
     env: {
       ...process.env,
       [filesOfUnit]: unit.files.join(delimiter),
-      TAP_TIMEOUT: `${limit_ms / 1000}`,
+      TAP_TIMEOUT: `${(limit_ms * unit.files.length) / 1000}`,
       // The unit removes the folders of the tests.
       TAP_SAVE_FIXTURE: '1',
     },
@@ -61,10 +60,11 @@ export async function runUnit(unit: Unit, limit_ms: number, stopped: AbortSignal
   const { pid } = child
   const killAll = () => pid !== undefined && killGroup(pid)
   const isOver = () => {
-    reader.endedBy(`the process was ended after ${limit_ms / 1000} s, its limit`)
+    reader.endedBy(`the process was ended after ${limit_ms / 1000} s, the limit of a file`)
     killAll()
   }
   const timer = limit_ms > 0 ? setTimeout(isOver, limit_ms) : undefined
+  const reader = new StreamReader(unit.files[0] ?? '', () => timer?.refresh())
   stopped.addEventListener('abort', killAll, { once: true })
   const path = join(streams, `${unit.name.replaceAll('/', '-')}.tap`)
   mkdirSync(dirname(path), { recursive: true })
@@ -107,11 +107,14 @@ class StreamReader {
   #skipped = 0
   #cause: string | undefined
 
-  constructor(file: string) {
+  /** Begins with a file; `begins` is called for each one. */
+  constructor(file: string, begins: () => void) {
     this.#file = file
     this.#parser.on('comment', (text: string) => {
       const said = text.replace(/^# /, '').trimEnd()
-      if (said.startsWith(fileMark)) this.#file = said.slice(fileMark.length)
+      if (!said.startsWith(fileMark)) return
+      this.#file = said.slice(fileMark.length)
+      begins()
     })
     this.#watch(this.#parser, [])
   }
