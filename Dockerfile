@@ -2,7 +2,7 @@
 # docker build --build-arg COMMIT="$(git rev-parse HEAD)" -t rigel .
 
 # One base for both stages: the binaries of the libraries are those of the system that they run on.
-ARG NODE_IMAGE=node:24-slim
+ARG NODE_IMAGE=node:26-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /rigel

@@ -25,7 +25,7 @@ test('the Dockerfile has nothing that its linter warns of', async (t) => {
 
 test('the image is small, of one supported Node, and runs as a user by number, without a shell', async (t) => {
   const [before = [], ...built] = stages()
-  t.match(before.map(({ text }) => text).join(), /^NODE_IMAGE=node:(2[4-9]|[3-9]\d)-slim$/)
+  t.match(before.map(({ text }) => text).join(), /^NODE_IMAGE=node:(2[6-9]|[3-9]\d)-slim$/)
   for (const [from] of built) t.match(from?.text, /^\$\{NODE_IMAGE\}/)
   const final = finalStage()
   const of = (keyword: string) => final.filter((step) => step.keyword === keyword)
