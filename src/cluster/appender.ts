@@ -9,6 +9,8 @@ export interface AppenderEvents {
   answered(records: number, duration: Nanoseconds, isFull: boolean): void
   /** A request was not answered, or not in time; its records are offered again. */
   unanswered(reason: string): void
+  /** A record was refused since the request was invalid. */
+  invalid(reason: string): void
 }
 
 interface Waiting {
@@ -29,23 +31,26 @@ const requestsUnderWay = 2
 
 /**
  * Appends to the logs of a cluster. Each log has one record under way at a time; those of several logs that wait share a
- * request. What was not answered is offered again, the same bytes, until it is known whether it stands in its log.
+ * request. What was not answered is offered again, the same bytes, until it is known whether it stands in its log. A second record for a
+ * log waits for that: a thread may have died over the first one, and the claim of the thread that replaces it comes second.
  */
 export class Appender {
-  readonly #engine: Engine
+  readonly #engine: Pick<Engine, 'append'>
   readonly #events: AppenderEvents
-  /** In the order of their arrival, those of the logs that have none under way. */
+  /** In the order of their arrival. */
   #waiting: Waiting[] = []
   #underWay = 0
+  /** The logs that have a record under way. */
+  readonly #busy = new Set<LogName>()
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(engine: Engine, events: AppenderEvents) {
+  constructor(engine: Pick<Engine, 'append'>, events: AppenderEvents) {
     this.#engine = engine
     this.#events = events
   }
 
-  /** Resolves when the outcome is known, however long that takes; never after `close`. The log has no other record under way. */
+  /** Resolves when the outcome is known, however long that takes; never after `close`. */
   append(log: LogName, expected: LogSequence, bytes: Uint8Array): Promise<Appended> {
     const isOwn = (standing: Uint8Array): boolean => isSameRecord(standing, bytes)
     return new Promise((resolve) => {
@@ -67,20 +72,31 @@ export class Appender {
       this.#underWay += 1
       void this.#offered(batch).finally(() => {
         this.#underWay -= 1
+        for (const { offer } of batch) this.#busy.delete(offer.log)
         this.#send()
       })
     }
   }
 
+  /** What leaves next: of each log the first record that waits, unless it has one under way. */
   #batch(): readonly Waiting[] {
+    const batch: Waiting[] = []
+    const later: Waiting[] = []
     let bytes = 0
-    let records = 0
-    for (const { offer } of this.#waiting) {
-      bytes += offer.bytes.length
-      if (records === logsMost || (records > 0 && bytes > bytesMost)) break
-      records += 1
+    let isEnough = false
+    for (const waiting of this.#waiting) {
+      const { log, bytes: record } = waiting.offer
+      isEnough ||= batch.length === logsMost || (batch.length > 0 && bytes + record.length > bytesMost)
+      if (isEnough || this.#busy.has(log)) {
+        later.push(waiting)
+        continue
+      }
+      bytes += record.length
+      this.#busy.add(log)
+      batch.push(waiting)
     }
-    return this.#waiting.splice(0, records)
+    this.#waiting = later
+    return batch
   }
 
   async #offered(batch: readonly Waiting[]): Promise<void> {
@@ -88,6 +104,9 @@ export class Appender {
     const outcomes = await this.#engine.append(batch.map(({ offer }) => offer))
     if (outcomes.ok) {
       this.#events.answered(batch.length, process.hrtime.bigint() - begun, outcomes.value.some(isFull))
+      for (const outcome of outcomes.value) {
+        if (!outcome.ok && outcome.error.kind === 'invalid') this.#events.invalid(outcome.error.reason)
+      }
       const unknown = batch.filter((waiting, at) => !isResolved(waiting, outcomes.value[at]))
       if (unknown.length > 0) this.#again(unknown)
       return
@@ -110,11 +129,15 @@ export class Appender {
 /** Resolves with an outcome, unless it says nothing of an earlier offer that was not answered. */
 function isResolved({ wasUnanswered, resolve }: Waiting, outcome: Appended | undefined): boolean {
   if (outcome === undefined) throw new Error('the engine gave fewer outcomes than there were offers')
-  if (isFull(outcome) && wasUnanswered) return false
+  if (wasUnanswered && (isFull(outcome) || isInvalid(outcome))) return false
   resolve(outcome)
   return true
 }
 
 function isFull(outcome: Appended): boolean {
   return !outcome.ok && outcome.error.kind === 'full'
+}
+
+function isInvalid(outcome: Appended): boolean {
+  return !outcome.ok && outcome.error.kind === 'invalid'
 }

@@ -25,6 +25,8 @@ export class EngineWatch implements AppenderEvents {
   #silentSince: number | undefined
   #isSaid = false
   #isFull = false
+  /** Why requests were called invalid. */
+  readonly #invalid = new Set<string>()
   /** What is neglected now. */
   readonly #neglected = new Map<string, string>()
 
@@ -41,6 +43,13 @@ export class EngineWatch implements AppenderEvents {
   unanswered(reason: string): void {
     this.#meter.unanswered()
     this.#silent(reason)
+  }
+
+  /** The same reason is said once. */
+  invalid(reason: string): void {
+    if (this.#invalid.has(reason)) return
+    this.#invalid.add(reason)
+    this.#log.error('cluster:etcd', `etcd calls a request invalid, which is a fault of this program: ${reason}`)
   }
 
   /** Asks the engine whether it takes records whenever nobody else does, until the signal comes. */

@@ -47,7 +47,10 @@ export type ReadRefusal =
  * It knows nothing of what records mean.
  */
 export interface Engine {
-  /** Offers records of different logs in one request; an outcome for each, in their order, or for none of them. */
+  /**
+   * Offers records in one request, of each log one at most: more are refused as `invalid`. An outcome for each, in their order, or for
+   * none of them.
+   */
   append(offers: readonly Offer[]): Promise<Result<readonly Appended[], EngineUnavailable>>
   /** Some of the records after a sequence, in order, one at least if there is one. */
   read(log: LogName, after: LogSequence): Promise<Result<readonly LogRecord[], ReadRefusal>>

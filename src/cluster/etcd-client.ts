@@ -25,7 +25,7 @@ export interface EtcdSettings {
 
 /** Why a call gave nothing. */
 export interface CallFault {
-  readonly kind: 'unavailable' | 'full' | 'tooLarge' | 'compacted' | 'refused'
+  readonly kind: 'unavailable' | 'full' | 'tooLarge' | 'compacted' | 'invalid' | 'refused'
   /** In words for the operator. */
   readonly reason: string
 }
@@ -200,6 +200,9 @@ const passing: ReadonlySet<number> = new Set([
   status.UNAUTHENTICATED,
 ])
 
+/** What etcd calls an invalid argument although it is about who asks: with another password or token the request may succeed. */
+const isAboutUser = /auth|user/
+
 function faultOf(fault: unknown, url: string): CallFault {
   if (!isServiceError(fault)) {
     return { kind: 'unavailable', reason: `etcd ${url}: ${fault instanceof Error ? fault.message : String(fault)}` }
@@ -211,6 +214,7 @@ function faultOf(fault: unknown, url: string): CallFault {
     return { kind: details.includes('larger than max') ? 'tooLarge' : 'unavailable', reason }
   }
   if (code === status.INVALID_ARGUMENT && details.includes('request is too large')) return { kind: 'tooLarge', reason }
+  if (code === status.INVALID_ARGUMENT && !isAboutUser.test(details)) return { kind: 'invalid', reason }
   if (code === status.OUT_OF_RANGE) return { kind: 'compacted', reason }
   return { kind: passing.has(code) ? 'unavailable' : 'refused', reason }
 }

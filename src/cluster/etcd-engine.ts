@@ -64,9 +64,11 @@ export class EtcdEngine implements Engine {
     }
     const { kind, reason } = called.error
     if (kind === 'full') return this.#taken(offers)
-    if (kind !== 'tooLarge') return err({ kind: 'unavailable', reason })
-    if (offers.length === 1) return ok([err({ kind, limit_bytes: recordMax_bytes })])
-    // Together they were too much for how etcd is set up.
+    if (kind !== 'tooLarge' && kind !== 'invalid') return err({ kind: 'unavailable', reason })
+    if (offers.length === 1) {
+      return ok([err(kind === 'invalid' ? { kind, reason } : { kind, limit_bytes: recordMax_bytes })])
+    }
+    // Together they were too much for how etcd is set up, or one of them is wrong.
     const alone: Appended[] = []
     for (const offer of offers) {
       const outcome = await this.append([offer])

@@ -152,6 +152,7 @@ export class LogService {
         return ok(undefined)
       }
       if (appended.error.kind === 'full') return err(fullText)
+      if (appended.error.kind === 'invalid') return err(appended.error.reason)
       if (appended.error.kind === 'tooLarge') return err('etcd takes not even an empty record: see --max-request-bytes')
     }
     return err(`another process claims log ${log} at the same time: one of the two has to end`)

@@ -19,6 +19,8 @@ export type AppendRefusal =
   | { readonly kind: 'tooLarge'; readonly limit_bytes: number }
   /** Another record stands there. */
   | { readonly kind: 'fenced'; readonly last: LogSequence }
+  /** The log calls the request invalid, and would call it that again: a fault of this program. */
+  | { readonly kind: 'invalid'; readonly reason: string }
 
 /** The sequence that a record was given. */
 export type Appended = Result<LogSequence, AppendRefusal>
@@ -66,5 +68,6 @@ export function appendFault(refusal: AppendRefusal): Error {
   if (refusal.kind === 'full') return new StorageFull('no space for the log')
   if (refusal.kind === 'fenced')
     return new LogFenced(`record ${refusal.last} of the log is not that of its only writer`)
+  if (refusal.kind === 'invalid') return new Error(`the log does not take the record: ${refusal.reason}`)
   return new RecordTooLarge(`the record is larger than ${refusal.limit_bytes} bytes`)
 }

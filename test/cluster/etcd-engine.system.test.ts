@@ -35,6 +35,7 @@ async function begun(t: Test, logs: readonly LogName[], urls = etcd.urls, after 
   const appender = new Appender(engine, {
     answered: (records) => answered.push(records),
     unanswered: (reason) => unanswered.push(reason),
+    invalid: (reason) => t.fail(reason),
   })
   t.teardown(() => appender.close())
   return { engine, other, appender, unanswered, answered }
@@ -107,6 +108,22 @@ test('records of many logs that wait share a request, each with its own outcome'
     logs.length,
   )
   t.ok(answered.length <= 4, `${answered.length} requests`)
+})
+
+test('two records of one log are not offered in one request, which etcd calls invalid', { skip: noEtcd }, async (t) => {
+  const { engine, appender } = await begun(t, [0, 1])
+  const isOwn = (): boolean => false
+  const [first, second] = [record('of a thread that has died'), record('of the thread that replaces it')]
+  const both = await engine.append([first, second].map((bytes) => ({ log: 0, expected: at(0), bytes, isOwn })))
+  t.ok(both.ok, 'each is offered by itself then')
+  const fenced = { ok: false, error: { kind: 'fenced', last: 1 } }
+  t.same(both, { ok: true, value: [{ ok: true, value: 1 }, fenced] })
+  const outcomes = await Promise.all([
+    appender.append(1, at(0), first),
+    appender.append(1, at(0), second),
+    appender.append(0, at(1), first),
+  ])
+  t.same(outcomes, [{ ok: true, value: 1 }, fenced, { ok: true, value: 2 }])
 })
 
 test('what was not answered is offered until it is known, and stands once', { skip: noEtcd }, async (t) => {
