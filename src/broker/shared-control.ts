@@ -149,3 +149,20 @@ export function parseControlAnswer(text: string): Result<unknown, unknown> | und
   if (raw.ok === true) return ok('value' in raw ? raw.value : undefined)
   return raw.ok === false && 'error' in raw ? err(raw.error) : undefined
 }
+
+/**
+ * Whether a coordinator may give what its service has answered to a change. A refusal has no record in the log that would show that the
+ * node still coordinates: it is given only while nobody else can, and otherwise whoever coordinates is asked again.
+ */
+export function mayBeGiven(answer: unknown, isConfirmed: () => boolean): boolean {
+  const kind = refusalOf(answer)
+  if (kind === undefined || kind === 'outcomeUnknown') return true
+  return kind !== 'coordinatorAway' && isConfirmed()
+}
+
+/** The kind of a refusal; nothing of any other answer. */
+function refusalOf(answer: unknown): unknown {
+  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return undefined
+  const { error } = answer
+  return typeof error === 'object' && error !== null && 'kind' in error ? error.kind : 'unnamed'
+}

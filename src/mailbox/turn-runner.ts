@@ -25,6 +25,8 @@ export interface TurnRunnerParts extends TurnParts {
 export interface TurnOwnership {
   /** Whether turns are taken here. */
   readonly isOwner: boolean
+  /** Whether nobody else can have taken a turn until now. Asked where a turn has appended no record that would show it. */
+  isConfirmed(): boolean
   /** The record of a turn stands in the log, and the turn is about to be applied. */
   logged(): void
   /** A turn is on disk and can be read. */
@@ -102,7 +104,8 @@ export class TurnRunner {
     let turn: DecidedTurn
     try {
       turn = decideTurn(this.#parts, batch, () => times.isLong)
-      this.#commit(turn.changes, times)
+      const isLogged = this.#commit(turn.changes, times)
+      if (!isLogged && !this.#isConfirmed(batch)) return this.#unconfirmed(batch.slice(0, turn.replies.length))
     } catch (fault) {
       return this.#failed(batch, fault, times, again)
     }
@@ -114,13 +117,16 @@ export class TurnRunner {
     return turn.replies
   }
 
-  /** A thread that dies while it applies may leave the write lock behind, so the coordinator is told of it. */
-  #commit(changes: TurnChanges, times: TurnTimes): void {
+  /**
+   * Says whether the turn has a record in the log. A thread that dies while it applies may leave the write lock behind, so the
+   * coordinator is told of it.
+   */
+  #commit(changes: TurnChanges, times: TurnTimes): boolean {
     const { storage, ownership } = this.#parts
     times.decided = process.hrtime.bigint()
     times.logged = times.decided
     try {
-      commitTurn(this.#parts, changes, (bytes) => {
+      return commitTurn(this.#parts, changes, (bytes) => {
         times.logged = process.hrtime.bigint()
         storage.logged(bytes, times.logged - times.decided)
         ownership?.logged()
@@ -129,6 +135,22 @@ export class TurnRunner {
     } finally {
       storage.writing(false)
     }
+  }
+
+  /**
+   * A turn without a record is answered from what this node holds: another owner may have changed that since, unless the read lease
+   * is in force or a heartbeat stands behind the turn.
+   */
+  #isConfirmed(batch: readonly Command[]): boolean {
+    const { ownership } = this.#parts
+    return ownership === undefined || batch.every(({ kind }) => kind === 'ping') || ownership.isConfirmed()
+  }
+
+  /** The turn has changed nothing, and what it would answer may be old. */
+  #unconfirmed(batch: readonly Command[]): readonly Reply[] {
+    publishTurn(this.#parts)
+    if (this.#parts.ownership?.isOwner === false) return notOwned(batch)
+    return batch.map(({ kind }) => (kind === 'ping' ? { kind: 'pong' } : { kind: 'failed', why: 'storageFull' }))
   }
 
   /** Nothing of the batch was written. */

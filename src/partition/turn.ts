@@ -16,7 +16,7 @@ export interface TurnParts extends DecidingParts {
 }
 
 /**
- * Logs and applies what was decided: all of it is on disk, and can be read, when this returns. When it throws, nothing of it
+ * Logs and applies what was decided: all of it is on disk, and can be read, when this returns. Says whether there was anything. When it throws, nothing of it
  * stays, unless the fault is a `DiskFault`: then the log decides at the next start. The matcher has given back the moments that
  * it had claimed, but for those that another partition has overwritten since, and a commit that was begun has ended: its
  * versions have counted up, so that readers read again what has not changed. Has to be followed by `publishTurn`, before
@@ -28,10 +28,10 @@ export function commitTurn(
   { store, matcher, versions }: TurnParts,
   changes: TurnChanges,
   logged = (_bytes: number) => {},
-): void {
+): boolean {
   try {
     const turn = store.prepare(changes)
-    if (turn === undefined) return
+    if (turn === undefined) return false
     const sequence = appended(store, turn.bytes)
     orRetracted(store.wal, sequence, () => {
       logged(turn.bytes.length)
@@ -39,6 +39,7 @@ export function commitTurn(
       versions.begin(changes.entities)
       turn.apply(sequence)
     })
+    return true
   } catch (fault) {
     versions.end()
     matcher.undo()

@@ -110,6 +110,14 @@ export class Replica {
     return this.isOwner && this.#state.applied > applied
   }
 
+  /**
+   * Whether no other node can have taken a turn until now, so that what this one holds may be answered: its read lease is in force, or
+   * a heartbeat stands that is appended now. Between two turns.
+   */
+  isConfirmed(): boolean {
+    return this.isOwner && (this.#parts.position.isConfirmed() || this.beat())
+  }
+
   /** A turn of this node stands in the log, and is about to be applied: other nodes hear of it before snapshots here show it. */
   logged(): void {
     this.#parts.position.committed(this.#parts.wal.last)

@@ -6,6 +6,7 @@ import {
   type ControlRequest,
   type ControlSharing,
   type CoordinatorService,
+  mayBeGiven,
   type NotCoordinator,
   type PartitionMark,
   sharedRegistry,
@@ -127,8 +128,8 @@ export class Coordination implements ControlSharing, CoordinatorService {
   async take(request: ControlRequest): Promise<Taken> {
     if (this.#replica?.isOwner !== true) return this.#notCoordinator()
     const answer = await this.#carriedOut(request)
-    // Nothing was done: another node has become the coordinator meanwhile.
-    return isAway(answer) ? this.#notCoordinator() : ok(answer)
+    // Otherwise nothing was done, and another node may have become the coordinator.
+    return mayBeGiven(answer, () => this.#position.isConfirmed()) ? ok(answer) : this.#notCoordinator()
   }
 
   async mark(control: number): Promise<readonly PartitionMark[] | undefined> {
@@ -221,10 +222,4 @@ export class Coordination implements ControlSharing, CoordinatorService {
 
 function isOk(answer: unknown): boolean {
   return typeof answer === 'object' && answer !== null && 'ok' in answer && answer.ok === true
-}
-
-function isAway(answer: unknown): boolean {
-  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return false
-  const { error } = answer
-  return typeof error === 'object' && error !== null && 'kind' in error && error.kind === 'coordinatorAway'
 }

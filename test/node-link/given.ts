@@ -49,7 +49,10 @@ export function partition(t: Test): Partition {
   const unmeasured = { on: false, free: () => {}, waited: () => {} }
   const position = new PartitionPosition(PartitionPosition.memory())
   position.own(1)
-  const ownership = { isOwner: true, logged: () => {}, turned: () => {}, fenced: () => {}, givenUp: () => {} }
+  const ownership = {
+    ...{ isOwner: true, isConfirmed: () => true },
+    ...{ logged: () => {}, turned: () => {}, fenced: () => {}, givenUp: () => {} },
+  }
   const inbox = new Inbox({
     ...{ store, position, ownership },
     interpret: noWords,

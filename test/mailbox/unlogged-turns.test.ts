@@ -1,0 +1,94 @@
+import { type Test, test } from 'tap'
+import { ClusterLog } from '../../src/cluster/cluster-log.js'
+import { partitionReplica } from '../../src/lmdb/partition-replica.js'
+import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { TurnRunner, TurnTimes } from '../../src/mailbox/turn-runner.js'
+import { Measures } from '../../src/measure/measures.js'
+import type { Command, Reply } from '../../src/partition/commands.js'
+import { Bell } from '../../src/shared-memory/bell.js'
+import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
+import { until } from '../node-link/given.js'
+import { ImmediateLog } from '../replica/immediate-log.js'
+
+/** A partition that this node owns, and the log that it shares with other nodes. */
+async function ownedPartition(t: Test) {
+  const log = new ImmediateLog()
+  const link = log.linkOf('a')
+  let wal: ClusterLog | undefined
+  const openLog = (applied: LogSequence): ClusterLog => {
+    wal = new ClusterLog(link, applied)
+    return wal
+  }
+  const store = new LmdbPartitionStore(t.testdir(), storeSettings, { openLog })
+  if (wal === undefined) throw new Error('the log was not opened')
+  const position = new PartitionPosition(PartitionPosition.memory())
+  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
+  const parts = { store, interpret: noWords, matcher: matcher(), versions: versions(), log: silentLog }
+  const replica = partitionReplica({
+    ...{ store, wal, node: 'a', versions: parts.versions, position, log: silentLog },
+    ...{ meter: measures.copies.meter(0), owns: () => {}, awaitsOwner: true, notified: () => {} },
+    failed: (fault) => t.fail(String(fault)),
+  })
+  t.teardown(async () => {
+    await replica.close()
+    await store.close()
+  })
+  const runner = new TurnRunner({
+    ...{ ...parts, bell: new Bell(), storage: measures.storage(0), damages: noDamages, ownership: replica },
+    deprecated: { note: () => {} },
+  })
+  const run = (...batch: readonly Command[]): readonly Reply[] => {
+    const replies = runner.run(batch, new TurnTimes())
+    replica.turned()
+    return replies
+  }
+  replica.own()
+  await until(() => replica.isOwner)
+  return { log, position, replica, run }
+}
+
+const appended = command('APPEND', 'Tank1', [given('level', '1')])
+/** Both are answered without a change: of the first the entity is there, of the second it is not. */
+const unchanging = [command('APPEND_STRICT', 'Tank1', [given('level', '2')]), command('DELETE', 'Tank2', [])] as const
+const ping: Command = { kind: 'ping' }
+const notOwner = { kind: 'failed', why: 'notOwner' } as const
+
+test('an owner whose read lease is over does not answer what changes nothing once another node has taken the log', async (t) => {
+  const { log, position, replica, run } = await ownedPartition(t)
+  t.match(run(appended), [{ kind: 'updated' }])
+  position.revoke()
+  log.put('b', 'claim')
+  t.match(run(...unchanging, ping), [notOwner, notOwner, { kind: 'pong' }])
+  t.notOk(replica.isOwner, 'it has heard of the other owner')
+})
+
+test('it answers behind a heartbeat where the log is still its own, and without one while the lease is in force', async (t) => {
+  const { log, position, run } = await ownedPartition(t)
+  run(appended)
+  const { last } = log
+  t.match(run(...unchanging), [{ kind: 'updated' }, { kind: 'updated' }])
+  t.equal(log.last, last, 'the lease is in force')
+  position.revoke()
+  t.match(run(ping), [{ kind: 'pong' }])
+  t.equal(log.last, last, 'a ping says nothing of what is held')
+  t.match(run(...unchanging), [{ kind: 'updated' }, { kind: 'updated' }])
+  t.equal(log.last, last + 1)
+  t.ok(position.isConfirmed(), 'the heartbeat has renewed the lease')
+})
+
+test('it answers nothing that it cannot confirm: the engine has no room for a heartbeat, or the process ends', async (t) => {
+  const { log, position, replica, run } = await ownedPartition(t)
+  run(appended)
+  position.revoke()
+  log.isFull = true
+  t.match(run(...unchanging), [
+    { kind: 'failed', why: 'storageFull' },
+    { kind: 'failed', why: 'storageFull' },
+  ])
+  log.isFull = false
+  log.isGivenUp = true
+  t.match(run(...unchanging), [notOwner, notOwner])
+  t.notOk(replica.isOwner)
+})

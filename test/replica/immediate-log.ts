@@ -1,0 +1,84 @@
+import { MessageChannel } from 'node:worker_threads'
+import { encodeClusterRecord } from '../../src/cluster/cluster-record.js'
+import type { LogAnswers, LogLinkEnd, LogQuestion } from '../../src/cluster/log-link.js'
+import { err, ok } from '../../src/result.js'
+import type { Appended, LogRecord, LogSequence } from '../../src/wal/record-log.js'
+
+type Answer = LogAnswers[LogQuestion['kind']]
+
+interface Asked {
+  readonly number: number
+  readonly question: LogQuestion
+}
+
+/** A log of a cluster in memory, which answers its writers within their call: nobody has to sleep for it. */
+export class ImmediateLog {
+  readonly records: LogRecord[] = []
+  /** Whether it has no room for another record. */
+  isFull = false
+  /** Whether the process ends before anything is answered. */
+  isGivenUp = false
+  /** Those that wait for more. */
+  #waiting: (() => void)[] = []
+
+  get last(): LogSequence {
+    return this.records.length as LogSequence
+  }
+
+  /** The end of a link by which a node has it. */
+  linkOf(node: string): LogLinkEnd {
+    const { port1, port2 } = new MessageChannel()
+    const answered = new SharedArrayBuffer(4)
+    const respond = (number: number, answer: Answer): void => {
+      port2.postMessage({ number, answer })
+      Atomics.add(new Int32Array(answered), 0, 1)
+    }
+    port1.postMessage = (asked: Asked | { readonly kind: string }): void => {
+      if ('kind' in asked) return
+      const { number, question } = asked
+      if (question.kind === 'next') this.#next(question.after, (records) => respond(number, ok(records)))
+      else respond(number, this.isGivenUp ? 'givenUp' : this.#answer(question, node))
+    }
+    port2.unref()
+    return { log: 0, node, port: port1, answered }
+  }
+
+  /** A record of a node is put behind the last one, whoever owns the log. */
+  put(node: string, kind: 'claim' | 'idle' | 'release'): LogSequence {
+    const [payload, none] = [new Uint8Array(), 0 as LogSequence]
+    this.#push(encodeClusterRecord({ kind, epoch: none, time_ms: Date.now(), control: none, node, payload }))
+    return this.last
+  }
+
+  #answer(question: Exclude<LogQuestion, { kind: 'next' }>, node: string): Answer {
+    switch (question.kind) {
+      case 'extent':
+        return { first: (this.records.length > 0 ? 1 : 0) as LogSequence, last: this.last, claim: 0 as LogSequence }
+      case 'read':
+        return ok(this.records.slice(question.after))
+      case 'claim':
+        return this.#appended(question.expected, () => this.put(node, 'claim'))
+      case 'append':
+        return this.#appended(question.expected, () => this.#push(question.bytes))
+    }
+  }
+
+  #appended(expected: LogSequence, append: () => void): Appended {
+    if (expected !== this.last) return err({ kind: 'fenced', last: this.last })
+    if (this.isFull) return err({ kind: 'full' })
+    append()
+    return ok(this.last)
+  }
+
+  #next(after: LogSequence, respond: (records: readonly LogRecord[]) => void): void {
+    if (this.last > after) respond(this.records.slice(after))
+    else this.#waiting.push(() => this.#next(after, respond))
+  }
+
+  #push(bytes: Uint8Array): void {
+    this.records.push({ sequence: (this.last + 1) as LogSequence, bytes })
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const look of waiting) look()
+  }
+}
