@@ -8,11 +8,11 @@ import type { Bell } from '../shared-memory/bell.js'
 import { advanceClock } from '../subscription/clocks.js'
 import { decided } from '../subscription/decisions.js'
 import type { Notice, NoticeNumber } from '../subscription/notice.js'
-import type { Subscription, SubscriptionInForce } from '../subscription/subscription.js'
+import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'
 import type { Milliseconds } from '../time.js'
 import { resultOf } from './capacity.js'
-import { begun, type ChangeEvent, type ChangeState, nextOfChange } from './change-protocol.js'
+import { begun, type ChangeAnswer, type ChangeEvent, type ChangeState, nextOfChange } from './change-protocol.js'
 import type { CourierThread } from './courier-thread.js'
 import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js'
 import type { Partitions } from './partitions.js'
@@ -24,6 +24,8 @@ interface ActivationParts extends StateParts {
   readonly bell: Bell
   /** See `Everywhere`. */
   readonly everywhere?: Everywhere | undefined
+  /** How long to wait before what has to be done and has failed is tried again; half a second without it. */
+  readonly again_ms?: number
   readonly log: Log
 }
 
@@ -31,7 +33,7 @@ interface ActivationParts extends StateParts {
 interface InForceHere {
   /** Brings a record into force; gives the number of the last notice of each partition that was made without it. */
   readonly enforce: (record: Subscription) => Promise<readonly NoticeNumber[]>
-  readonly enforceRemoval: (record: Subscription) => Promise<void>
+  readonly enforceRemoval: (id: SubscriptionId) => Promise<void>
   /** Whether what a record proposes is still undecided. */
   readonly isStill: (record: Subscription) => boolean
   readonly notified: (record: Subscription, made: Milliseconds) => void
@@ -47,9 +49,6 @@ export type Everywhere = () => Promise<Result<readonly NoticeNumber[], Unavailab
 export type Compose = (after: readonly NoticeNumber[]) => Promise<Result<readonly Notice[], Unavailable>>
 
 const composeNothing: Compose = async () => ok([])
-
-/** How long to wait before a withdrawal that could not be written is written again. */
-const again_ms = 500
 
 /** How subscriptions come into force and on disk: in the partitions, in the store, in the courier. */
 export class Activation {
@@ -69,13 +68,9 @@ export class Activation {
     const { everywhere, bell } = this.#parts
     let after: readonly NoticeNumber[] = []
     let notices: readonly Notice[] = []
-    const proposing = async (): Promise<Result<unknown, Unavailable>> => {
-      const stored = await this.commit({ put: record })
-      if (stored.ok && everywhere === undefined) after = await this.#here.enforce(record)
-      return stored
-    }
     const asking = async (): Promise<Result<unknown, Unavailable>> => {
-      const passed = (await everywhere?.()) ?? ok(after)
+      // Behind the commit: what fails here has to be withdrawn.
+      const passed = everywhere ? await everywhere() : ok(await this.#here.enforce(record))
       if (passed.ok) after = passed.value
       return passed
     }
@@ -84,23 +79,40 @@ export class Activation {
       if (made.ok) notices = made.value
       return made
     }
-    const committing = () => this.#written(record, 'committed', notices)
-    const carriedOut = { proposing, asking, composing, committing, withdrawing: () => this.#withdrawn(record) }
-    let state: ChangeState = begun
-    while (state.kind !== 'ended') state = nextOfChange(state, await outcomeOf(carriedOut[state.kind]))
-    if ('fault' in state.answer) throw state.answer.fault
+    const answer = await this.#carriedOut(record, begun, {
+      proposing: () => this.commit({ put: record }),
+      asking,
+      composing,
+      committing: () => this.#written(record, 'committed', notices),
+    })
+    if ('fault' in answer) throw answer.fault
     const [first] = notices
-    if (state.answer.ok && first !== undefined) {
+    if (answer.ok && first !== undefined) {
       this.#here.notified(record, first.made)
       bell.ring()
     }
-    return state.answer
+    return answer
   }
 
   /** Withdraws what a record proposes and nobody will commit: whoever has proposed it has ended. */
   async withdraw(record: Subscription): Promise<void> {
-    let state: ChangeState = { kind: 'withdrawing', answer: ok(undefined) }
-    while (state.kind !== 'ended') state = nextOfChange(state, await outcomeOf(() => this.#withdrawn(record)))
+    await this.#carriedOut(record, { kind: 'withdrawing', answer: ok(undefined) })
+  }
+
+  /** Plays the protocol of a change from a state on. */
+  async #carriedOut(record: Subscription, from: ChangeState, first?: FirstSteps): Promise<ChangeAnswer> {
+    for (let state = from; ; ) {
+      if (state.kind === 'ended') return state.answer
+      state = nextOfChange(state, await outcomeOf(this.#stepOf(state, record, first)))
+    }
+  }
+
+  #stepOf(state: Exclude<ChangeState, { kind: 'ended' }>, record: Subscription, first: FirstSteps | undefined): Step {
+    if (state.kind === 'withdrawing') return () => this.#withdrawn(record)
+    if (state.kind === 'enforcing') return () => this.#enforced(record.id, decided(record, state.decision))
+    const step = first?.[state.kind]
+    if (step === undefined) throw new Error(`a change cannot begin with ${state.kind}`)
+    return step
   }
 
   /**
@@ -130,8 +142,26 @@ export class Activation {
   /** Of a single node: puts a subscription on disk, and in force when it is there. */
   async put(subscription: Subscription): Promise<Result<undefined, Unavailable>> {
     const stored = await this.commit({ put: subscription })
-    if (stored.ok) await this.#here.enforce(subscription)
+    if (stored.ok) await untilDone(() => this.#enforced(subscription.id, subscription))
     return stored
+  }
+
+  /** Of a single node: takes a subscription off the disk, and out of force when it is not there. */
+  async remove(id: SubscriptionId): Promise<Result<undefined, Unavailable>> {
+    const stored = await this.commit({ remove: id })
+    if (stored.ok) await this.forget(id)
+    return stored
+  }
+
+  /** Of a single node: takes a subscription that was not created out of force. */
+  forget(id: SubscriptionId): Promise<void> {
+    return untilDone(() => this.#enforced(id, undefined))
+  }
+
+  /** Of a single node: takes a subscription that was not created off the disk, where it may be, and out of force. */
+  async discard(id: SubscriptionId): Promise<void> {
+    await untilDone(() => this.#again(id, 'discarded', () => this.commit({ remove: id })))
+    await this.forget(id)
   }
 
   /** The notification of the current state, behind these notices. */
@@ -183,28 +213,61 @@ export class Activation {
     if (!this.#here.isStill(record)) return { ok: false, error: { kind: 'coordinatorAway' } }
     const next = decided(record, decision)
     const withdraws = decision === 'withdrawn'
-    const stored = await this.commit(next ? { put: next, notices, withdraws } : { remove: record.id })
-    if (!stored.ok || this.#parts.everywhere !== undefined) return stored
-    if (next) await this.#here.enforce(next)
-    else await this.#here.enforceRemoval(record)
-    return stored
+    return this.commit(next ? { put: next, notices, withdraws } : { remove: record.id })
   }
 
-  async #withdrawn(record: Subscription): Promise<Result<undefined, Unavailable>> {
+  #withdrawn(record: Subscription): Promise<Result<undefined, Unavailable>> {
+    return this.#again(record.id, 'withdrawn', () => this.#written(record, 'withdrawn'))
+  }
+
+  /** Brings what is on disk into force, or what is not any more out of it. Of several nodes each does so when it reads the log. */
+  async #enforced(id: SubscriptionId, next: Subscription | undefined): Promise<Result<undefined, Unavailable>> {
+    if (this.#parts.everywhere !== undefined) return ok(undefined)
+    return this.#again(id, 'brought into force', async () => {
+      if (next) await this.#here.enforce(next)
+      else await this.#here.enforceRemoval(id)
+      return ok(undefined)
+    })
+  }
+
+  /** One attempt at what is tried until it is done; the pause before the next one, with a line when it was a fault. */
+  async #again(
+    id: SubscriptionId,
+    what: string,
+    work: () => Promise<Result<undefined, Unavailable>>,
+  ): Promise<Result<undefined, Unavailable>> {
     try {
-      const written = await this.#written(record, 'withdrawn')
-      if (!written.ok && written.error.kind !== 'coordinatorAway') await sleep(again_ms, undefined, { ref: false })
-      return written
+      const done = await work()
+      if (!done.ok && done.error.kind !== 'coordinatorAway') await this.#pause()
+      return done
     } catch (fault) {
-      const message = `a change of subscription ${record.id} could not be withdrawn: it is tried again`
+      const message = `a change of subscription ${id} could not be ${what}: it is tried again`
       this.#parts.log.error('subscriptions:store', message, errorFacts(fault))
-      await sleep(again_ms, undefined, { ref: false })
+      await this.#pause()
       throw fault
     }
   }
+
+  #pause(): Promise<void> {
+    return sleep(this.#parts.again_ms ?? 500, undefined, { ref: false })
+  }
 }
 
-async function outcomeOf(work: () => Promise<Result<unknown, Unavailable>>): Promise<ChangeEvent> {
+/** One step of a change: what it gives, or why not. */
+type Step = () => Promise<Result<unknown, Unavailable>>
+
+/** The steps of a change until it is decided. */
+type FirstSteps = Readonly<Record<'proposing' | 'asking' | 'composing' | 'committing', Step>>
+
+/** Tries until it is done, or another node coordinates: each attempt pauses when it fails. */
+async function untilDone(attempt: Step): Promise<void> {
+  for (;;) {
+    const { kind } = await outcomeOf(attempt)
+    if (kind === 'done' || kind === 'away') return
+  }
+}
+
+async function outcomeOf(work: Step): Promise<ChangeEvent> {
   try {
     const result = await work()
     if (result.ok) return { kind: 'done' }

@@ -1,5 +1,6 @@
 import type { Unavailable } from '../broker/unavailable.js'
 import { type Err, err, ok, type Result } from '../result.js'
+import type { Decision } from '../subscription/decisions.js'
 
 /** How far a change of a subscription is; what is to be done next follows from it. */
 export type ChangeState =
@@ -13,6 +14,8 @@ export type ChangeState =
   | { readonly kind: 'committing' }
   /** To be written: that it does not. */
   | { readonly kind: 'withdrawing'; readonly answer: ChangeAnswer }
+  /** To be brought into force: what was decided, which is in the log. */
+  | { readonly kind: 'enforcing'; readonly decision: Decision; readonly answer: ChangeAnswer }
   | { readonly kind: 'ended'; readonly answer: ChangeAnswer }
 
 /** What is told to whoever has asked for the change: a fault is thrown. */
@@ -41,13 +44,19 @@ const away: Err<Unavailable> = err({ kind: 'coordinatorAway' })
  *     proposing    | asking          | ended: refusal   | ended: away     | ended: fault
  *     asking       | composing       | withdrawing      | ended: away     | withdrawing
  *     composing    | committing      | withdrawing      | ended: away     | withdrawing
- *     committing   | ended: ok       | withdrawing      | ended: away     | withdrawing
- *     withdrawing  | ended: answer   | withdrawing      | ended: answer   | withdrawing
+ *     committing   | enforcing: ok   | withdrawing      | ended: away     | withdrawing
+ *     withdrawing  | enforcing       | withdrawing      | ended: answer   | withdrawing
+ *     enforcing    | ended: answer   | enforcing        | ended: answer   | enforcing
+ *
+ * Only what writes can fail with nothing written. What is brought into force is in the log already: it is tried until it is.
  */
 export function nextOfChange(state: ChangeState, event: ChangeEvent): ChangeState {
   if (state.kind === 'ended') return state
-  if (state.kind === 'withdrawing') {
-    return event.kind === 'done' || event.kind === 'away' ? { kind: 'ended', answer: state.answer } : state
+  if (state.kind === 'withdrawing' || state.kind === 'enforcing') {
+    const { answer } = state
+    if (event.kind === 'away') return { kind: 'ended', answer }
+    if (event.kind !== 'done') return state
+    return state.kind === 'enforcing' ? { kind: 'ended', answer } : { kind: 'enforcing', decision: 'withdrawn', answer }
   }
   if (event.kind === 'away') return { kind: 'ended', answer: away }
   if (event.kind === 'done') return behind[state.kind]
@@ -59,5 +68,5 @@ const behind = {
   proposing: { kind: 'asking' },
   asking: { kind: 'composing' },
   composing: { kind: 'committing' },
-  committing: { kind: 'ended', answer: ok(undefined) },
+  committing: { kind: 'enforcing', decision: 'committed', answer: ok(undefined) },
 } as const satisfies { readonly [Kind in ChangeState['kind']]?: ChangeState }

@@ -57,6 +57,8 @@ interface SubscriptionsParts extends StateParts {
   readonly limits: SubscriptionLimits
   /** See `Everywhere`. */
   readonly everywhere?: Everywhere | undefined
+  /** See `Activation`. */
+  readonly again_ms?: number
   readonly log: Log
 }
 
@@ -85,7 +87,7 @@ export class Subscriptions implements SubscriptionService {
     this.#ticker = new Ticker({ ...parts, held: this.#held })
     this.#activation = new Activation(parts, {
       enforce: (record) => this.enforce(record),
-      enforceRemoval: ({ id }) => this.#forget(id),
+      enforceRemoval: (id) => this.#forget(id),
       isStill: (record) => isSameProposal(this.#held.get(record.id)?.subscription, record),
       notified: ({ id }, made) => this.notified(id, made),
     })
@@ -231,12 +233,11 @@ export class Subscriptions implements SubscriptionService {
     try {
       const stored = await this.#activation.open(inForce, made, compose)
       if (stored.ok) this.#held.put(inForce)
-      else await this.#forget(id)
+      else await this.#activation.forget(id)
       return stored
     } catch (fault) {
       // It may be on disk already: what is not answered as created must not come back with the next start.
-      await this.#parts.store.commit({ remove: id })
-      await this.#forget(id)
+      await this.#activation.discard(id)
       throw fault
     }
   }
@@ -324,9 +325,7 @@ export class Subscriptions implements SubscriptionService {
   async #removed(subscription: Subscription): Promise<Result<undefined, Unavailable>> {
     const { everywhere } = this.#parts
     if (everywhere) return this.#activation.decide(proposed(subscription, { kind: 'remove' }))
-    const removed = await this.#activation.commit({ remove: subscription.id })
-    if (removed.ok) await this.#forget(subscription.id)
-    return removed
+    return this.#activation.remove(subscription.id)
   }
 
   async states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]> {

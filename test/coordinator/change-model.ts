@@ -253,6 +253,8 @@ export class ChangeModel {
     const event = node.isUp ? this.#eventOf(running, node) : undefined
     if (event === undefined) return
     running.state = nextOfChange(running.state, event)
+    // What is in the log comes into force by that, on each of several nodes.
+    if (running.state.kind === 'enforcing') running.state = nextOfChange(running.state, { kind: 'done' })
     if (running.state.kind !== 'ended') return
     if (this.#running === running) this.#running = undefined
     this.#lost = this.#lost.filter((other) => other !== running)
@@ -282,6 +284,7 @@ export class ChangeModel {
         if (!isSameProposal(node.record, record)) return { kind: 'away' }
         return this.#append(running, decided(record, state.kind === 'committing' ? 'committed' : 'withdrawn'))
       }
+      case 'enforcing':
       case 'ended':
         return undefined
     }

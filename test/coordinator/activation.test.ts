@@ -1,0 +1,117 @@
+import assert from 'node:assert'
+import { type Test, test } from 'tap'
+import { Subscriptions } from '../../src/coordinator/subscriptions.js'
+import type { Recipient } from '../../src/delivery/message.js'
+import { neverDelivered } from '../../src/delivery/message.js'
+import { ControlStore } from '../../src/lmdb/control-store.js'
+import { ok } from '../../src/result.js'
+import { Bell } from '../../src/shared-memory/bell.js'
+import { isUndecided } from '../../src/subscription/decisions.js'
+import type { NoticeNumber } from '../../src/subscription/notice.js'
+import type { Subscription, SubscriptionId } from '../../src/subscription/subscription.js'
+import { at, origin, rendering, root, silentLog, storeSettings, tenant } from '../given.js'
+
+/** The subscriptions of a single node, whose partition and courier fail as often as a test says. */
+function givenSubscriptions(t: Test) {
+  const store = new ControlStore(t.testdir(), storeSettings, assert.fail)
+  t.teardown(() => store.close())
+  const inPartition = new Map<SubscriptionId, Subscription>()
+  const recipients = new Map<SubscriptionId, Recipient>()
+  const faults = { left: 0 }
+  const lines: string[] = []
+  const carriedOut = (work: () => void): void => {
+    faults.left -= 1
+    if (faults.left >= 0) throw new Error('partition 0 has no thread')
+    work()
+  }
+  const subscriptions = new Subscriptions({
+    ...{ store, bell: new Bell(), grace_ms: 0, limit: 100, wording: ({ id }) => id, message: rendering.message },
+    limits: { subscriptionsMax: 100, patternSteps: 1000, perEntity: 100, turnLimit_ms: 30_000 },
+    state: async () => ok({ entities: [], more: false, count: undefined, lastNotices: [] }),
+    partitions: {
+      subscribe: async ({ subscription }) => {
+        carriedOut(() => inPartition.set(subscription.id, subscription))
+        return [0 as NoticeNumber]
+      },
+      unsubscribe: async (id) => carriedOut(() => inPartition.delete(id)),
+    },
+    courier: {
+      put: (recipient) => void recipients.set(recipient.id, recipient),
+      hold: async () => {},
+      remove: async (id) => void recipients.delete(id),
+      expire: async () => true,
+      report: async (ids) => new Map(ids.map((id) => [id, neverDelivered])),
+      inspected: async () => ({ state: 'idle', underWay: 0, failures: [] }),
+      receivers: async () => ({ count: 0, receivers: [] }),
+    },
+    again_ms: 1,
+    log: { ...silentLog, error: (_op, line) => void lines.push(line) },
+  })
+  for (const loading = subscriptions.loading(); loading.next().done !== true; );
+  // The pauses between attempts keep no process.
+  const kept = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(kept))
+  const asked = {
+    ...{ tenant, path: { path: root, below: true }, reference: 'http://127.0.0.1:1/', throttling_ms: 0, scopes: [] },
+    ...{ selectors: [{ id: { kind: 'any' }, type: undefined } as const], attributes: [], onChange: [] },
+    ...{ interval_ms: undefined, expires: at(8_000_000_000_000) },
+  }
+  return { subscriptions, store, inPartition, recipients, faults, lines, asked }
+}
+
+const noPatch = {
+  ...{ path: undefined, description: undefined, subject: undefined, notification: undefined },
+  ...{ expires: undefined, status: undefined, throttling_ms: undefined },
+}
+
+/** What is asked for; fails unless it was done. */
+async function done<Value>(result: Promise<{ readonly ok: boolean; readonly value?: Value }>): Promise<Value> {
+  const { ok: isDone, value } = await result
+  assert.ok(isDone)
+  return value as Value
+}
+
+test('a change that is on disk is brought into force when a partition has failed over it', async (t) => {
+  const { subscriptions, store, inPartition, recipients, faults, lines, asked } = givenSubscriptions(t)
+  faults.left = 1
+  const id = await done(subscriptions.add(asked))
+  t.ok(inPartition.has(id), 'what was created')
+  faults.left = 2
+  await done(subscriptions.patch({ ...noPatch, tenant, id, throttling_ms: 7000 }))
+  t.equal(inPartition.get(id)?.throttling_ms, 7000, 'what was changed')
+  faults.left = 1
+  await done(subscriptions.unsubscribe(tenant, id))
+  t.notOk(inPartition.has(id), 'what was removed')
+  t.notOk(recipients.has(id))
+  t.same(store.subscriptions(), [])
+  t.equal(lines.length, 4, 'each failure has a line')
+})
+
+test('what is proposed and cannot be brought into force is withdrawn, and the next change is taken', async (t) => {
+  const { subscriptions, store, inPartition, faults, asked } = givenSubscriptions(t)
+  const id = await done(subscriptions.add(asked))
+  const change = (throttling_ms: number) =>
+    subscriptions.change({
+      ...{ tenant, id, path: undefined, duration_ms: undefined, scopes: undefined, origin, throttling_ms },
+      conditions: { onChange: [], interval_ms: undefined },
+    })
+  faults.left = 1
+  await t.rejects(change(5000), /no thread/)
+  const [stored] = store.subscriptions()
+  t.equal(stored && isUndecided(stored), false, 'it is decided on disk')
+  t.equal(stored?.throttling_ms, 0)
+  t.equal(inPartition.get(id)?.throttling_ms, 0)
+  await done(change(6000))
+  t.equal(store.subscriptions()[0]?.throttling_ms, 6000)
+  t.equal(inPartition.get(id)?.throttling_ms, 6000)
+})
+
+test('a subscription that was not created is nowhere, whatever fails when it is taken back', async (t) => {
+  const { subscriptions, store, inPartition, faults, asked } = givenSubscriptions(t)
+  const { expires: _, ...request } = asked
+  faults.left = 2
+  await t.rejects(subscriptions.subscribe({ ...request, duration_ms: 1000, origin }), /no thread/)
+  t.same(store.subscriptions(), [])
+  t.equal(inPartition.size, 0)
+  t.match(await subscriptions.page({ tenant, paths: undefined, offset: 0, limit: 10 }), { value: { count: 0 } })
+})
