@@ -8,6 +8,7 @@ import { unpackedRecipients } from '../src/delivery/packed-recipients.js'
 import type { Source } from '../src/delivery/source.js'
 import { OutboxReader } from '../src/lmdb/outbox-reader.js'
 import { DamageLog } from '../src/log/damage-log.js'
+import { errorFacts } from '../src/log/log.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { Mailbox } from '../src/mailbox/mailbox.js'
 import { parkWhenTold } from '../src/mailbox/parking.js'
@@ -38,7 +39,9 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const service = new CoordinatorService(control)
   const { frontEnds } = memory.measures.threads
   // What it has sent by service is gathered in the same way as what front ends have received.
-  const peers = new Peers<Shared>(frontEnds, frontEnds + 1, sharedAnswer(measures))
+  const peers = new Peers<Shared>(frontEnds, frontEnds + 1, sharedAnswer(measures), (fault) =>
+    log.error('thread:peers', 'a question of another thread was not answered', errorFacts(fault)),
+  )
   // Unpacked while the partitions open their stores.
   const known = [...unpackedRecipients(recipients)]
   const begin = (drained: () => void): Courier => {

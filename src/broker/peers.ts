@@ -40,19 +40,22 @@ export class Peers<Questions extends Asking<Questions>> {
   readonly #own: number
   readonly #others: number
   readonly #answer: PeerAnswer<Questions>
+  readonly #failed: (fault: unknown) => void
   readonly #channel: BroadcastChannel | undefined
   readonly #open = new Map<number, OpenQuestion>()
   #questions = 0
+  #isClosed = false
 
-  /** One of `count` threads, the front ends and the courier, with its own answers. */
-  constructor(own: number, count: number, answer: PeerAnswer<Questions>) {
+  /** One of `count` threads, the front ends and the courier, with its own answers; `failed` hears why there is none. */
+  constructor(own: number, count: number, answer: PeerAnswer<Questions>, failed: (fault: unknown) => void) {
     this.#own = own
     this.#others = count - 1
     this.#answer = answer
+    this.#failed = failed
     if (count === 1) return
     this.#channel = new BroadcastChannel('rigel front ends')
     // What arrives was sent by this very class in another thread.
-    this.#channel.onmessage = ({ data }: { data: unknown }) => void this.#take(data as PeerMessage<Questions>)
+    this.#channel.onmessage = ({ data }: { data: unknown }) => this.#take(data as PeerMessage<Questions>)
     // What cannot be read is missing like what comes too late: nobody waits longer than the limit for it.
     this.#channel.onmessageerror = () => {}
   }
@@ -67,11 +70,13 @@ export class Peers<Questions extends Asking<Questions>> {
     late?: (part: Questions[Name]['part']) => void,
   ): Promise<readonly Questions[Name]['part'][]> {
     const own = this.#answer(name, ask)
-    const others = this.#channel ? this.#askOthers(name, ask, late) : []
+    const others = this.#channel && !this.#isClosed ? this.#askOthers(name, ask, late) : []
     return [await own, ...(await others)]
   }
 
+  /** What is asked from now on is answered by this front end alone; what others ask is not answered. */
   close(): void {
+    this.#isClosed = true
     this.#channel?.close()
   }
 
@@ -110,10 +115,9 @@ export class Peers<Questions extends Asking<Questions>> {
     if (oldest !== undefined && this.#open.size > mostOpen) this.#open.delete(oldest)
   }
 
-  async #take(message: PeerMessage<Questions>): Promise<void> {
+  #take(message: PeerMessage<Questions>): void {
     if (message.kind === 'ask') {
-      const part = await this.#answer(message.name, message.ask)
-      this.#send({ kind: 'answer', to: message.from, question: message.question, part })
+      this.#reply(message)
       return
     }
     if (message.to !== this.#own) return
@@ -125,7 +129,19 @@ export class Peers<Questions extends Asking<Questions>> {
     open.take(message.part)
   }
 
+  /** Whoever asks is told nothing when this front end fails over the question, as when it takes too long. */
+  #reply({ name, ask, from, question }: Extract<PeerMessage<Questions>, { kind: 'ask' }>): void {
+    const answered = async (): Promise<void> => {
+      const part = await this.#answer(name, ask)
+      this.#send({ kind: 'answer', to: from, question, part })
+    }
+    answered().catch((fault: unknown) => {
+      if (!this.#isClosed) this.#failed(fault)
+    })
+  }
+
+  /** Nothing is sent any more once this is closed, which may be while an answer is made. */
   #send(message: PeerMessage<Questions>): void {
-    this.#channel?.postMessage(message)
+    if (!this.#isClosed) this.#channel?.postMessage(message)
   }
 }

@@ -35,7 +35,7 @@ import { Destinations } from '../http-client/destinations.js'
 import { type AlarmReport, AlarmReports } from '../log/alarm-reports.js'
 import type { ActiveAlarm, AlarmCounts } from '../log/alarms.js'
 import { DamageLog } from '../log/damage-log.js'
-import type { Log } from '../log/log.js'
+import { errorFacts, type Log } from '../log/log.js'
 import { Mailbox, type PartitionMailbox } from '../mailbox/mailbox.js'
 import { processMetrics } from '../management/metric-registry.js'
 import { managementResources } from '../management/resources.js'
@@ -122,7 +122,9 @@ export async function openFront(
     calls: (ids: readonly RegistrationId[]) => calls.of(ids),
     ...(services.dropped && { process: processMetrics(services.dropped) }),
   }
-  const peers = new Peers<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, ofProcess))
+  const peers = new Peers<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, ofProcess), (fault) =>
+    log.error('thread:peers', 'a question of another thread was not answered', errorFacts(fault)),
+  )
   const reports = new AlarmReports(memory.alarms, services.alarms.tell)
   const providers = openProviders(task, log, measures, reports, calls)
   const close = async (): Promise<void> => {

@@ -74,12 +74,16 @@ test('what a front end tells too late for the reply to a reset is in the next re
   const own = sharedAnswer(measures)
   const others = sharedAnswer(other)
   let answers = Promise.resolve()
-  const peers = new Peers(0, 2, own)
-  const peer = new Peers<Shared>(1, 2, async (name, ask) => {
+  const failed = (fault: unknown): void => {
+    t.fail(String(fault))
+  }
+  const peers = new Peers(0, 2, own, failed)
+  const slow: SharedAnswer = async (name, ask) => {
     const part = await others(name, ask)
     await answers
     return part
-  })
+  }
+  const peer = new Peers<Shared>(1, 2, slow, failed)
   t.teardown(() => {
     for (const each of [peers, peer]) each.close()
   })
