@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type {
   CourierInstruction,
@@ -17,6 +16,7 @@ import { ActorThread } from '../mailbox/thread.js'
 import { LogFenced } from '../storage-fault.js'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import { type CourierEffect, type CourierEvent, CourierState, type TicketedInstruction } from './courier-state.js'
 import { Deaths, deathsPerMinute, type FrontEndLink, type Launch, stackOf } from './partitions.js'
 
 interface CourierThreadSettings<Task> {
@@ -39,14 +39,8 @@ interface CourierThreadSettings<Task> {
 }
 
 type Thread<Task extends object> = ActorThread<Task, CourierReport>
-type Ticketed = 'hold' | 'remove' | 'expire' | 'release' | 'report' | 'inspect' | 'receivers'
 /** What answers an instruction with a ticket. */
 type Ticketeds = Extract<CourierReport, { readonly kind: 'done' | 'states' | 'inspected' | 'receivers' }>
-
-interface OpenInstruction {
-  readonly instruction: CourierInstruction & { readonly kind: Ticketed }
-  readonly resolve: (report: Ticketeds) => void
-}
 
 /** How long an owner waits for what is to leave the disk before it goes on; nothing but a disk or a partition that fails takes longer. */
 const expiry_ms = 2000
@@ -64,20 +58,17 @@ const ackAgainMost_ms = 2000
 /** The courier's thread as the coordinator has it: started, instructed, replaced when it dies, drained. */
 export class CourierThread<Task extends object> {
   readonly #settings: CourierThreadSettings<Task>
-  readonly #open = new Map<number, OpenInstruction>()
+  readonly #state = new CourierState()
+  /** Who waits for an answer, by ticket: the answer, or nothing when nobody knows it. */
+  readonly #waiting = new Map<number, (report: Ticketeds | undefined) => void>()
   /** The ports of the partitions go to whichever thread there is. */
   readonly #link: FrontEndLink
   /** Who holds the streams of clients: each gets a port to whichever thread there is. */
   readonly #streamLinks: ((port: MessagePort) => void)[] = []
-  /** What a thread that replaces another has to begin with: a hold is an answered instruction, and outlasts who has answered it. */
-  readonly #held = new Set<SubscriptionId>()
-  readonly #closed = new Map<SourceNumber, number>()
   #thread: Thread<Task> | undefined
   #tickets = 0
   readonly #deaths = new Deaths()
   #draining = false
-  /** The thread has ended in order. */
-  #isOver = false
 
   constructor(settings: CourierThreadSettings<Task>) {
     this.#settings = settings
@@ -91,10 +82,14 @@ export class CourierThread<Task extends object> {
 
   /** Starts a thread, which gets ready to begin. */
   prepare(): void {
+    this.#prepare(this.#state.begun)
+  }
+
+  #prepare(begun: CourierStart): void {
     const thread: Thread<Task> = new ActorThread({
       entry: this.#settings.entry,
-      ...this.#settings.launch({ held: [...this.#held], closed: [...this.#closed] }),
-      reported: (report) => this.#take(thread, report),
+      ...this.#settings.launch(begun),
+      reported: (report) => this.#report(thread, report),
     })
     this.#thread = thread
     this.#settings.join(this.#link)
@@ -102,9 +97,13 @@ export class CourierThread<Task extends object> {
 
   /** Lets the thread begin: all partitions are there. Resolves when the courier knows everything that waits. */
   async start(): Promise<void> {
+    this.#tell({ kind: 'begin' })
+    await this.#started()
+  }
+
+  async #started(): Promise<void> {
     const thread = this.#thread
     if (thread === undefined) throw new Error('there is no thread that could begin')
-    this.#tell({ kind: 'begin' })
     await thread.ready
     thread.ended.catch((fault: unknown) => this.#died(thread, fault))
   }
@@ -123,19 +122,17 @@ export class CourierThread<Task extends object> {
   }
 
   put(recipient: Recipient): void {
-    this.#held.delete(recipient.id)
+    this.#take({ kind: 'put', id: recipient.id })
     this.#tell({ kind: 'put', recipient })
   }
 
   /** Resolves when nothing of the subscription will begin until it is put. */
   async hold(id: SubscriptionId): Promise<void> {
-    this.#held.add(id)
     await this.#instruct((ticket) => ({ kind: 'hold', ticket, id }))
   }
 
   /** Resolves when no attempt will begin any more. */
   async remove(id: SubscriptionId): Promise<void> {
-    this.#held.delete(id)
     await this.#instruct((ticket) => ({ kind: 'remove', ticket, id }))
   }
 
@@ -144,13 +141,8 @@ export class CourierThread<Task extends object> {
    * partition or the disk fails, which nobody is to wait for.
    */
   async expire(id: SubscriptionId): Promise<boolean> {
-    const expired = this.#instruct((ticket) => ({ kind: 'expire', ticket, id })).then(() => true)
-    const late = new AbortController()
-    try {
-      return await Promise.race([expired, sleep(expiry_ms, false, { signal: late.signal })])
-    } finally {
-      late.abort()
-    }
+    const report = await this.#instruct((ticket) => ({ kind: 'expire', ticket, id }), expiry_ms)
+    return report !== undefined
   }
 
   /**
@@ -158,11 +150,8 @@ export class CourierThread<Task extends object> {
    * outcome is on disk, and at the latest after about this time.
    */
   async release(source: SourceNumber, limit_ms: number): Promise<void> {
-    this.#closed.set(source, this.#settings.epochOf(source))
-    const late = new AbortController()
-    const released = this.#instruct((ticket) => ({ kind: 'release', ticket, source, limit_ms }))
-    const limit = sleep(limit_ms + releaseSpare_ms, undefined, { signal: late.signal })
-    await Promise.race([released, limit]).finally(() => late.abort())
+    const epoch = this.#settings.epochOf(source)
+    await this.#instruct((ticket) => ({ kind: 'release', ticket, source, epoch, limit_ms }), limit_ms + releaseSpare_ms)
   }
 
   /** How the deliveries of these subscriptions go, as far as the courier knows them. */
@@ -171,7 +160,7 @@ export class CourierThread<Task extends object> {
     for (let from = 0; from < ids.length; from += reportedAtOnce) {
       const some = ids.slice(from, from + reportedAtOnce)
       const known = await this.#instruct((ticket) => ({ kind: 'report', ticket, ids: some }))
-      if (known.kind === 'states') for (const { id, delivery } of known.states) states.set(id, delivery)
+      if (known?.kind === 'states') for (const { id, delivery } of known.states) states.set(id, delivery)
     }
     return states
   }
@@ -179,13 +168,13 @@ export class CourierThread<Task extends object> {
   /** What waits for one subscription, and which attempts have failed. */
   async inspected(id: SubscriptionId): Promise<InspectedQueue> {
     const report = await this.#instruct((ticket) => ({ kind: 'inspect', ticket, id }))
-    return report.kind === 'inspected' ? report.inspected : { state: 'idle', underWay: 0, failures: [] }
+    return report?.kind === 'inspected' ? report.inspected : { state: 'idle', underWay: 0, failures: [] }
   }
 
   /** A page of the receivers of all subscriptions. */
   async receivers(which: WhichReceivers): Promise<ReceiverPage> {
     const report = await this.#instruct((ticket) => ({ kind: 'receivers', ticket, which }))
-    return report.kind === 'receivers' ? report.page : { count: 0, receivers: [] }
+    return report?.kind === 'receivers' ? report.page : { count: 0, receivers: [] }
   }
 
   /** Sends what can be sent at once, for at most so long. */
@@ -193,9 +182,7 @@ export class CourierThread<Task extends object> {
     this.#draining = true
     this.#tell({ kind: 'drain', limit_ms })
     await this.#thread?.ended
-    this.#isOver = true
-    for (const [ticket, { resolve }] of this.#open) resolve({ kind: 'done', ticket })
-    this.#open.clear()
+    this.#take({ kind: 'ended' })
     await this.#thread?.close()
   }
 
@@ -209,27 +196,45 @@ export class CourierThread<Task extends object> {
     this.#thread?.tell(instruction)
   }
 
-  #instruct(make: (ticket: number) => CourierInstruction & { readonly kind: Ticketed }): Promise<Ticketeds> {
+  /** The answer to an instruction; nothing when it is not known, or has not come within this time: then nobody gives it any more. */
+  async #instruct(make: (ticket: number) => TicketedInstruction, limit_ms?: number): Promise<Ticketeds | undefined> {
     this.#tickets += 1
     const ticket = this.#tickets
-    // Nothing is sent any more.
-    if (this.#isOver) return Promise.resolve({ kind: 'done', ticket })
-    const instruction = make(ticket)
-    return new Promise((resolve) => {
-      this.#open.set(ticket, { instruction, resolve })
-      this.#tell(instruction)
-    })
+    const answer = new Promise<Ticketeds | undefined>((resolve) => this.#waiting.set(ticket, resolve))
+    const timer = limit_ms === undefined ? undefined : setTimeout(() => this.#abandon(ticket), limit_ms)
+    this.#take({ kind: 'instructed', instruction: make(ticket) })
+    return answer.finally(() => clearTimeout(timer))
+  }
+
+  #abandon(ticket: number): void {
+    this.#take({ kind: 'abandoned', ticket })
+    this.#resolve(ticket, undefined)
+  }
+
+  #resolve(ticket: number, report: Ticketeds | undefined): void {
+    this.#waiting.get(ticket)?.(report)
+    this.#waiting.delete(ticket)
+  }
+
+  #take(event: CourierEvent): void {
+    for (const effect of this.#state.take(event)) this.#carryOut(effect)
+  }
+
+  #carryOut(effect: CourierEffect): void {
+    if (effect.kind === 'tell') this.#tell(effect.instruction)
+    else if (effect.kind === 'start') this.#restart(effect.begun)
+    else this.#resolve(effect.ticket, effect.isDone ? { kind: 'done', ticket: effect.ticket } : undefined)
   }
 
   /** The last reports of a thread that has died may come when another one is there: each goes to the instruction with its ticket. */
-  #take(thread: Thread<Task>, report: CourierReport): void {
+  #report(thread: Thread<Task>, report: CourierReport): void {
     switch (report.kind) {
       case 'done':
       case 'states':
       case 'inspected':
       case 'receivers':
-        this.#open.get(report.ticket)?.resolve(report)
-        this.#open.delete(report.ticket)
+        this.#take({ kind: 'answered', ticket: report.ticket })
+        this.#resolve(report.ticket, report)
         return
       case 'ack':
         this.#ack(thread, report.ticket, report.acks).catch((fault: unknown) =>
@@ -278,16 +283,19 @@ export class CourierThread<Task extends object> {
   }
 
   /**
-   * A new thread finds notices and delivery stats on disk, and begins with what the dead one was told and goes on to hold; the
-   * instructions that the dead one had not finished are repeated.
+   * A new thread finds notices and delivery stats on disk, and begins with what is in force of all that was said; what is open is told
+   * again right behind that, before anything else is said.
    */
   async #replace(dead: Thread<Task>): Promise<void> {
-    const open = [...this.#open.values()]
-    this.prepare()
-    await this.start()
-    for (const { instruction } of open) this.#tell(instruction)
+    this.#take({ kind: 'died' })
+    await this.#started()
     for (const connect of this.#streamLinks) this.#connectStreams(connect)
     this.#settings.log.warn('worker:replaced', 'the courier runs again in a new thread')
     await dead.close()
+  }
+
+  #restart(begun: CourierStart): void {
+    this.#prepare(begun)
+    this.#tell({ kind: 'begin' })
   }
 }

@@ -166,9 +166,7 @@ export class Courier {
         )
         break
       case 'release':
-        this.#release(instruction.source, instruction.limit_ms).then(() =>
-          report({ kind: 'done', ticket: instruction.ticket }),
-        )
+        this.#release(instruction).then(() => report({ kind: 'done', ticket: instruction.ticket }))
         break
       case 'drain':
         this.#drain(instruction.limit_ms).then(() => report({ kind: 'drained' }))
@@ -197,9 +195,14 @@ export class Courier {
   }
 
   /** What is not on disk at the limit is sent again by the next owner. */
-  async #release(source: SourceNumber, limit_ms: number): Promise<void> {
+  async #release({
+    source,
+    epoch,
+    limit_ms,
+  }: Extract<DeliveryInstruction, { readonly kind: 'release' }>): Promise<void> {
     const begun_ms = performance.now()
-    this.#owned.close(source)
+    // It was released and taken again meanwhile: what is sent now is sent under another epoch.
+    if (!this.#owned.close(source, epoch) && this.#owned.isOpen(source)) return
     await this.#attempts.ended(source, limit_ms)
     this.#ackWriters[source]?.flush()
     const left_ms = Math.max(0, begun_ms + limit_ms - performance.now())

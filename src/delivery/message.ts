@@ -78,10 +78,16 @@ export type CourierInstruction =
   /** A page of the receivers. */
   | { readonly kind: 'receivers'; readonly ticket: number; readonly which: WhichReceivers }
   /**
-   * This node is about to release an outbox, so that another one sends what it holds: nothing of it is begun any more. `done` says
-   * that what was under way has ended and its outcome is on disk, or that the time is over.
+   * This node is about to release an outbox that it owns under an epoch, so that another one sends what it holds: nothing of it is begun
+   * under this epoch any more. `done` says that what was under way has ended and its outcome is on disk, or that the time is over.
    */
-  | { readonly kind: 'release'; readonly ticket: number; readonly source: SourceNumber; readonly limit_ms: number }
+  | {
+      readonly kind: 'release'
+      readonly ticket: number
+      readonly source: SourceNumber
+      readonly epoch: number
+      readonly limit_ms: number
+    }
   /** Begin nothing that would have to wait, finish what is under way for at most this long, store the outcomes. */
   | { readonly kind: 'drain'; readonly limit_ms: number }
 

@@ -44,9 +44,13 @@ export class OwnedSources {
     return owner.isConfirmed() && owner.epoch === this.#epochs[source] && owner.epoch !== this.#closed[source]
   }
 
-  /** This node is about to release an outbox that may move: nothing of it is sent until it has come to own it again. */
-  close(source: SourceNumber): void {
-    this.#closed[source] = this.#epochs[source] ?? 0
+  /**
+   * This node is about to release an outbox that may move, which it owns under an epoch: nothing of it is sent until it has come to own it
+   * again. Says whether it is sent under that epoch, as far as is known here: it may have come back meanwhile, which stays as it is.
+   */
+  close(source: SourceNumber, epoch: number): boolean {
+    this.#closed[source] = Math.max(epoch, this.#closed[source] ?? 0)
+    return this.#epochs[source] === epoch
   }
 
   /** Whether `look` would find something: each outbox at the start, then those that may move. */

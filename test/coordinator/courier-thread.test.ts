@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { type Test, test } from 'tap'
@@ -13,7 +14,7 @@ import { PartitionPosition } from '../../src/shared-memory/partition-position.js
 import { Switches } from '../../src/shared-memory/switches.js'
 import { newTransactions } from '../../src/shared-memory/transaction-numbers.js'
 import { clockStart } from '../../src/time.js'
-import { notice, OwnedOutbox, recipient, subscriptionId } from '../delivery/given.js'
+import { notice, nth, OwnedOutbox, recipient, subscriptionId } from '../delivery/given.js'
 import { sharedMemory } from '../delivery/shared-memory.js'
 import { FarEnd } from '../far-end.js'
 import { storeSettings } from '../given.js'
@@ -21,6 +22,16 @@ import { until } from '../until.js'
 
 const [one, two] = [subscriptionId(1), subscriptionId(2)]
 const tick = { kind: 'tick' } as const
+
+const tasks = '/proc/self/task'
+
+/** Why tests are left out that have to know when a thread has ended. */
+const skip = !existsSync(tasks) && 'the system does not say which threads there are'
+
+/** The threads of this process, as the system numbers them. */
+function threadsNow(): readonly string[] {
+  return skip ? [] : readdirSync(tasks)
+}
 
 /** A courier in its thread, on the outbox of a partition and that of the coordinator, which can be made to die. */
 async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = false) {
@@ -33,11 +44,14 @@ async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = fals
   if (run.kind !== 'run') throw new Error(run.text)
   const { notifications: options } = run.options
   const memories = [PartitionPosition.memory(), PartitionPosition.memory()]
-  for (const memory of memories) {
-    const position = new PartitionPosition(memory)
-    position.own(7)
-    position.confirm(clockStart(), 600_000)
+  const own = (epoch: number): void => {
+    for (const memory of memories) {
+      const position = new PartitionPosition(memory)
+      position.own(epoch)
+      position.confirm(clockStart(), 600_000)
+    }
   }
+  own(7)
   const begun: CourierStart[] = []
   const streams: MessagePort[] = []
   const thread: CourierThread<CourierTask & Pick<ThreadPorts, 'log'>> = new CourierThread({
@@ -53,7 +67,7 @@ async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = fals
       }
       return { task, transfer: [log] }
     },
-    epochOf: () => 7,
+    epochOf: (source) => new PartitionPosition(nth(memories, source)).epoch,
     join: () => {},
     ack: async (acks) => control.store(acks),
     attempted: () => {},
@@ -69,13 +83,20 @@ async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = fals
     await partition.close()
     await control.close()
   })
-  const die = async (): Promise<void> => {
+  /** The thread dies; something is said that it does not hear any more, before it is known that it is dead. */
+  const die = async (unheard?: () => void): Promise<void> => {
     const before = begun.length
+    const threads = threadsNow()
     // No instruction: the thread fails over it.
     streams.at(-1)?.postMessage(null)
+    if (unheard) {
+      while (threads.every((id) => threadsNow().includes(id)))
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+      unheard()
+    }
     await until(() => begun.length > before && streams.length > before)
   }
-  return { thread, partition, control, bell, die }
+  return { thread, partition, control, bell, own, die }
 }
 
 test('what is on hold is so in the thread that replaces one which has died', async (t) => {
@@ -112,4 +133,23 @@ test('an outbox that is about to be released is not sent by the thread that repl
   await until(() => end.bodies.length > 0)
   t.same(end.bodies, ['of the coordinator'])
   t.equal((await thread.report([one])).get(one)?.queueDepth, 1)
+})
+
+test('what was said to a dead thread, and is over, is not said to the thread that replaces it', { skip }, async (t) => {
+  const end = await FarEnd.listen(t)
+  const known = [recipient(one, end.url()), recipient(two, end.url())]
+  const { thread, partition, control, bell, own, die } = await given(t, known, true)
+  const said: Promise<unknown>[] = []
+  await die(() => {
+    said.push(thread.hold(one), thread.expire(two), thread.release(0, 60_000))
+    // The first subscription is let go, the second one is extended, and the outbox comes back under another epoch.
+    for (const recipient of known) thread.put(recipient)
+    control.enqueue(notice(one, tick, 'let go'), notice(two, tick, 'extended'))
+    own(8)
+  })
+  t.same((await Promise.all(said))[1], false, 'nobody knows what has become of the expiry')
+  partition.enqueue(notice(one, 'tank', 'of the outbox'))
+  bell.ring()
+  await until(() => end.bodies.length > 2)
+  t.same([...end.bodies].sort(), ['extended', 'let go', 'of the outbox'])
 })

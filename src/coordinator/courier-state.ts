@@ -1,0 +1,165 @@
+import type { CourierInstruction, CourierStart } from '../delivery/message.js'
+import type { SourceNumber } from '../delivery/source.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+
+/** An instruction that the courier answers, by its ticket. */
+export type TicketedInstruction = Extract<
+  CourierInstruction,
+  { readonly kind: 'hold' | 'remove' | 'expire' | 'release' | 'report' | 'inspect' | 'receivers' }
+>
+
+export type CourierEvent =
+  /** A subscription is new, or was changed: a hold of it ends. */
+  | { readonly kind: 'put'; readonly id: SubscriptionId }
+  | { readonly kind: 'instructed'; readonly instruction: TicketedInstruction }
+  /** The courier has answered, maybe one that has died since. */
+  | { readonly kind: 'answered'; readonly ticket: number }
+  /** Nobody waits for the answer any more. */
+  | { readonly kind: 'abandoned'; readonly ticket: number }
+  /** The thread has ended over a fault, and another one takes its place at once. */
+  | { readonly kind: 'died' }
+  /** The thread has ended in order: there will be no other one. */
+  | { readonly kind: 'ended' }
+
+export type CourierEffect =
+  /** Start another thread, which begins with this. */
+  | { readonly kind: 'start'; readonly begun: CourierStart }
+  /** Tell the thread that there is. */
+  | { readonly kind: 'tell'; readonly instruction: TicketedInstruction }
+  /** Answer whoever waits, since no courier will: that it is done, or that nobody knows whether it is. */
+  | { readonly kind: 'resolve'; readonly ticket: number; readonly isDone: boolean }
+
+/** An instruction that has no answer yet, and that somebody waits for. */
+interface OpenInstruction {
+  readonly instruction: TicketedInstruction
+  /** What was said of the same subscription since is in force instead. */
+  isSuperseded: boolean
+}
+
+/**
+ * What the coordinator wants of whichever courier there is. Touches nothing outside: `take` gives what is to be done. An instruction that
+ * is open when the courier dies:
+ *
+ * | instruction                      | superseded by `put` or `remove` | else                                     |
+ * |----------------------------------|---------------------------------|------------------------------------------|
+ * | `hold`                           | is done                         | is done: the next courier begins with it |
+ * | `remove`                         | is done                         | is told again                            |
+ * | `expire`                         | has an unknown outcome          | is told again                            |
+ * | `release`                        | -                               | is told again, with its epoch            |
+ * | `report`, `inspect`, `receivers` | -                               | are told again                           |
+ *
+ * What was abandoned is not open. What is told again is told before anything that is said later.
+ */
+export class CourierState {
+  /** A hold is an answered instruction, and outlasts who has answered it. */
+  readonly #held = new Set<SubscriptionId>()
+  /** Outboxes that this node is about to release, with the epoch under which each is sent no more. */
+  readonly #closed = new Map<SourceNumber, number>()
+  /** By ticket, in the order in which they were given. */
+  readonly #open = new Map<number, OpenInstruction>()
+  /** The tickets of what is open and can be superseded, by subscription. */
+  readonly #ofSubscription = new Map<SubscriptionId, Set<number>>()
+  #isOver = false
+
+  /** What a courier begins with that is started now. */
+  get begun(): CourierStart {
+    return { held: [...this.#held], closed: [...this.#closed] }
+  }
+
+  /** How many instructions are open. */
+  get open(): number {
+    return this.#open.size
+  }
+
+  take(event: CourierEvent): readonly CourierEffect[] {
+    switch (event.kind) {
+      case 'put':
+        this.#held.delete(event.id)
+        this.#supersede(event.id)
+        return []
+      case 'instructed':
+        return this.#instructed(event.instruction)
+      case 'answered':
+      case 'abandoned':
+        this.#remove(event.ticket)
+        return []
+      case 'died':
+        return this.#died()
+      case 'ended':
+        return this.#ended()
+    }
+  }
+
+  #instructed(instruction: TicketedInstruction): readonly CourierEffect[] {
+    const { ticket, kind } = instruction
+    // Nothing is sent any more.
+    if (this.#isOver) return [done(ticket)]
+    if (kind === 'hold') this.#held.add(instruction.id)
+    if (kind === 'remove') {
+      this.#held.delete(instruction.id)
+      this.#supersede(instruction.id)
+    }
+    if (kind === 'release') {
+      const { source, epoch } = instruction
+      this.#closed.set(source, Math.max(epoch, this.#closed.get(source) ?? 0))
+    }
+    this.#open.set(ticket, { instruction, isSuperseded: false })
+    const id = supersededBy(instruction)
+    if (id !== undefined) {
+      const tickets = this.#ofSubscription.get(id) ?? new Set()
+      this.#ofSubscription.set(id, tickets.add(ticket))
+    }
+    return [{ kind: 'tell', instruction }]
+  }
+
+  #died(): readonly CourierEffect[] {
+    const effects: CourierEffect[] = [{ kind: 'start', begun: this.begun }]
+    for (const [ticket, { instruction, isSuperseded }] of [...this.#open]) {
+      const { kind } = instruction
+      if (kind !== 'hold' && !isSuperseded) {
+        effects.push({ kind: 'tell', instruction })
+        continue
+      }
+      effects.push({ kind: 'resolve', ticket, isDone: kind !== 'expire' })
+      this.#remove(ticket)
+    }
+    return effects
+  }
+
+  #ended(): readonly CourierEffect[] {
+    const effects = [...this.#open.keys()].map(done)
+    this.#open.clear()
+    this.#ofSubscription.clear()
+    this.#isOver = true
+    return effects
+  }
+
+  /** What was to be done to a subscription is not to be done to it as it is from now on. */
+  #supersede(id: SubscriptionId): void {
+    for (const ticket of this.#ofSubscription.get(id) ?? []) {
+      const open = this.#open.get(ticket)
+      if (open) open.isSuperseded = true
+    }
+    this.#ofSubscription.delete(id)
+  }
+
+  #remove(ticket: number): void {
+    const open = this.#open.get(ticket)
+    const id = open && supersededBy(open.instruction)
+    this.#open.delete(ticket)
+    if (id === undefined) return
+    const tickets = this.#ofSubscription.get(id)
+    tickets?.delete(ticket)
+    if (tickets?.size === 0) this.#ofSubscription.delete(id)
+  }
+}
+
+/** The subscription whose `put` or `remove` supersedes an instruction. */
+function supersededBy(instruction: TicketedInstruction): SubscriptionId | undefined {
+  const { kind } = instruction
+  return kind === 'hold' || kind === 'expire' || kind === 'remove' ? instruction.id : undefined
+}
+
+function done(ticket: number): CourierEffect {
+  return { kind: 'resolve', ticket, isDone: true }
+}

@@ -1,0 +1,303 @@
+import {
+  type CourierEffect,
+  type CourierEvent,
+  CourierState,
+  type TicketedInstruction,
+} from '../../src/coordinator/courier-state.js'
+import type { CourierStart } from '../../src/delivery/message.js'
+import { OwnedSources } from '../../src/delivery/owned-sources.js'
+import type { Source, SourceOwner } from '../../src/delivery/source.js'
+import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { subscriptionId } from '../delivery/given.js'
+import type { Random } from '../replica/schedule.js'
+
+/** What the mend of a fault was, taken back. */
+export type Mistake =
+  | 'what nobody waits for stays open'
+  | 'a hold is told again'
+  | 'an expiry is told again'
+  | 'a release has no epoch'
+  | 'a courier begins with nothing'
+
+type Told = TicketedInstruction | { readonly kind: 'put'; readonly id: SubscriptionId }
+
+interface Notice {
+  readonly id: SubscriptionId
+  /** How often its subscription had been put when it was made. */
+  readonly puts: number
+}
+
+/** A courier as far as instructions reach: it takes one after the other, and answers. */
+class ModelledCourier {
+  readonly inbox: Told[] = []
+  readonly held: Set<SubscriptionId>
+  readonly owned: OwnedSources
+
+  constructor(begun: CourierStart, sources: readonly Source[]) {
+    this.held = new Set(begun.held)
+    this.owned = new OwnedSources(sources, new Map(begun.closed))
+    this.owned.look()
+  }
+}
+
+const ids = [1, 2, 3].map(subscriptionId)
+const sourcesMost = 2
+
+/** The coordinator's side as it is, before couriers that die at any moment, and whose last answers may come late. */
+export class CourierModel {
+  readonly wrong: string[] = []
+  readonly counts = { sent: 0, dropped: 0, deaths: 0, toldAgain: 0, late: 0 }
+  readonly #random: Random
+  readonly #mistake: Mistake | undefined
+  readonly #state = new CourierState()
+  readonly #owners = Array.from({ length: sourcesMost }, newOwner)
+  readonly #sources: readonly Source[]
+  #courier: ModelledCourier | undefined
+  /** The answers that are under way to the coordinator. */
+  readonly #answers: number[] = []
+  readonly #waiting = new Map<number, TicketedInstruction>()
+  /** How often the subscription of an expiry had been put when that was said, by ticket. */
+  readonly #putsAt = new Map<number, number>()
+  readonly #puts = new Map<SubscriptionId, number>()
+  readonly #removed = new Set<SubscriptionId>()
+  /** Of these it is certain that nothing begins. */
+  readonly #onHold = new Set<SubscriptionId>()
+  readonly #claims = this.#owners.map(() => 0)
+  readonly #released = this.#owners.map(() => 0)
+  #notices: Notice[] = []
+  #tickets = 0
+  #isReplacing = false
+
+  constructor(random: Random, mistake?: Mistake) {
+    this.#random = random
+    this.#mistake = mistake
+    this.#sources = this.#owners.map(sourceOf)
+    for (const source of this.#owners.keys()) this.#own(source)
+    this.#courier = new ModelledCourier(this.#state.begun, this.#sources)
+    for (const id of ids) this.#put(id)
+  }
+
+  step(): void {
+    const id = this.#random.of(ids)
+    const source = this.#random.below(sourcesMost)
+    const kind = this.#random.below(20)
+    if (kind < 6) this.#work()
+    else if (kind < 9) this.#hear()
+    else if (kind === 9) this.#make(id)
+    else if (kind === 10) this.#send()
+    else if (kind === 11) this.#put(id)
+    else if (kind === 12) this.#instruct({ kind: 'hold', ticket: this.#ticket(), id })
+    else if (kind === 13) this.#instruct({ kind: 'expire', ticket: this.#ticket(), id })
+    else if (kind === 14) this.#abandon()
+    else if (kind === 15) this.#release(source)
+    else if (kind === 16) this.#own(source)
+    else if (kind === 17 && this.#random.chance(0.1)) this.#remove(id)
+    else if (kind === 18) this.#die()
+    else if (kind === 19) this.#notice()
+  }
+
+  /** Everything that was said arrives: nobody waits, and the courier does what was said last. */
+  settle(): void {
+    if (this.#courier === undefined) this.#notice()
+    while (this.#courier !== undefined && this.#courier.inbox.length > 0) this.#work()
+    while (this.#answers.length > 0) this.#hear()
+    const courier = this.#courier
+    if (courier === undefined) return
+    if (this.#waiting.size > 0 || this.#state.open > 0) this.#fault('an instruction was never answered')
+    for (const id of ids) {
+      if (this.#removed.has(id)) continue
+      if (courier.held.has(id) !== this.#state.begun.held.includes(id))
+        this.#fault(`the hold of ${id} is not as it was said`)
+    }
+    courier.owned.look()
+    for (const [source, owner] of this.#owners.entries()) {
+      const isOurs = owner.epoch > (this.#released[source] ?? 0)
+      if (courier.owned.isOpen(source) !== isOurs) this.#fault(`outbox ${source} is ${isOurs ? 'closed' : 'open'}`)
+    }
+  }
+
+  #fault(what: string): void {
+    this.wrong.push(what)
+  }
+
+  get #inbox(): readonly Told[] {
+    return this.#courier?.inbox ?? []
+  }
+
+  #ticket(): number {
+    this.#tickets += 1
+    return this.#tickets
+  }
+
+  #take(event: CourierEvent): void {
+    if (event.kind === 'abandoned' && this.#mistake === 'what nobody waits for stays open') return
+    for (const effect of this.#state.take(event)) this.#carryOut(effect)
+  }
+
+  #carryOut(effect: CourierEffect): void {
+    if (effect.kind === 'start') {
+      const isEmpty = this.#mistake === 'a courier begins with nothing'
+      this.#courier = new ModelledCourier(isEmpty ? { held: [], closed: [] } : effect.begun, this.#sources)
+    } else if (effect.kind === 'tell') {
+      if (!this.#waiting.has(effect.instruction.ticket)) this.#fault('a courier is told what nobody waits for')
+      this.#courier?.inbox.push(effect.instruction)
+    } else this.#resolve(effect.ticket, effect.isDone)
+  }
+
+  #resolve(ticket: number, isDone: boolean): void {
+    const instruction = this.#waiting.get(ticket)
+    if (instruction === undefined) return
+    const isAgain =
+      (instruction.kind === 'hold' && this.#mistake === 'a hold is told again') ||
+      (instruction.kind === 'expire' && this.#mistake === 'an expiry is told again')
+    if (isAgain && this.#courier !== undefined && this.#isReplacing) {
+      this.#courier.inbox.push(instruction)
+      return
+    }
+    this.#waiting.delete(ticket)
+    if (instruction.kind === 'hold' && isDone && this.#state.begun.held.includes(instruction.id)) {
+      this.#onHold.add(instruction.id)
+    }
+    if (instruction.kind === 'release' && isDone) this.#checkReleased(instruction.source, instruction.epoch)
+  }
+
+  #checkReleased(source: number, epoch: number): void {
+    if (this.#owners[source]?.epoch === epoch && this.#courier?.owned.isOpen(source)) {
+      this.#fault(`outbox ${source} is sent although its release was answered`)
+    }
+  }
+
+  #instruct(instruction: TicketedInstruction): void {
+    if ('id' in instruction && this.#removed.has(instruction.id)) return
+    this.#waiting.set(instruction.ticket, instruction)
+    if (instruction.kind === 'expire') this.#putsAt.set(instruction.ticket, this.#putsOf(instruction.id))
+    this.#take({ kind: 'instructed', instruction })
+  }
+
+  #put(id: SubscriptionId): void {
+    if (this.#removed.has(id)) return
+    // Whoever extends waits until what has expired is gone, or knows that nobody is there to drop it.
+    if (this.#courier?.inbox.some((told) => told.kind === 'expire' && told.id === id)) return
+    this.#puts.set(id, this.#putsOf(id) + 1)
+    this.#onHold.delete(id)
+    this.#take({ kind: 'put', id })
+    this.#courier?.inbox.push({ kind: 'put', id })
+  }
+
+  #putsOf(id: SubscriptionId): number {
+    return this.#puts.get(id) ?? 0
+  }
+
+  #remove(id: SubscriptionId): void {
+    this.#instruct({ kind: 'remove', ticket: this.#ticket(), id })
+    this.#removed.add(id)
+    this.#onHold.delete(id)
+  }
+
+  #abandon(): void {
+    const limited = [...this.#waiting.values()].find(({ kind }) => kind === 'expire' || kind === 'release')
+    if (limited === undefined) return
+    this.#take({ kind: 'abandoned', ticket: limited.ticket })
+    this.#waiting.delete(limited.ticket)
+  }
+
+  /** The node releases an outbox, and does not own it behind that. */
+  #release(source: number): void {
+    const owner = this.#owners[source]
+    if (owner === undefined || owner.epoch === 0) return
+    const { epoch } = owner
+    this.#released[source] = epoch
+    this.#instruct({ kind: 'release', ticket: this.#ticket(), source, epoch, limit_ms: 100 })
+    if (this.#random.chance(0.5)) owner.epoch = 0
+  }
+
+  /** The node claims an outbox, under an epoch that never was. */
+  #own(source: number): void {
+    const owner = this.#owners[source]
+    if (owner === undefined) return
+    const claim = (this.#claims[source] ?? 0) + 1
+    this.#claims[source] = claim
+    owner.epoch = claim
+    this.#courier?.owned.look()
+  }
+
+  #make(id: SubscriptionId): void {
+    if (!this.#removed.has(id)) this.#notices.push({ id, puts: this.#putsOf(id) })
+  }
+
+  #send(): void {
+    const courier = this.#courier
+    if (courier === undefined || courier.inbox.length > 0) return
+    const at = this.#notices.findIndex(({ id }) => !courier.held.has(id))
+    const [notice] = at < 0 ? [] : this.#notices.splice(at, 1)
+    if (notice === undefined) return
+    this.counts.sent += 1
+    if (this.#onHold.has(notice.id)) this.#fault(`a notice of ${notice.id} began, which is on hold`)
+  }
+
+  /** The courier takes what it was told next. */
+  #work(): void {
+    const courier = this.#courier
+    const told = courier?.inbox.shift()
+    if (courier === undefined || told === undefined) return
+    if (told.kind === 'put' || told.kind === 'remove') courier.held.delete(told.id)
+    if (told.kind === 'hold') courier.held.add(told.id)
+    if (told.kind === 'expire') this.#expire(told)
+    if (told.kind === 'release') {
+      const epoch = this.#mistake === 'a release has no epoch' ? (this.#owners[told.source]?.epoch ?? 0) : told.epoch
+      courier.owned.close(told.source, epoch)
+    }
+    if (told.kind !== 'put') this.#answers.push(told.ticket)
+  }
+
+  #expire({ id, ticket }: Extract<Told, { readonly kind: 'expire' }>): void {
+    const before = this.#putsAt.get(ticket) ?? 0
+    for (const notice of this.#notices.filter((notice) => notice.id === id)) {
+      this.counts.dropped += 1
+      if (notice.puts > before) this.#fault(`an expiry of ${id} has dropped what was made after it was put`)
+    }
+    this.#notices = this.#notices.filter((notice) => notice.id !== id)
+  }
+
+  #hear(): void {
+    const ticket = this.#answers.shift()
+    if (ticket === undefined) return
+    if (!this.#waiting.has(ticket)) this.counts.late += 1
+    this.#take({ kind: 'answered', ticket })
+    this.#resolve(ticket, true)
+  }
+
+  #die(): void {
+    if (this.#courier === undefined) return
+    this.counts.deaths += 1
+    this.#courier = undefined
+  }
+
+  /** The coordinator hears that the courier has died. */
+  #notice(): void {
+    if (this.#courier !== undefined) return
+    this.#isReplacing = true
+    this.#take({ kind: 'died' })
+    this.#isReplacing = false
+    this.counts.toldAgain += this.#inbox.length
+  }
+}
+
+function sourceOf(owner: SourceOwner): Source {
+  return {
+    owner,
+    ack: async () => true,
+    refresh: () => {},
+    last: () => 0,
+    after: () => [],
+    at: () => undefined,
+    stats: () => [],
+    statsOf: () => undefined,
+    close: async () => {},
+  }
+}
+
+function newOwner() {
+  const owner = { epoch: 0, isConfirmed: (): boolean => owner.epoch !== 0 }
+  return owner
+}
