@@ -51,6 +51,16 @@ export async function inSlices<Result>(steps: Steps<Result>, slices = new Slices
   }
 }
 
+/** Work in steps that is mostly short: done before this returns if one slice is enough for it, else in slices. */
+export function atOnceOrInSlices<Result>(steps: Steps<Result>): Result | Promise<Result> {
+  const slices = new Slices()
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (slices.isOver) return slices.next().then(() => inSlices(steps, slices))
+  }
+}
+
 /** A list as text that grows item by item: what has come is joined now and then, not all of it at the end. */
 export class LongText {
   readonly #joined: string[] = []

@@ -142,7 +142,11 @@ const renderingParts = {
 }
 
 /** What makes the messages of a matcher in the forms of NGSIv2. */
-export const rendering = { message: messageRenderer(renderingParts), holds: conditionEvaluator(renderingParts) }
+export const rendering = {
+  message: messageRenderer(renderingParts),
+  holds: conditionEvaluator(renderingParts),
+  expressions: renderingParts.expressions,
+}
 
 /** Nobody has subscribed to anything, unless a test puts it in. */
 export function matcher(): Matcher {

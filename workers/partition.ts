@@ -12,6 +12,7 @@ import type {
   SubscriptionActivated,
 } from '../src/mailbox/batch.js'
 import { Inbox } from '../src/mailbox/inbox.js'
+import { oneByOne } from '../src/mailbox/one-by-one.js'
 import { parkWhenTold } from '../src/mailbox/parking.js'
 import { DeprecatedUses } from '../src/measure/deprecated-uses.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
@@ -182,12 +183,15 @@ function drained(
     return file !== undefined
   }
   return new Promise((resolve) => {
-    onMessages(control, (instruction: PartitionInstruction) => {
+    const carryOut = (instruction: PartitionInstruction): void | Promise<void> => {
       switch (instruction.kind) {
         case 'connect':
           return inbox.connect(instruction.port)
-        case 'subscribe':
-          return inForce(instruction.ticket, inbox.subscribe(instruction.inForce))
+        case 'subscribe': {
+          const { ticket } = instruction
+          const last = inbox.subscribe(instruction.inForce)
+          return last instanceof Promise ? last.then((number) => inForce(ticket, number)) : inForce(ticket, last)
+        }
         case 'unsubscribe':
           return inForce(instruction.ticket, inbox.unsubscribe(instruction.id))
         case 'pin':
@@ -218,6 +222,7 @@ function drained(
           inbox.close()
           resolve()
       }
-    })
+    }
+    onMessages(control, oneByOne(carryOut))
   })
 }

@@ -56,6 +56,7 @@ export function explanationOf(
     const matcher = newMatcher()
     matcher.put({ subscription: alone, clock: { moments: new BigInt64Array([BigInt(lastNotification)]), at: 0 } })
     const outcomes = matcher.outcomes(change, causeImagined(asked.at))
+    matcher.remove(alone.id)
     return outcomes.has(alone.id) ? outcomes.get(alone.id) : 'not meant'
   }
   const why = subscription.onChange === undefined ? 'not triggered' : outcomeOf(subscription)

@@ -1,9 +1,11 @@
 import type { Unavailable } from '../broker/unavailable.js'
+import { readCharacter_bytes } from '../expression/expressions.js'
 import { errorFacts, type Log } from '../log/log.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { Registration } from '../registration/registration.js'
 import { err, ok, type Result } from '../result.js'
 import { LogFenced, StorageFull } from '../storage-fault.js'
+import { expressionsOf } from '../subscription/expression-texts.js'
 import type { Subscription } from '../subscription/subscription.js'
 
 /** For how many things of a kind there is room, in number and in memory. */
@@ -61,19 +63,20 @@ export async function resultOf(
 const entry_bytes = 64
 
 /** About what a subscription takes in memory, of each thread that knows it. */
-export function sizeOfSubscription({
-  selectors,
-  attributes,
-  reference,
-  onChange = [],
-  scopes,
-  terms,
-}: Subscription): number {
+export function sizeOfSubscription(subscription: Subscription): number {
+  const { selectors, attributes, reference, onChange = [], scopes, terms } = subscription
   const entries = selectors.length * Math.max(1, onChange.length)
   const texts = lengthOf(attributes) + lengthOf(onChange) + reference.length
   const shapes = scopes.length === 0 ? 0 : JSON.stringify(scopes).length
   const more = terms === undefined ? 0 : JSON.stringify(terms).length
-  return entries * entry_bytes + texts + lengthOfSelectors(selectors) + shapes + more
+  return entries * entry_bytes + texts + lengthOfSelectors(selectors) + shapes + more + sizeOfExpressions(subscription)
+}
+
+/** What expressions take once they are read: a thread has room for three times what is counted here. */
+function sizeOfExpressions(subscription: Subscription): number {
+  let size = 0
+  for (const text of expressionsOf(subscription)) size += (text.length * readCharacter_bytes) / 3
+  return Math.ceil(size)
 }
 
 /** About what an availability subscription takes in memory. */

@@ -15,27 +15,53 @@ interface Compiled {
   readonly occurrences: Occurrences | undefined
 }
 
-/** What a character of an expression takes once it is read, and one of a regular expression once it is compiled. */
-const readCharacter_bytes = 100
+/** What a character of an expression takes once it is read, at most, and one of a regular expression once it is compiled. */
+export const readCharacter_bytes = 45
 const compiledCharacter_bytes = 1000
 
 /** What the engine needs of its own for a search. */
 const compiled_bytes = 2 ** 15
 
+/** An expression of somebody who is there, and of how many. */
+interface HeldExpression extends Read {
+  holders: number
+}
+
+/** Keeps the expressions of somebody read as long as he is there. */
+export type ExpressionHolder = Pick<Expressions, 'hold' | 'release'>
+
 /**
- * Evaluates expressions, and keeps those that it has read lately: the same few are evaluated with every update that a
- * subscription is notified of, and to read one takes longer than to evaluate it. They are kept here, by their texts, and not
- * with the subscriptions: those that never fire take no memory, those that say the same share it, and it has one
- * bound. Belongs to a thread. What is kept makes no difference to any result.
+ * Evaluates expressions. Those that are held are read once, when they are held first, and never while they are evaluated: the same
+ * few are evaluated with every update that a subscription is notified of, and to read one takes longer than to evaluate it. They are
+ * kept by their texts, so that those which say the same share one. Of all others those that were read lately are kept. Belongs to a
+ * thread. What is kept makes no difference to any result.
  */
 export class Expressions {
+  readonly #held = new Map<string, HeldExpression>()
   readonly #read: LruCache<Read>
   readonly #compiled: LruCache<Compiled>
+  readonly #parse: typeof parseExpression
 
-  /** Keeps at most this many bytes of expressions, and as many of regular expressions in them. */
-  constructor(limit_bytes: number) {
+  /** Keeps at most this many bytes of expressions that nobody holds, and as many of regular expressions in all of them. */
+  constructor(limit_bytes: number, parse = parseExpression) {
     this.#read = new LruCache(limit_bytes)
     this.#compiled = new LruCache(limit_bytes)
+    this.#parse = parse
+  }
+
+  /** Reads an expression, unless it is known, and keeps it until it is released as often as it was held. */
+  hold(text: string): void {
+    const held = this.#held.get(text)
+    if (held === undefined) this.#held.set(text, { expression: this.#expression(text), holders: 1 })
+    else held.holders += 1
+  }
+
+  /** To be called once for each time that the expression was held. */
+  release(text: string): void {
+    const held = this.#held.get(text)
+    if (held === undefined) return
+    held.holders -= 1
+    if (held.holders === 0) this.#held.delete(text)
   }
 
   /**
@@ -59,9 +85,9 @@ export class Expressions {
   }
 
   #expression(text: string): Expression | undefined {
-    const known = this.#read.get(text)
+    const known = this.#held.get(text) ?? this.#read.get(text)
     if (known !== undefined) return known.expression
-    const expression = parseExpression(text)
+    const expression = this.#parse(text)
     this.#read.put(text, { expression }, text.length * readCharacter_bytes)
     return expression
   }

@@ -1,4 +1,5 @@
-import { type Token, tokensOf } from './scanner.js'
+import type { Value } from '../context/entity.js'
+import { operatorOf, Scanner, tightestRank } from './scanner.js'
 import {
   type Case,
   type Expression,
@@ -6,39 +7,45 @@ import {
   maxDepth,
   maxLength,
   type ObjectMember,
-  type Operator,
   type Prefix,
-  ranks,
   type Step,
 } from './syntax.js'
 
-/** Reads an expression [NGSIv2 subscriptions 6.3]; nothing when it is none, too long or nested too deep. */
+/**
+ * Reads an expression, in time that grows with its length [NGSIv2 subscriptions 6.3]; nothing when it is none, too long or nested
+ * too deep.
+ */
 export function parseExpression(text: string): Expression | undefined {
-  if (text.length > maxLength) return undefined
-  const tokens = tokensOf(text)
-  return tokens && new Parser(tokens).whole()
+  return text.length > maxLength ? undefined : new Parser(text).whole()
 }
 
 type Parsed<Part> = Part | undefined
 
 /** Reads tokens from the first to the last. Each method gives nothing when they do not begin with what it reads. */
 class Parser {
-  readonly #tokens: readonly Token[]
-  #at = 0
+  readonly #scanner: Scanner
+  /** What has no parts is the same object wherever it stands: very many may stand in a long expression. */
+  readonly #names = new Map<string, Expression>()
+  readonly #literals = new Map<Value, Expression>()
+  readonly #members = new Map<string, Step>()
+  readonly #plainTransformations = new Map<string, Step>()
   #depth = 0
   /** How many brackets that follow an operand are open. */
   #brackets = 0
   /** Whether a member of an element was named in the innermost of them, which makes it a filter. */
   #namesElement = false
 
-  constructor(tokens: readonly Token[]) {
-    this.#tokens = tokens
+  constructor(text: string) {
+    this.#scanner = new Scanner(text)
   }
 
   whole(): Parsed<Expression> {
     const expression = this.#choice()
-    return this.#at === this.#tokens.length ? expression : undefined
+    return this.#scanner.kind === 'end' ? expression : undefined
   }
+
+  readonly #part = (): Parsed<Expression> => this.#nested()
+  readonly #memberPart = (): Parsed<ObjectMember> => this.#objectMember()
 
   /** What stands between parentheses or brackets. */
   #nested(): Parsed<Expression> {
@@ -54,7 +61,8 @@ class Parser {
     for (;;) {
       const condition = this.#chain(0)
       if (condition === undefined) return undefined
-      if (!this.#takes('?')) return cases.length === 0 ? condition : { kind: 'choice', cases, otherwise: condition }
+      if (!this.#takes('?'))
+        return cases.length === 0 ? condition : { kind: 'choice', cases: fitted(cases), otherwise: condition }
       const then = this.#nested()
       if (then === undefined || !this.#takes(':')) return undefined
       cases.push({ condition, then })
@@ -62,29 +70,27 @@ class Parser {
   }
 
   #chain(rank: number): Parsed<Expression> {
-    const operators = ranks[rank]
-    if (operators === undefined) return this.#prefixed()
-    const first = this.#chain(rank + 1)
-    if (first === undefined) return undefined
+    const isTightest = rank === tightestRank
+    const first = isTightest ? this.#prefixed() : this.#chain(rank + 1)
+    if (first === undefined || this.#scanner.rank !== rank) return first
     const rest: Link[] = []
-    for (let operator = this.#operator(operators); operator !== undefined; operator = this.#operator(operators)) {
-      const operand = this.#chain(rank + 1)
-      if (operand === undefined) return undefined
+    while (this.#scanner.rank === rank) {
+      const operator = operatorOf(this.#scanner.text)
+      this.#scanner.next()
+      const operand = isTightest ? this.#prefixed() : this.#chain(rank + 1)
+      if (operand === undefined || operator === undefined) return undefined
       rest.push({ operator, operand })
     }
-    return rest.length === 0 ? first : { kind: 'chain', first, rest }
-  }
-
-  #operator(operators: readonly Operator[]): Parsed<Operator> {
-    return operators.find((operator) => (operator === 'in' ? this.#takesWord(operator) : this.#takes(operator)))
+    return { kind: 'chain', first, rest: fitted(rest) }
   }
 
   #prefixed(): Parsed<Expression> {
-    const prefixes: Prefix[] = []
+    const first = this.#prefix()
+    if (first === undefined) return this.#path()
+    const prefixes: Prefix[] = [first]
     for (let prefix = this.#prefix(); prefix !== undefined; prefix = this.#prefix()) prefixes.push(prefix)
     const operand = this.#path()
-    if (operand === undefined || prefixes.length === 0) return operand
-    return { kind: 'prefixed', prefixes, operand }
+    return operand && { kind: 'prefixed', prefixes: fitted(prefixes), operand }
   }
 
   #prefix(): Parsed<Prefix> {
@@ -94,6 +100,7 @@ class Parser {
   #path(): Parsed<Expression> {
     const base = this.#operand()
     if (base === undefined) return undefined
+    if (this.#scanner.kind !== 'sign') return base
     const steps: Step[] = []
     for (;;) {
       const read = this.#takes('.')
@@ -104,14 +111,14 @@ class Parser {
             ? this.#transformation()
             : 'none'
       if (read === undefined) return undefined
-      if (read === 'none') return steps.length === 0 ? base : { kind: 'path', base, steps }
+      if (read === 'none') return steps.length === 0 ? base : { kind: 'path', base, steps: fitted(steps) }
       steps.push(read)
     }
   }
 
   #member(): Parsed<Step> {
     const name = this.#word()
-    return name === undefined ? undefined : { kind: 'member', name }
+    return name === undefined ? undefined : held(this.#members, name, () => ({ kind: 'member', name }))
   }
 
   #bracket(): Parsed<Step> {
@@ -129,23 +136,42 @@ class Parser {
   #transformation(): Parsed<Step> {
     const name = this.#word()
     if (name === undefined) return undefined
-    const inputs = this.#takes('(') ? this.#list(')', () => this.#nested()) : []
-    return inputs && { kind: 'transformation', name, inputs }
+    const inputs = this.#takes('(') ? this.#list(')', this.#part) : []
+    if (inputs === undefined || inputs.length > 0) return inputs && { kind: 'transformation', name, inputs }
+    return held(this.#plainTransformations, name, () => ({ kind: 'transformation', name, inputs }))
   }
 
   #operand(): Parsed<Expression> {
-    const token = this.#tokens[this.#at]
-    if (token === undefined) return undefined
-    this.#at += 1
-    switch (token.kind) {
+    const { kind, text, number } = this.#scanner
+    if (kind === 'end' || kind === 'wrong') return undefined
+    this.#scanner.next()
+    switch (kind) {
       case 'number':
-        return { kind: 'literal', value: token.number }
+        return this.#literal(number)
       case 'text':
-        return { kind: 'literal', value: token.text }
+        return this.#literal(text)
       case 'word':
-        return namedOrLiteral(token.word)
+        return this.#namedOrLiteral(text)
       case 'sign':
-        return this.#enclosed(token.sign)
+        return this.#enclosed(text)
+    }
+  }
+
+  #literal(value: Value): Expression {
+    return held(this.#literals, value, () => ({ kind: 'literal', value }))
+  }
+
+  #namedOrLiteral(word: string): Parsed<Expression> {
+    switch (word) {
+      case 'true':
+      case 'false':
+        return this.#literal(word === 'true')
+      case 'null':
+        return this.#literal(null)
+      case 'in':
+        return undefined
+      default:
+        return held(this.#names, word, () => ({ kind: 'name', name: word }))
     }
   }
 
@@ -157,11 +183,11 @@ class Parser {
         return this.#takes(')') ? inside : undefined
       }
       case '[': {
-        const items = this.#list(']', () => this.#nested())
+        const items = this.#list(']', this.#part)
         return items && { kind: 'array', items }
       }
       case '{': {
-        const members = this.#list('}', () => this.#objectMember())
+        const members = this.#list('}', this.#memberPart)
         return members && { kind: 'object', members }
       }
       case '.':
@@ -179,9 +205,9 @@ class Parser {
   }
 
   #objectMember(): Parsed<ObjectMember> {
-    const token = this.#tokens[this.#at]
-    const name = token?.kind === 'word' ? token.word : token?.kind === 'text' ? token.text : undefined
-    this.#at += 1
+    const { kind, text } = this.#scanner
+    const name = kind === 'word' || kind === 'text' ? text : undefined
+    this.#scanner.next()
     if (name === undefined || !this.#takes(':')) return undefined
     const value = this.#nested()
     return value && { name, value }
@@ -189,49 +215,42 @@ class Parser {
 
   /** Parts with commas in between, until the sign that ends them. */
   #list<Part>(end: string, part: () => Parsed<Part>): Parsed<readonly Part[]> {
+    if (this.#takes(end)) return nothing
     const parts: Part[] = []
-    if (this.#takes(end)) return parts
     for (;;) {
       const next = part()
       if (next === undefined) return undefined
       parts.push(next)
-      if (this.#takes(end)) return parts
+      if (this.#takes(end)) return fitted(parts)
       if (!this.#takes(',')) return undefined
     }
   }
 
   #word(): Parsed<string> {
-    const token = this.#tokens[this.#at]
-    if (token?.kind !== 'word') return undefined
-    this.#at += 1
-    return token.word
+    if (this.#scanner.kind !== 'word') return undefined
+    const word = this.#scanner.text
+    this.#scanner.next()
+    return word
   }
 
   #takes(sign: string): boolean {
-    const token = this.#tokens[this.#at]
-    if (token?.kind !== 'sign' || token.sign !== sign) return false
-    this.#at += 1
-    return true
-  }
-
-  #takesWord(word: string): boolean {
-    const token = this.#tokens[this.#at]
-    if (token?.kind !== 'word' || token.word !== word) return false
-    this.#at += 1
+    if (!this.#scanner.isSign(sign)) return false
+    this.#scanner.next()
     return true
   }
 }
 
-function namedOrLiteral(word: string): Parsed<Expression> {
-  switch (word) {
-    case 'true':
-    case 'false':
-      return { kind: 'literal', value: word === 'true' }
-    case 'null':
-      return { kind: 'literal', value: null }
-    case 'in':
-      return undefined
-    default:
-      return { kind: 'name', name: word }
-  }
+const nothing: readonly never[] = []
+
+/** A list that is as long as it needs to be: one that has grown has room for more. */
+function fitted<Part>(parts: readonly Part[]): readonly Part[] {
+  return parts.slice()
+}
+
+function held<Key, Part>(parts: Map<Key, Part>, key: Key, make: () => Part): Part {
+  const known = parts.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  parts.set(key, made)
+  return made
 }

@@ -22,15 +22,13 @@ export interface ObjectMember {
 /** The operators that stand before one operand. */
 export type Prefix = '!' | '-'
 
-/** The operators between two operands, loosest first; those of one line have one rank and go from left to right. */
-export const ranks = [
-  ['&&', '||'],
-  ['==', '!=', '<', '<=', '>', '>=', 'in'],
-  ['+', '-'],
-  ['*', '/', '//'],
-  ['%', '^'],
-] as const
-export type Operator = (typeof ranks)[number][number]
+/** The operators between two operands. */
+export type Operator =
+  | ('&&' | '||')
+  | ('==' | '!=' | '<' | '<=' | '>' | '>=' | 'in')
+  | ('+' | '-')
+  | ('*' | '/' | '//')
+  | ('%' | '^')
 
 /** A part of a chain of operators of one rank. A list instead of a tree, so that its length makes nothing deep. */
 export interface Link {

@@ -85,6 +85,21 @@ export function onlyMacro(text: string): string | undefined {
   return isOne ? text.slice(2, -1) : undefined
 }
 
+/** The expressions of the macros that are evaluated to fill in a text, in their order. */
+export function* macrosOf(template: string): Generator<string> {
+  const whole = onlyMacro(template)
+  if (whole !== undefined) {
+    yield whole
+    return
+  }
+  let end = 0
+  for (let start = template.indexOf('${'); start !== -1; start = template.indexOf('${', end + 1)) {
+    end = template.indexOf('}', start)
+    if (end === -1) return
+    yield template.slice(start + 2, end)
+  }
+}
+
 const percentSequence =
   /%[0-7][\da-f]|%[cd][\da-f]%[\da-f]{2}|%e[\da-f](?:%[\da-f]{2}){2}|%f[\da-f](?:%[\da-f]{2}){3}/gi
 

@@ -5,6 +5,7 @@ import type { WaitMeter } from '../measure/waits.js'
 import type { Command, Reply } from '../partition/commands.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
 import type { PartitionPosition, Tenure } from '../shared-memory/partition-position.js'
+import { atOnceOrInSlices } from '../slices.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { onMessages } from '../thread/messages.js'
@@ -70,10 +71,19 @@ export class Inbox {
     port.once('close', () => this.#ports.delete(port))
   }
 
-  /** From the next turn on the subscription is in force; gives the last notice that was made before. */
-  subscribe(inForce: SubscriptionInForce): NoticeNumber {
-    this.#parts.matcher.put(inForce)
-    return this.#parts.store.lastNotice
+  /**
+   * Puts a subscription in force: from the next turn on when its expressions are read, between turns where that takes long. Gives the
+   * last notice that was made before. Nothing else may be put in force or end meanwhile.
+   */
+  subscribe(inForce: SubscriptionInForce): NoticeNumber | Promise<NoticeNumber> {
+    const { matcher, store } = this.#parts
+    const enforced = (release: () => void): NoticeNumber => {
+      matcher.put(inForce)
+      release()
+      return store.lastNotice
+    }
+    const prepared = atOnceOrInSlices(matcher.prepare(inForce))
+    return prepared instanceof Promise ? prepared.then(enforced) : enforced(prepared)
   }
 
   /** From the next turn on the subscription makes no notices; gives the last one that was made before. */

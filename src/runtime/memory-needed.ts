@@ -23,7 +23,7 @@ interface MemoryNeeded {
 const process_MiB = 128
 const thread_MiB = 96
 
-/** The expressions of templates that a thread keeps, which partitions and the main thread have, and the regular expressions in them. */
+/** The expressions that a thread keeps though no subscription in force has them, and the regular expressions in all of them. */
 export const expressions_MiB = 4
 const templates_MiB = 2 * expressions_MiB
 

@@ -28,7 +28,7 @@ export function matcherMaker(settings: TemplateSettings, log: Log, memory_bytes 
     made ??= renderingParts(settings)
     return new Matcher({
       ...{ word: renderNotice, message: messageRenderer(made), holds: conditionEvaluator(made) },
-      ...{ log, memory_bytes },
+      ...{ expressions: made.expressions, log, memory_bytes },
     })
   }
 }

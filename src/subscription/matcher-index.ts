@@ -2,11 +2,13 @@ import type { Effort } from '../context/effort.js'
 import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
 import { lastingPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
+import type { ExpressionHolder } from '../expression/expressions.js'
 import { LruCache } from '../lru-cache.js'
 import { acceptanceOf } from './acceptance.js'
 import { otherClock } from './clocks.js'
 import { type Version, versionsOf } from './decisions.js'
 import { ExactIds } from './exact-ids.js'
+import { expressionsOf } from './expression-texts.js'
 import { entry, type IndexedSubscription, type MatchGroup, MatchGroups, untyped } from './match-group.js'
 import type { SubscriptionClock, SubscriptionId, SubscriptionInForce } from './subscription.js'
 
@@ -22,11 +24,16 @@ export class MatcherIndex {
   readonly #found: FoundSubscriptions
   readonly #names = new SharedNames()
   readonly #effort: Effort
+  readonly #expressions: ExpressionHolder | undefined
 
-  /** Caches at most this many bytes of what was found; `effort` is what the conditions of all subscriptions may take of one change. */
-  constructor(limit_bytes: number, effort: Effort) {
+  /**
+   * Caches at most this many bytes of what was found; `effort` is what the conditions of all subscriptions may take of one change;
+   * `expressions` keep those of the subscriptions read.
+   */
+  constructor(limit_bytes: number, effort: Effort, expressions?: ExpressionHolder) {
     this.#found = new LruCache(limit_bytes)
     this.#effort = effort
+    this.#expressions = expressions
   }
 
   get isEmpty(): boolean {
@@ -56,6 +63,7 @@ export class MatcherIndex {
       provisional,
       triggeredBy: 0,
     }
+    if (this.#expressions) for (const text of expressionsOf(subscription)) this.#expressions.hold(text)
     const ofTenant = entry(this.#tenants, tenant, () => new TenantIndex(tenant, this.#found))
     for (const selector of selectors) ofTenant.add(selector, indexed)
     return [indexed]
@@ -70,6 +78,7 @@ export class MatcherIndex {
   #leave(indexed: IndexedSubscription): void {
     const { tenant, selectors, attributes } = indexed.subscription
     this.#names.leave(attributes)
+    if (this.#expressions) for (const text of expressionsOf(indexed.subscription)) this.#expressions.release(text)
     const ofTenant = this.#tenants.get(tenant)
     for (const selector of selectors) ofTenant?.remove(selector, indexed)
     if (ofTenant?.isEmpty) this.#tenants.delete(tenant)

@@ -1,11 +1,14 @@
 import { Effort, maxSteps } from '../context/effort.js'
 import type { Entity } from '../context/entity.js'
 import { rootOf } from '../context/lay.js'
+import type { ExpressionHolder } from '../expression/expressions.js'
 import type { Log } from '../log/log.js'
+import type { Steps } from '../slices.js'
 import type { Milliseconds } from '../time.js'
 import type { ConditionEvaluator } from './acceptance.js'
 import type { Cause, Change } from './change.js'
 import { advanceClock, Claims, claimNotice, lastNotified } from './clocks.js'
+import { expressionsRead } from './expression-texts.js'
 import { type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
 import { MatchTrace, type Silence } from './match-trace.js'
 import { MatcherIndex } from './matcher-index.js'
@@ -20,6 +23,8 @@ interface MatcherParts {
   readonly message: MessageRenderer
   /** Evaluates the expressions of templates that subscriptions have as conditions. */
   readonly holds: ConditionEvaluator
+  /** What `message` and `holds` evaluate with: it keeps the expressions of the subscriptions in force. */
+  readonly expressions: ExpressionHolder
   readonly log: Log
   /** Bytes of what is remembered of which patterns find which entities. */
   readonly memory_bytes: number
@@ -37,6 +42,7 @@ export class Matcher {
   readonly #word: NoticeRenderer
   readonly #message: MessageRenderer
   readonly #holds: ConditionEvaluator
+  readonly #expressions: ExpressionHolder
   readonly #log: Log
   readonly #trace: MatchTrace
   #notices: NewNotice[] = []
@@ -47,8 +53,9 @@ export class Matcher {
   /** How many messages the change under way has caused. */
   #sent = 0
 
-  constructor({ word, message, holds, log, memory_bytes }: MatcherParts) {
-    this.#index = new MatcherIndex(memory_bytes, this.#effort)
+  constructor({ word, message, holds, expressions, log, memory_bytes }: MatcherParts) {
+    this.#index = new MatcherIndex(memory_bytes, this.#effort, expressions)
+    this.#expressions = expressions
     this.#word = word
     this.#message = message
     this.#holds = holds
@@ -64,6 +71,14 @@ export class Matcher {
   /** The notices of the turn so far, in the order of the changes, of one change in that of the subscriptions' creation. */
   get notices(): readonly NewNotice[] {
     return this.#notices
+  }
+
+  /**
+   * Reads the expressions of a subscription in steps before it comes into force, so that `put` finds them read. Gives what has to be
+   * called when that is done.
+   */
+  prepare({ subscription }: SubscriptionInForce): Steps<() => void> {
+    return expressionsRead(subscription, this.#expressions)
   }
 
   /** From now on the subscription is in force, replacing an earlier one of its id. */
