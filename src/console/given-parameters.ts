@@ -2,6 +2,7 @@ import type { ApiRequest, ApiResponse } from '../api.js'
 import type { Tenant } from '../context/entity.js'
 import type { Box } from '../context/geo/bounds.js'
 import { compilePattern } from '../context/pattern.js'
+import { detailsOfTooCostly } from '../context/patterns-together.js'
 import type { PathRange } from '../context/query.js'
 import { everywhere, parseServicePaths } from '../context/service-path.js'
 import { parseTenant } from '../context/tenant.js'
@@ -90,8 +91,13 @@ export class GivenParameters {
   /** A regular expression as those of queries. */
   pattern(name: string): string | undefined {
     const text = this.text(name)
-    if (text === undefined || compilePattern(text).ok) return text
-    this.refuse(`the URI parameter ${name} is no regular expression, or too large`)
+    const pattern = text === undefined ? undefined : compilePattern(text)
+    if (pattern?.ok !== false) return text
+    this.refuse(
+      pattern.error.kind === 'patternTooCostly'
+        ? `the URI parameter ${name}: ${detailsOfTooCostly(pattern.error.pattern)}`
+        : `the URI parameter ${name} is no regular expression, or too large`,
+    )
     return undefined
   }
 

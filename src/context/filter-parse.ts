@@ -2,7 +2,8 @@ import { type Err, err, ok, type Result } from '../result.js'
 import { hasForbidden } from './characters.js'
 import { parseDate } from './date.js'
 import type { Condition, Dialect, Filter, FilterSide, Ordering, Scalar, Statement } from './filter.js'
-import { compilePatterns, type PatternMalformed } from './pattern.js'
+import type { PatternRefused } from './pattern.js'
+import { PatternsTogether } from './patterns-together.js'
 import { parseDecimal } from './value.js'
 
 /** Why a filter can not be understood; each API has its texts [context 7.4.2]. */
@@ -35,7 +36,7 @@ export type FilterMalformed =
   /** A quotation mark in a name or key that does not stand around it; only NGSIv2 tells it from other characters. */
   | { readonly kind: 'quoteInName' }
   | { readonly kind: 'charactersForbidden'; readonly in: 'path' | 'value' }
-  | PatternMalformed
+  | PatternRefused
   /** A metadata filter names an attribute alone. */
   | { readonly kind: 'metadataUnnamed'; readonly unary: boolean }
   /** The name of the metadata is empty. */
@@ -54,9 +55,15 @@ const maxCharacters = 65_536
 /**
  * Reads a string filter, of which one `;` at the end is ignored [context 7.4.2], [NGSIv2 context 10.2, 10.3]. Spaces around
  * its parts have no meaning. Between single quotation marks the separators and operators are ordinary characters, but as names and values
- * can not have them, none of the forbidden characters is let in there either [context 4.1].
+ * can not have them, none of the forbidden characters is let in there either [context 4.1]. Its patterns are checked with the others of
+ * the request.
  */
-export function parseFilter(text: string, on: FilterSide, dialect: Dialect): Result<Filter, FilterMalformed> {
+export function parseFilter(
+  text: string,
+  on: FilterSide,
+  dialect: Dialect,
+  patterns = new PatternsTogether(),
+): Result<Filter, FilterMalformed> {
   if (text.length > maxCharacters) return malformed('filterTooLong')
   const parts = cut(text, ';')
   if (parts.length > 1 && parts.at(-1)?.trim() === '') parts.pop()
@@ -69,8 +76,8 @@ export function parseFilter(text: string, on: FilterSide, dialect: Dialect): Res
     if (!statement.ok) return statement
     statements.push(statement.value)
   }
-  const patterns = compilePatterns(statements.flatMap(({ condition }) => patternsOf(condition)))
-  return patterns.ok ? ok({ on, dialect, statements }) : patterns
+  const checked = patterns.checkAll(statements.flatMap(({ condition }) => patternsOf(condition)))
+  return checked.ok ? ok({ on, dialect, statements }) : checked
 }
 
 function patternsOf(condition: Condition): readonly string[] {

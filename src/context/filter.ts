@@ -2,7 +2,7 @@ import type { Seconds } from './date.js'
 import type { Effort } from './effort.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
 import { expirationOf } from './expiration.js'
-import { acceptedPattern } from './pattern.js'
+import { CompiledPatterns } from './pattern.js'
 import { isArray, valueAt } from './value.js'
 
 /** A string filter: all its statements must hold [context 7.4.2]. Plain data, so that it can cross to a query thread. */
@@ -43,10 +43,14 @@ export type Scalar = string | number | boolean | null
  * What tells whether an entity meets the filter, its regular expressions compiled [context 7.4.2]. An entity for which
  * that takes more than the effort has left does not meet it.
  */
-export function compileFilter({ on, dialect, statements }: Filter, effort: Effort): (entity: Entity) => boolean {
+export function compileFilter(
+  { on, dialect, statements }: Filter,
+  effort: Effort,
+  patterns = new CompiledPatterns(),
+): (entity: Entity) => boolean {
   const attributeValues = dialect === 'ngsi1' ? attributeReader : attributeReader2
   const readerOf = on === 'attributes' ? attributeValues : metadataReader
-  const tests = statements.map(({ path, condition }) => compileStatement(readerOf(path), condition, effort))
+  const tests = statements.map(({ path, condition }) => compileStatement(readerOf(path), condition, effort, patterns))
   return (entity) => tests.every((test) => effort.spend(entity.attributes.length) && test(entity))
 }
 
@@ -54,16 +58,25 @@ export function compileFilter({ on, dialect, statements }: Filter, effort: Effor
  * A statement holds when it does for one instance of the attribute. That something is absent is the opposite of its
  * existence: no instance has it.
  */
-function compileStatement(read: ScalarReader, condition: Condition, effort: Effort): (entity: Entity) => boolean {
+function compileStatement(
+  read: ScalarReader,
+  condition: Condition,
+  effort: Effort,
+  patterns: CompiledPatterns,
+): (entity: Entity) => boolean {
   if (condition.kind === 'absent') return (entity) => read(entity).length === 0
-  const holds = compileCondition(condition, effort)
+  const holds = compileCondition(condition, effort, patterns)
   return (entity) => read(entity).some(holds)
 }
 
 type Holds = (value: Value) => boolean
 
 /** A array meets a condition when one of its items does. Kinds are never converted: a number equals no text. */
-function compileCondition(condition: Exclude<Condition, { kind: 'absent' }>, effort: Effort): Holds {
+function compileCondition(
+  condition: Exclude<Condition, { kind: 'absent' }>,
+  effort: Effort,
+  patterns: CompiledPatterns,
+): Holds {
   const oneOf = (holds: Holds): Holds => {
     return (value) => (isArray(value) ? effort.spend(value.length) && value.some(holds) : holds(value))
   }
@@ -87,7 +100,7 @@ function compileCondition(condition: Exclude<Condition, { kind: 'absent' }>, eff
     case 'ordered':
       return oneOf(orderedBy(condition.by, condition.than))
     case 'matches': {
-      const pattern = acceptedPattern(condition.pattern)
+      const pattern = patterns.of(condition.pattern)
       return oneOf((value) => {
         return typeof value === 'string' && effort.spend(pattern.steps(value.length)) && pattern.test(value)
       })

@@ -5,7 +5,7 @@ import { compileArea } from './geo/compile-area.js'
 import { compilePlace } from './geo/compile-place.js'
 import type { GeoShape } from './geo/geo-shape.js'
 import { locationOf } from './location.js'
-import { acceptedPattern, type Pattern } from './pattern.js'
+import { CompiledPatterns, type Pattern } from './pattern.js'
 import { inPaths, type Query, type Scope, type Selector } from './query.js'
 
 /**
@@ -13,13 +13,17 @@ import { inPaths, type Query, type Scope, type Selector } from './query.js'
  * attributes named, if any are, and satisfies every scope [context 7.2]. What costs little is asked first. An entity for
  * which that takes more than the effort has left is none.
  */
-export function compileQuery(query: Query, effort = unbounded()): (entity: Entity) => boolean {
+export function compileQuery(
+  query: Query,
+  effort = unbounded(),
+  patterns = new CompiledPatterns(),
+): (entity: Entity) => boolean {
   const tests: readonly Test[] = [
     ...query.scopes.flatMap(typeTests),
     ({ path }) => inPaths(path, query.paths),
-    compileSelectors(query.selectors, effort),
+    compileSelectors(query.selectors, effort, patterns),
     ...attributeTests(query.attributes),
-    ...query.scopes.flatMap((scope) => contentTests(scope, effort)),
+    ...query.scopes.flatMap((scope) => contentTests(scope, effort, patterns)),
   ]
   return (entity) => tests.every((test) => test(entity))
 }
@@ -55,14 +59,14 @@ function typeTests(scope: Scope): readonly ((entity: Identified) => boolean)[] {
 }
 
 /** What a scope asks of the attributes of an entity. */
-function contentTests(scope: Scope, effort: Effort): readonly Test[] {
+function contentTests(scope: Scope, effort: Effort, patterns: CompiledPatterns): readonly Test[] {
   switch (scope.kind) {
     case 'area':
       return [located(compileArea(scope.area, effort))]
     case 'place':
       return [located(compilePlace(scope.place, effort))]
     case 'filter':
-      return [compileFilter(scope.filter, effort)]
+      return [compileFilter(scope.filter, effort, patterns)]
     default:
       return []
   }
@@ -75,14 +79,15 @@ function contentTests(scope: Scope, effort: Effort): readonly Test[] {
 export function compileSelectors(
   selectors: readonly Selector[],
   effort = unbounded(),
+  patterns = new CompiledPatterns(),
 ): (entity: Identified) => boolean {
   const byId = new Map<EntityId, TypesMeant>()
   const byPattern = new Map<string, TypesMeant>()
   for (const { id, type, typePattern } of selectors) {
-    if (id.kind === 'exact') typesOf(byId, id.id, effort).add(type, typePattern)
-    else typesOf(byPattern, id.kind === 'any' ? anyId : id.pattern, effort).add(type, typePattern)
+    if (id.kind === 'exact') typesOf(byId, id.id, effort).add(type, typePattern, patterns)
+    else typesOf(byPattern, id.kind === 'any' ? anyId : id.pattern, effort).add(type, typePattern, patterns)
   }
-  const searches = [...byPattern].map(([pattern, types]) => ({ pattern: acceptedPattern(pattern), types }))
+  const searches = [...byPattern].map(([pattern, types]) => ({ pattern: patterns.of(pattern), types }))
   return (entity) => {
     if (byId.get(entity.id)?.has(entity.type) === true) return true
     return searches.some(({ pattern, types }) => types.has(entity.type) && finds(pattern, entity.id, effort))
@@ -109,10 +114,10 @@ class TypesMeant {
     this.#effort = effort
   }
 
-  add(type: EntityType | undefined, pattern: string | undefined): void {
+  add(type: EntityType | undefined, pattern: string | undefined, patterns: CompiledPatterns): void {
     if (type !== undefined) this.#exact.add(type)
     else if (pattern === undefined) this.#isAny = true
-    else if (!this.#patterns.has(pattern)) this.#patterns.set(pattern, acceptedPattern(pattern))
+    else this.#patterns.set(pattern, patterns.of(pattern))
   }
 
   has(type: EntityType): boolean {
@@ -126,7 +131,11 @@ class TypesMeant {
  * What tells whether an entity of an id may be a result, whatever its type: for indexes that know the id, so that the
  * record of an entity is read only if it may be.
  */
-export function compileIds(selectors: readonly Selector[], effort = unbounded()): (id: EntityId) => boolean {
+export function compileIds(
+  selectors: readonly Selector[],
+  effort = unbounded(),
+  compiled = new CompiledPatterns(),
+): (id: EntityId) => boolean {
   const exact = new Set<EntityId>()
   const expressions = new Set<string>()
   for (const { id } of selectors) {
@@ -134,7 +143,7 @@ export function compileIds(selectors: readonly Selector[], effort = unbounded())
     if (id.kind === 'exact') exact.add(id.id)
     else expressions.add(id.pattern)
   }
-  const patterns = [...expressions].map(acceptedPattern)
+  const patterns = [...expressions].map((expression) => compiled.of(expression))
   return (id) => exact.has(id) || patterns.some((pattern) => finds(pattern, id, effort))
 }
 

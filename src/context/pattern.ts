@@ -1,13 +1,12 @@
 import { RE2JS, RE2JSException } from 're2js'
 import { err, ok, type Result } from '../result.js'
 import { type Automaton, completeAutomaton, limitAutomaton } from './automaton.js'
+import { compileSteps } from './pattern-cost.js'
 
 /** A regular expression of a client, ready to be searched in texts. */
 export interface Pattern {
   /** Whether the expression matches somewhere in the text. */
   readonly test: (text: string) => boolean
-  /** How large its compiled program is; 0 for one that needs no engine. */
-  readonly instructions: number
   /** How many steps (see `Effort`) a search of a text of this length takes at most. */
   readonly steps: (characters: number) => number
 }
@@ -18,6 +17,14 @@ export interface PatternMalformed {
   readonly pattern: string
 }
 
+/** Compiling it, alone or with the others of its request, would take so long that others wait for it. */
+export interface PatternTooCostly {
+  readonly kind: 'patternTooCostly'
+  readonly pattern: string
+}
+
+export type PatternRefused = PatternMalformed | PatternTooCostly
+
 /** Twice what the longest id needs. Reading a pattern takes time with its length, so longer ones are not read. */
 const maxCharacters = 2048
 
@@ -27,50 +34,45 @@ const maxCharacters = 2048
  */
 const maxInstructions = 500
 
-/** Of all patterns of one request: compiling this many takes about 10 ms. */
-const maxInstructionsTogether = 10_000
+/** Compiling takes a thread as long as this; for all patterns of one request together, too. About 20 ms. */
+export const mostCompileSteps = 20_000
 
 /**
  * A regular expression in Perl's style, case-sensitive and not anchored [context 7.2]. It runs in linear time, so there
- * are no backreferences and no lookarounds. Refuses what does not compile, what contains U+0000, and what is too large.
+ * are no backreferences and no lookarounds. Refuses what would take long to compile, what does not compile, what contains
+ * U+0000, and what is too large.
  */
-export function compilePattern(text: string): Result<Pattern, PatternMalformed> {
+export function compilePattern(text: string): Result<Pattern, PatternRefused> {
+  if (stepsToCompile(text) > mostCompileSteps) return err({ kind: 'patternTooCostly', pattern: text })
   const pattern = isReadable(text) ? (plainPattern(text) ?? enginePattern(text)) : undefined
   return pattern === undefined ? err({ kind: 'patternMalformed', pattern: text }) : ok(pattern)
 }
 
-/**
- * The patterns of one request. Refuses the first one that {@link compilePattern} does, and the one with which they are
- * too large together: a request could hold enough of them that compiling them would hold up all others.
- */
-export function compilePatterns(texts: Iterable<string>): Result<readonly Pattern[], PatternMalformed> {
-  const together = new PatternsTogether()
-  const patterns: Pattern[] = []
-  for (const text of texts) {
-    const pattern = together.compile(text)
-    if (!pattern.ok) return pattern
-    patterns.push(pattern.value)
-  }
-  return ok(patterns)
+/** What it takes at most to compile a pattern, in steps of about 1 µs; nothing for one that needs no engine or is not read. */
+export function stepsToCompile(text: string): number {
+  return !isReadable(text) || plainPattern(text) !== undefined ? 0 : compileSteps(text)
 }
 
-/** The same for patterns that come one after another, with other things to check in between. */
-export class PatternsTogether {
-  #instructions = 0
+/** The patterns of one request, query or filter: each that is there several times is compiled once. */
+export class CompiledPatterns {
+  readonly #patterns = new Map<string, Pattern>()
 
-  compile(text: string): Result<Pattern, PatternMalformed> {
-    const pattern = this.#instructions > maxInstructionsTogether ? undefined : compilePattern(text)
-    if (pattern?.ok) this.#instructions += pattern.value.instructions
-    const isTooMuch = this.#instructions > maxInstructionsTogether
-    return pattern === undefined || isTooMuch ? err({ kind: 'patternMalformed', pattern: text }) : pattern
+  /** The pattern of a text that was accepted before. */
+  of(text: string): Pattern {
+    const known = this.#patterns.get(text)
+    if (known !== undefined) return known
+    const pattern = acceptedPattern(text)
+    this.#patterns.set(text, pattern)
+    return pattern
   }
 }
 
 /** The pattern of a text that was accepted before, at the boundary; one that does not compile is a fault of ours. */
 export function acceptedPattern(text: string): Pattern {
-  const pattern = compilePattern(text)
-  if (!pattern.ok) throw new Error(`a pattern that does not compile was let in: ${text}`)
-  return pattern.value
+  // Not by what it takes to compile: earlier versions let in what is too costly now.
+  const pattern = plainPattern(text) ?? enginePattern(text)
+  if (pattern === undefined) throw new Error(`a pattern that does not compile was let in: ${text}`)
+  return pattern
 }
 
 /** A pattern that will be searched for often, and what it took to make a search of it cost the same every time. */
@@ -93,7 +95,6 @@ export function lastingPattern(text: string): LastingPattern {
   const memory = automaton.bytes / 16
   return {
     test: (given) => expression.test(given),
-    instructions,
     steps: (characters) =>
       always_steps + memory + Math.ceil(Math.min(characters, mostSearched(text, instructions)) * perCharacter),
     transitions: automaton.transitions,
@@ -160,7 +161,6 @@ function plainPattern(text: string): Pattern | undefined {
   const perCharacter = before === '^' || after === '$' ? 1 / 16 : literal_steps
   return {
     test: plainTest(before === '^', literal, after),
-    instructions: 0,
     steps: (characters) => always_steps + Math.ceil(characters * perCharacter),
   }
 }
@@ -186,12 +186,12 @@ function enginePattern(text: string): Pattern | undefined {
   const expression = compiled(text)
   if (expression === undefined) return undefined
   const instructions = expression.programSize()
-  return { test: searching(expression, instructions), instructions, steps: engineSteps(text, instructions) }
+  return { test: searching(expression, instructions), steps: engineSteps(text, instructions) }
 }
 
 /** The expression of the engine, with the same limits as a pattern; nothing for what {@link compilePattern} refuses. */
 export function engineExpression(text: string): RE2JS | undefined {
-  return isReadable(text) ? compiled(text) : undefined
+  return isReadable(text) && compileSteps(text) <= mostCompileSteps ? compiled(text) : undefined
 }
 
 function isReadable(text: string): boolean {
@@ -199,7 +199,6 @@ function isReadable(text: string): boolean {
 }
 
 function compiled(text: string): RE2JS | undefined {
-  if (repetitions(text) > maxRepetitions) return undefined
   try {
     const expression = RE2JS.compile(text)
     return expression.programSize() > maxInstructions ? undefined : expression
@@ -207,22 +206,6 @@ function compiled(text: string): RE2JS | undefined {
     if (thrown instanceof RE2JSException) return undefined
     throw thrown
   }
-}
-
-/**
- * Each repetition is at least one instruction, so what has many times more of them than a program may have is refused before
- * the engine has made them all, which takes up to a second.
- */
-const maxRepetitions = 10 * maxInstructions
-
-/** A class that is not closed goes to the end of the text, which does not compile whatever is in it. */
-const counted = /\\.|\[(?:\\.|[^\\\]])*\]?|\{(\d+)(?:,(\d*))?\}/gs
-
-/** The counts of all repetitions such as `{2,1000}` together. */
-function repetitions(text: string): number {
-  let sum = 0
-  for (const [, least = 0, most = 0] of text.matchAll(counted)) sum += Math.max(Number(least), Number(most))
-  return sum
 }
 
 function searching(expression: RE2JS, instructions: number): Pattern['test'] {

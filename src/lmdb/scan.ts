@@ -3,6 +3,7 @@ import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import { coverOf } from '../context/geo/cells.js'
 import { literalPrefix } from '../context/literal-prefix.js'
 import { compileIds, compileQuery } from '../context/match.js'
+import { CompiledPatterns } from '../context/pattern.js'
 import { inPaths, type Query, type QueryRefusal } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
 import { Slices } from '../slices.js'
@@ -35,9 +36,10 @@ export async function scan(
   const page =
     query.order.length === 0 ? new CreationPage(query, counted, page_bytes) : new SortedPage(query, page_bytes)
   const effort = new Effort(maxSteps)
-  const matches = compileQuery(query, effort)
+  const patterns = new CompiledPatterns()
+  const matches = compileQuery(query, effort, patterns)
   const plain = isPlain(query)
-  const mayMatch = compileIds(query.selectors, effort)
+  const mayMatch = compileIds(query.selectors, effort, patterns)
   const slices = new Slices(giveWay)
   const found = await streams(snapshots, query, page_bytes, slices)
   if (found === undefined) return pageTooLarge

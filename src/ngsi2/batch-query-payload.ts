@@ -1,11 +1,12 @@
 import type { ApiResponse } from '../api.js'
 import { excessiveLength, hasForbiddenInIdentifier } from '../context/characters.js'
 import type { EntityId, EntityType } from '../context/entity.js'
-import { compilePatterns } from '../context/pattern.js'
+import { PatternsTogether } from '../context/patterns-together.js'
 import type { Scope, Selector } from '../context/query.js'
 import { parseJson } from '../json-reader.js'
 import { err, ok, type Result } from '../result.js'
 import { type EntityQuery, filterScope, idMeant } from './entity-query.js'
+import { patternMistake } from './filter-errors.js'
 import { badInput } from './ngsi2-errors.js'
 import { malformedPayload, tooDeep } from './parse/payload-tree.js'
 import { placeOfExpression } from './place-query.js'
@@ -53,6 +54,7 @@ function wrongAtAll(members: Members): string | undefined {
 
 /** A payload while its members are read, each of which may be wrong. */
 class QueryDraft implements QueryPayload2 {
+  readonly #patterns = new PatternsTogether()
   #selectors: readonly Selector[] = []
   #scopes: readonly Scope[] = []
   #attrs: NamesShown = []
@@ -81,7 +83,7 @@ class QueryDraft implements QueryPayload2 {
   #readMember(name: string, value: unknown): string | undefined {
     switch (name) {
       case 'entities':
-        return this.#take(parseSelectors(value), (selectors) => {
+        return this.#take(parseSelectors(value, this.#patterns), (selectors) => {
           this.#selectors = selectors
         })
       case 'attrs':
@@ -97,7 +99,7 @@ class QueryDraft implements QueryPayload2 {
           this.metadata = names
         })
       case 'expression':
-        return this.#take(parseExpression(value), (scopes) => {
+        return this.#take(parseExpression(value, this.#patterns), (scopes) => {
           this.#scopes = scopes
         })
       default:
@@ -123,29 +125,21 @@ function parseNames(member: string, value: unknown): Result<readonly string[], s
 }
 
 /** Which entities are meant; none for all [NGSIv2 context 11.2]. */
-function parseSelectors(value: unknown): Result<readonly Selector[], string> {
+function parseSelectors(value: unknown, patterns: PatternsTogether): Result<readonly Selector[], string> {
   if (!Array.isArray(value)) return err('not a JSON array')
   if (value.length > maxSelectors) return err(`too many entities [max: ${maxSelectors}]`)
   const selectors: Selector[] = []
   for (const item of value) {
-    const selector = isMembers(item) ? parseSelector(item) : err('entity is not a JSON object')
+    const selector = isMembers(item) ? parseSelector(item, patterns) : err('entity is not a JSON object')
     if (!selector.ok) return selector
     selectors.push(selector.value)
   }
-  return tooLargeTogether(selectors) ?? ok(selectors)
-}
-
-/** Each pattern has been compiled by itself; together they may be too large. */
-function tooLargeTogether(selectors: readonly Selector[]): Result<never, string> | undefined {
-  const ids = selectors.flatMap(({ id }) => (id.kind === 'pattern' ? [id.pattern] : []))
-  const types = selectors.flatMap(({ typePattern }) => typePattern ?? [])
-  if (compilePatterns(new Set([...ids, ...types])).ok) return undefined
-  return err(`Invalid regex for entity ${ids.length > 0 ? 'idPattern' : 'typePattern'}`)
+  return ok(selectors)
 }
 
 const selectorMembers: ReadonlySet<string> = new Set(['id', 'idPattern', 'type', 'typePattern'])
 
-function parseSelector(item: Members): Result<Selector, string> {
+function parseSelector(item: Members, patterns: PatternsTogether): Result<Selector, string> {
   const has = (name: string) => Object.hasOwn(item, name)
   if (!has('id') && !has('idPattern')) return err('nor /id/ nor /idPattern/ present')
   if (has('id') && has('idPattern')) return err('both /id/ and /idPattern/ present')
@@ -154,7 +148,7 @@ function parseSelector(item: Members): Result<Selector, string> {
   for (const [name, value] of Object.entries(item)) {
     if (!selectorMembers.has(name)) return err('no attributes allowed in Entity in this payload')
     if (typeof value !== 'string') return err(`Invalid JSON type for entity ${name}`)
-    const wrong = name === 'id' || name === 'type' ? wrongIdentifier(name, value) : wrongPattern(name, value)
+    const wrong = name === 'id' || name === 'type' ? wrongIdentifier(name, value) : wrongPattern(name, value, patterns)
     if (wrong !== undefined) return err(wrong)
     texts[name] = value
   }
@@ -173,12 +167,13 @@ function wrongIdentifier(name: 'id' | 'type', text: string): string | undefined 
   return hasForbiddenInIdentifier(text) ? `Invalid characters in entity ${name}` : undefined
 }
 
-function wrongPattern(name: string, text: string): string | undefined {
-  return compilePatterns([text]).ok ? undefined : `Invalid regex for entity ${name}`
+function wrongPattern(name: string, text: string, patterns: PatternsTogether): string | undefined {
+  const pattern = patterns.check(text)
+  return pattern.ok ? undefined : patternMistake(pattern.error, name)
 }
 
 /** The conditions of an expression, all of which must hold. */
-function parseExpression(value: unknown): Result<readonly Scope[], string> {
+function parseExpression(value: unknown, patterns: PatternsTogether): Result<readonly Scope[], string> {
   if (!isMembers(value)) return err('expression is not an object')
   const members = Object.entries(value)
   if (members.length === 0) return err('expression is empty')
@@ -192,7 +187,7 @@ function parseExpression(value: unknown): Result<readonly Scope[], string> {
       placed[name] = text
       continue
     }
-    const scope = filterScope(text, name === 'q' ? 'attributes' : 'metadata')
+    const scope = filterScope(text, name === 'q' ? 'attributes' : 'metadata', patterns)
     if (!scope.ok) return scope
     scopes.push(scope.value)
   }

@@ -3,10 +3,10 @@ import type { FilterSide } from '../context/filter.js'
 import { parseFilter } from '../context/filter-parse.js'
 import type { Point } from '../context/geo/point.js'
 import { maxOrderKeys, type OrderKey, parseOrder, withBuiltins } from '../context/order.js'
-import { compilePattern } from '../context/pattern.js'
+import { PatternsTogether } from '../context/patterns-together.js'
 import type { Query, Scope, Selector } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
-import { filterMistake } from './filter-errors.js'
+import { filterMistake, patternMistake } from './filter-errors.js'
 import { placeOfParameters } from './place-query.js'
 import { listOf } from './uri-parameters.js'
 
@@ -19,8 +19,11 @@ export type EntityQuery = Pick<Query, 'selectors' | 'attributes' | 'scopes'>
 export function queryOf(parameters: Parameters): Result<EntityQuery, string> {
   if (parameters.has('id') && parameters.has('idPattern')) return err('Incompatible parameters: id, IdPattern')
   if (parameters.has('type') && parameters.has('typePattern')) return err('Incompatible parameters: type, typePattern')
-  const malformed = (['idPattern', 'typePattern'] as const).find((name) => !isPattern(parameters.get(name)))
-  if (malformed !== undefined) return err(`Invalid regex for entity ${malformed}`)
+  const patterns = new PatternsTogether()
+  for (const name of ['idPattern', 'typePattern'] as const) {
+    const pattern = patterns.check(parameters.get(name) ?? '')
+    if (!pattern.ok) return err(patternMistake(pattern.error, name))
+  }
   const { selectors, types } = selectorsOf(parameters)
   const scopes: Scope[] = types === undefined ? [] : [{ kind: 'types', types }]
   const place = placeOfParameters({
@@ -32,7 +35,7 @@ export function queryOf(parameters: Parameters): Result<EntityQuery, string> {
   if (place.value !== undefined) scopes.push(place.value)
   for (const side of ['attributes', 'metadata'] as const) {
     const text = parameters.get(side === 'attributes' ? 'q' : 'mq')
-    const filter = text === undefined ? undefined : filterScope(text, side)
+    const filter = text === undefined ? undefined : filterScope(text, side, patterns)
     if (filter?.ok === false) return filter
     if (filter !== undefined) scopes.push(filter.value)
   }
@@ -40,8 +43,8 @@ export function queryOf(parameters: Parameters): Result<EntityQuery, string> {
 }
 
 /** The filter of `q` or `mq`; refuses with the text of the mistake [NGSIv2 context 10.2, 10.3]. */
-export function filterScope(text: string, side: FilterSide): Result<Scope, string> {
-  const filter = parseFilter(text, side, 'ngsi2')
+export function filterScope(text: string, side: FilterSide, patterns: PatternsTogether): Result<Scope, string> {
+  const filter = parseFilter(text, side, 'ngsi2', patterns)
   return filter.ok ? ok({ kind: 'filter', filter: filter.value }) : err(filterMistake(filter.error, side))
 }
 
@@ -65,10 +68,6 @@ function centreOf(scopes: readonly Scope[]): Point | undefined {
 /** The pattern that clients write for all ids asks for nothing, which is counted from an index. */
 export function idMeant(pattern: string): Selector['id'] {
   return pattern === '.*' ? { kind: 'any' } : { kind: 'pattern', pattern }
-}
-
-function isPattern(text: string | undefined): boolean {
-  return text === undefined || compilePattern(text).ok
 }
 
 /** More types are compared with what the ids find, instead of being looked up one by one. */

@@ -1,5 +1,7 @@
 import type { FilterSide, Ordering } from '../context/filter.js'
 import type { FilterMalformed } from '../context/filter-parse.js'
+import type { PatternRefused } from '../context/pattern.js'
+import { detailsOfTooCostly } from '../context/patterns-together.js'
 
 type MistakeBy = { readonly [Kind in FilterMalformed['kind']]: Extract<FilterMalformed, { kind: Kind }> }
 type Wording = { readonly [Kind in keyof MistakeBy]: (mistake: MistakeBy[Kind], side: FilterSide) => string }
@@ -8,6 +10,11 @@ type Wording = { readonly [Kind in keyof MistakeBy]: (mistake: MistakeBy[Kind], 
 export function filterMistake<Kind extends keyof MistakeBy>(mistake: MistakeBy[Kind], side: FilterSide): string {
   // A mistake's kind is the key of its own text.
   return (wording[mistake.kind] as Wording[Kind])(mistake, side)
+}
+
+/** What is wrong with a pattern of ids or types. */
+export function patternMistake(refused: PatternRefused, name: string): string {
+  return refused.kind === 'patternMalformed' ? `Invalid regex for entity ${name}` : detailsOfTooCostly(refused.pattern)
 }
 
 const orderings: { readonly [By in Ordering]: string } = {
@@ -42,6 +49,7 @@ const wording: Wording = {
     return `invalid character found in URI param /${side === 'metadata' ? 'mq' : 'q'}/`
   },
   patternMalformed: ({ pattern }) => `error compiling filter regex: '${pattern}'`,
+  patternTooCostly: ({ pattern }) => detailsOfTooCostly(pattern),
   metadataUnnamed: ({ unary }) => metadataMissing(unary),
   metadataNameEmpty: ({ unary }) => metadataMissing(unary),
   attributeUnnamed: () => 'no attribute name - not valid for metadata filters',

@@ -1,5 +1,5 @@
 import type { EntityId, EntityType } from '../context/entity.js'
-import { PatternsTogether } from '../context/pattern.js'
+import { PatternsTogether } from '../context/patterns-together.js'
 import type { Selector } from '../context/query.js'
 import { type Given, refuse } from '../ngsi2/parse/checked.js'
 import { LineFields, storedName } from './line-fields.js'
@@ -42,6 +42,6 @@ function readId(fields: LineFields, patterns: PatternsTogether): Selector['id'] 
 }
 
 function accepted(pattern: string, what: string, patterns: PatternsTogether): string {
-  if (!patterns.compile(pattern).ok) refuse(`${what} is no regular expression, or too large: ${pattern}`)
+  if (!patterns.check(pattern).ok) refuse(`${what} is no regular expression, or too large: ${pattern}`)
   return pattern
 }

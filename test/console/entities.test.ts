@@ -243,6 +243,7 @@ test('a parameter that is wrong is named, with what is right', async (t) => {
     ['entities?limit=1001', /limit is no whole number from 1 to 1000/],
     ['entities?offset=1', /unknown URI parameter offset: known are service, type/],
     ['entities?pattern=(', /pattern is no regular expression/],
+    ['entities?pattern=x{1000}{1000}', /pattern: regular expression takes too long to compile: 'x\{1000\}\{1000\}'/],
     ['entities?path=a', /path: Only/],
     ['entities?path=/a,/b', /one path is asked for/],
     ['entities?area=1,2,3', /area is not west,south,east,north/],

@@ -367,6 +367,10 @@ test('subscriptions to availability that are wrong are refused', async (t) => {
       'invalid isPattern value for entity: /maybe/',
     ],
     [{ ...subscription, entities: [{ isPattern: 'true', id: '[' }] }, 'invalid regex for entity id pattern'],
+    [
+      { ...subscription, entities: [{ isPattern: 'true', id: '[a-z]{99}{999}' }] },
+      "regular expression takes too long to compile: '[a-z]{99}{999}'",
+    ],
     [{ ...subscription, attributes: ['noise', ''] }, 'empty string'],
     [{ entities: [street4] }, 'Empty Reference'],
     [{ ...subscription, reference: 'warehouse:eighty' }, 'Invalid URL'],

@@ -37,11 +37,18 @@ test('the first mistake in the order of the document is told [NGSIv2 context 11.
     [item({ typePattern: '*[' }), 'Invalid regex for entity typePattern'],
     [{ entities: [{ id: 'n'.repeat(257) }] }, 'entity id length: 257, max length supported: 256'],
     [{ entities: [{ idPattern: {} }] }, 'Invalid JSON type for entity idPattern'],
-    [{ entities: [{ idPattern: '(a{900}){900}' }] }, 'Invalid regex for entity idPattern'],
+    [{ entities: [{ idPattern: '(a{900}){900}' }] }, "regular expression takes too long to compile: '(a{900}){900}'"],
     [{ entities: Array(1001).fill({ id: 'V' }) }, 'too many entities [max: 1000]'],
     [
       { entities: Array.from({ length: 100 }, (_, n) => ({ idPattern: `${n}[a-z]{400}` })) },
-      'Invalid regex for entity idPattern',
+      "regular expression takes too long to compile: '24[a-z]{400}'",
+    ],
+    [
+      {
+        entities: [{ idPattern: '.*', typePattern: '^\\pL'.repeat(40) }],
+        expression: { q: `a~=${'\\pN'.repeat(30)}$` },
+      },
+      `regular expression takes too long to compile: '${'\\pN'.repeat(30)}$'`,
     ],
     [{ attrs: Array(1001).fill('a') }, 'too many names in attrs list [max: 1000]'],
     [{ expression: [] }, 'expression is not an object'],

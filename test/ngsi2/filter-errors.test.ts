@@ -1,9 +1,10 @@
 import { test } from 'tap'
 import type { FilterSide } from '../../src/context/filter.js'
+import { PatternsTogether } from '../../src/context/patterns-together.js'
 import { filterScope } from '../../src/ngsi2/entity-query.js'
 
 function mistake(text: string, side: FilterSide = 'attributes'): string | undefined {
-  const scope = filterScope(text, side)
+  const scope = filterScope(text, side, new PatternsTogether())
   return scope.ok ? undefined : scope.error
 }
 

@@ -3,6 +3,7 @@ import type { Entity, EntityType, ServicePath, Tenant } from '../../context/enti
 import { type Box, boundsOfShape } from '../../context/geo/bounds.js'
 import { locationOf } from '../../context/location.js'
 import { compileIds, compileQuery } from '../../context/match.js'
+import { CompiledPatterns } from '../../context/pattern.js'
 import { inPaths, type PathRange, type Query, type QueryRefusal } from '../../context/query.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Slices } from '../../slices.js'
@@ -72,7 +73,8 @@ export async function browse(
   const begun_ms = performance.now()
   const effort = new Effort(maxSteps)
   const query = queryOf(asked)
-  const [matches, mayMatch] = [compileQuery(query, effort), compileIds(query.selectors, effort)]
+  const patterns = new CompiledPatterns()
+  const [matches, mayMatch] = [compileQuery(query, effort, patterns), compileIds(query.selectors, effort, patterns)]
   const { index, streams } = streamsAfter(snapshots, asked)
   const entities: BrowsedEntity[] = []
   let [looked, bytes] = [0, 0]

@@ -45,7 +45,7 @@ export function* parseDiscovery(body: string, strictIds: boolean): Steps<Result<
   const read = yield* parseBody(body, discoveryShape, strictIds)
   if (!read.ok) return read
   const { entities = [], attributes = [] } = read.value
-  return entities.length === 0 ? ok({ selectors: [], attributes }) : checkDiscovery(read.value)
+  return entities.length === 0 ? ok({ selectors: [], attributes }) : yield* checkDiscovery(read.value)
 }
 
 /** Reads and checks the payload of subscribeContextAvailability, in the order of the rows of [subscriptions 2.1.1]. */
@@ -55,7 +55,7 @@ export function* parseAvailability(
 ): Steps<Result<AvailabilityPayload, PayloadRefusal>> {
   const read = yield* parseBody(body, availabilityShape, strictIds)
   if (!read.ok) return read
-  const discovery = checkDiscovery(read.value)
+  const discovery = yield* checkDiscovery(read.value)
   if (!discovery.ok) return discovery
   const { reference = '', duration: span = '' } = read.value
   if (reference === '') return err({ kind: 'referenceEmpty' })
@@ -74,15 +74,15 @@ export function* parseAvailabilityChange(
   const read = yield* parseBody(body, changeShape, strictIds)
   if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
   const { subscriptionId: givenId = '' } = read.value
-  const checked = checkChange(read.value, givenId)
+  const checked = yield* checkChange(read.value, givenId)
   return checked.ok ? checked : err({ ...checked.error, subscriptionId: givenId || unknownId })
 }
 
-function checkChange(
+function* checkChange(
   draft: ReadBy<typeof changeShape>,
   givenId: string,
-): Result<AvailabilityChangePayload, CheckRefusal> {
-  const discovery = checkDiscovery(draft)
+): Steps<Result<AvailabilityChangePayload, CheckRefusal>> {
+  const discovery = yield* checkDiscovery(draft)
   if (!discovery.ok) return discovery
   const duration = parseDuration(draft.duration ?? '')
   if (!duration.ok) return duration
@@ -92,8 +92,8 @@ function checkChange(
   return ok({ ...discovery.value, ...named.value, duration_ms: duration.value, spans })
 }
 
-function checkDiscovery({ entities, attributes = [] }: DiscoveryDraft): Result<Discovery, CheckRefusal> {
-  const meant = checkSelectors(entities)
+function* checkDiscovery({ entities, attributes = [] }: DiscoveryDraft): Steps<Result<Discovery, CheckRefusal>> {
+  const meant = yield* checkSelectors(entities)
   if (!meant.ok) return meant
   return attributes.includes('') ? err({ kind: 'shownNameEmpty' }) : ok({ selectors: meant.value, attributes })
 }

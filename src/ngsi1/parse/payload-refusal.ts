@@ -1,6 +1,7 @@
 import type { FilterMalformed } from '../../context/filter-parse.js'
 import type { AreaMalformed } from '../../context/geo/area.js'
 import type { PlaceMalformed } from '../../context/geo/place.js'
+import type { PatternRefused } from '../../context/pattern.js'
 import { err, ok, type Result } from '../../result.js'
 import type { ParserRefusal } from './shape.js'
 
@@ -14,7 +15,7 @@ export type CheckRefusal =
   | { readonly kind: 'tooMany'; readonly of: CountedThing; readonly number: number; readonly max: number }
   | { readonly kind: 'idEmpty' }
   | { readonly kind: 'isPatternUnknown'; readonly value: string }
-  | { readonly kind: 'patternMalformed' }
+  | PatternRefused
   | { readonly kind: 'nameEmpty' }
   | { readonly kind: 'nameMissing'; readonly of: NamedThing }
   | { readonly kind: 'tooLong'; readonly of: NamedThing; readonly part: 'name' | 'type'; readonly bytes: number }

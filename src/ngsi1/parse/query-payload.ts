@@ -1,5 +1,5 @@
 import type { EntityId, EntityType } from '../../context/entity.js'
-import { compilePatterns } from '../../context/pattern.js'
+import { PatternsTogether } from '../../context/patterns-together.js'
 import type { Scope, Selector } from '../../context/query.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
@@ -22,8 +22,14 @@ const maxSelectors = 1000
 
 type SelectorDrafts = ReadBy<typeof selectors>
 
-/** Checks which entities are meant: there has to be one at least [context 7.1, 10.3], [subscriptions 2.1.1]. */
-export function checkSelectors(drafts: SelectorDrafts = []): Result<readonly Selector[], CheckRefusal> {
+/**
+ * Checks which entities are meant: there has to be one at least [context 7.1, 10.3], [subscriptions 2.1.1]. In steps, as
+ * some patterns take milliseconds to compile.
+ */
+export function* checkSelectors(
+  drafts: SelectorDrafts = [],
+  patterns = new PatternsTogether(),
+): Steps<Result<readonly Selector[], CheckRefusal>> {
   if (drafts.length === 0) return err({ kind: 'selectorsMissing' })
   const few = atMost(maxSelectors, 'entities', drafts)
   if (!few.ok) return few
@@ -33,8 +39,13 @@ export function checkSelectors(drafts: SelectorDrafts = []): Result<readonly Sel
     if (!selector.ok) return selector
     checked.push(selector.value)
   }
-  const patterns = checked.flatMap(({ id }) => (id.kind === 'pattern' ? [id.pattern] : []))
-  return compilePatterns(patterns).ok ? ok(checked) : err({ kind: 'patternMalformed' })
+  for (const { id } of checked) {
+    if (id.kind !== 'pattern') continue
+    const pattern = patterns.check(id.pattern)
+    if (!pattern.ok) return pattern
+    yield
+  }
+  return ok(checked)
 }
 
 function checkSelector({ id = '', type = '', isPattern = '' }: SelectorDrafts[number]): Result<Selector, CheckRefusal> {
@@ -71,12 +82,13 @@ export function* parseQuery(body: string, strictIds: boolean): Steps<Result<Quer
   const read = yield* parseBody(body, queryShape, strictIds)
   if (!read.ok) return read
   const { entities, attributes = [], restriction } = read.value
-  const meant = checkSelectors(entities)
+  const patterns = new PatternsTogether()
+  const meant = yield* checkSelectors(entities, patterns)
   if (!meant.ok) return meant
   const few = atMost(maxAttributes, 'attributes', attributes)
   if (!few.ok) return few
   if (attributes.includes('')) return err({ kind: 'nameEmpty' })
-  const scopes = restriction === undefined ? ok([]) : yield* checkRestriction(restriction)
+  const scopes = restriction === undefined ? ok([]) : yield* checkRestriction(restriction, patterns)
   if (!scopes.ok) return scopes
   return ok({ selectors: meant.value, attributes: namesShown(attributes), scopes: scopes.value })
 }
@@ -87,8 +99,11 @@ export function namesShown(names: readonly string[]): readonly string[] {
 }
 
 /** A restriction must restrict; its expression only has to be there [context 7.4]. */
-function* checkRestriction(restriction: RestrictionDraft): Steps<Result<readonly Scope[], CheckRefusal>> {
+function* checkRestriction(
+  restriction: RestrictionDraft,
+  patterns: PatternsTogether,
+): Steps<Result<readonly Scope[], CheckRefusal>> {
   if (isEmptyRestriction(restriction)) return err({ kind: 'restrictionEmpty' })
   if (restriction.attributeExpression === '') return err({ kind: 'expressionEmpty' })
-  return yield* checkScopes(restriction, parseScope)
+  return yield* checkScopes(restriction, (type, value) => parseScope(type, value, patterns))
 }

@@ -4,6 +4,7 @@ import type { FilterSide } from '../../context/filter.js'
 import { parseFilter } from '../../context/filter-parse.js'
 import { parseArea } from '../../context/geo/area.js'
 import { parsePlace } from '../../context/geo/place.js'
+import type { PatternsTogether } from '../../context/patterns-together.js'
 import type { Scope } from '../../context/query.js'
 import { isArray, isObject } from '../../context/value.js'
 import { err, ok, type Result } from '../../result.js'
@@ -55,9 +56,9 @@ type Parsed = ReturnType<ScopeParser>
  * Reads a scope of a query. All scopes must hold, so one that is not understood is refused: without it the response would
  * show too much. One of an unknown type is no scope [context 7.4].
  */
-export function parseScope(type: string, value: Json): Parsed {
+export function parseScope(type: string, value: Json, patterns: PatternsTogether): Parsed {
   const side = filterSides.get(type)
-  if (side) return filterScope(type, value, side)
+  if (side) return filterScope(type, value, side, patterns)
   if (hasLeaf(value, hasForbidden)) return err({ kind: 'scopeCharactersForbidden' })
   if (type === 'FIWARE::Location::NGSIv2') return placeScope(value)
   return scopeParsers.get(type)?.(type, value) ?? noScope
@@ -116,9 +117,9 @@ function wordOf(value: Value | undefined): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
-function filterScope(type: string, value: Json, side: FilterSide): Parsed {
+function filterScope(type: string, value: Json, side: FilterSide, patterns: PatternsTogether): Parsed {
   if (typeof value !== 'string') return err({ kind: 'scopeValueUnknown', type })
-  const filter = parseFilter(value, side, 'ngsi1')
+  const filter = parseFilter(value, side, 'ngsi1', patterns)
   if (!filter.ok) return err({ kind: 'filterMalformed', why: filter.error })
   return ok({ kind: 'filter', filter: filter.value })
 }

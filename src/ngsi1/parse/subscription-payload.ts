@@ -140,7 +140,7 @@ export function* parseSubscription(
   const read = yield* parseBody(body, subscriptionShape, strictIds)
   if (!read.ok) return read
   const { entities, attributes = [], reference = '' } = read.value
-  const meant = checkSelectors(entities)
+  const meant = yield* checkSelectors(entities)
   if (!meant.ok) return meant
   if (attributes.includes('')) return err({ kind: 'shownNameEmpty' })
   if (reference === '') return err({ kind: 'referenceEmpty' })

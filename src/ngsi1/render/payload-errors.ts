@@ -2,6 +2,7 @@ import type { FilterMalformed } from '../../context/filter-parse.js'
 import type { AreaMalformed } from '../../context/geo/area.js'
 import type { PlaceMalformed } from '../../context/geo/place.js'
 import { detailsOfPlace } from '../../context/geo/place-errors.js'
+import { detailsOfTooCostly } from '../../context/patterns-together.js'
 import type { PayloadRefusal } from '../parse/payload-refusal.js'
 
 /** The text of every kind of refusal of a union: complete, or the build fails. */
@@ -29,6 +30,7 @@ const payloadWording: Wording<PayloadRefusal> = {
   idEmpty: () => 'empty entityId:id',
   isPatternUnknown: ({ value }) => `invalid isPattern value for entity: /${value}/`,
   patternMalformed: () => 'invalid regex for entity id pattern',
+  patternTooCostly: ({ pattern }) => detailsOfTooCostly(pattern),
   nameEmpty: () => 'Empty attribute name',
   nameMissing: ({ of }) => `missing ${of} name`,
   tooLong: ({ of, part, bytes }) => `${of} ${part} length: ${bytes}, max length supported: 256`,
@@ -103,6 +105,7 @@ const filterWording: Wording<FilterMalformed> = {
   quoteInName: () => 'forbidden characters in String Filter',
   charactersForbidden: () => 'forbidden characters in String Filter',
   patternMalformed: ({ pattern }) => `error compiling filter regex: '${pattern}'`,
+  patternTooCostly: ({ pattern }) => detailsOfTooCostly(pattern),
   metadataUnnamed: () => 'no metadata name - not valid for metadata filters',
   metadataNameEmpty: () => 'empty left-hand-side in q-item',
   attributeUnnamed: () => 'empty left-hand-side in q-item',

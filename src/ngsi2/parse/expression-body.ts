@@ -1,3 +1,4 @@
+import { PatternsTogether } from '../../context/patterns-together.js'
 import type { Scope } from '../../context/query.js'
 import type { Result } from '../../result.js'
 import type { ExpressionTexts, FiringCondition } from '../../subscription/terms.js'
@@ -5,15 +6,18 @@ import { filterScope } from '../entity-query.js'
 import { placeScope } from '../place-scope.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
 
-/** Reads the expression of a condition [NGSIv2 subscriptions 2.2]. */
-export function readExpression(given: Given): Pick<FiringCondition, 'expression' | 'scopes'> {
+/** Reads the expression of a condition [NGSIv2 subscriptions 2.2]; its patterns are checked with the others of the request. */
+export function readExpression(
+  given: Given,
+  patterns = new PatternsTogether(),
+): Pick<FiringCondition, 'expression' | 'scopes'> {
   if (given === undefined) return { expression: {}, scopes: [] }
   if (!isGivenObject(given)) refuse('expression is not an object')
   if (Object.keys(given).length === 0) refuse('expression is empty')
   const [q, mq] = [readText(given, 'q'), readText(given, 'mq')]
   const scopes: Scope[] = []
-  if (q !== undefined) scopes.push(accepted(filterScope(q, 'attributes')))
-  if (mq !== undefined) scopes.push(accepted(filterScope(mq, 'metadata')))
+  if (q !== undefined) scopes.push(accepted(filterScope(q, 'attributes', patterns)))
+  if (mq !== undefined) scopes.push(accepted(filterScope(mq, 'metadata', patterns)))
   const place = readPlace(given)
   if (place !== undefined) {
     const scope = placeScope(place)

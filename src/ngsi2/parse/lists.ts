@@ -1,7 +1,8 @@
 import { excessiveLength, hasForbiddenInIdentifier } from '../../context/characters.js'
 import type { EntityId, EntityType } from '../../context/entity.js'
-import { PatternsTogether } from '../../context/pattern.js'
+import { PatternsTogether } from '../../context/patterns-together.js'
 import type { Selector } from '../../context/query.js'
+import { patternMistake } from '../filter-errors.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
 
 /** Reads a list of names, such as `attrs`; what is missing has none [NGSIv2 subscriptions 2.4]. */
@@ -19,12 +20,14 @@ export function readNames(given: Given, name: string): readonly string[] {
   return [...names]
 }
 
-/** Reads the entities of a subscription or a registration [NGSIv2 subscriptions 2.3]. */
-export function readSelectors(given: Given): readonly Selector[] {
+/**
+ * Reads the entities of a subscription or a registration [NGSIv2 subscriptions 2.3]; their patterns are checked with the
+ * others of the request.
+ */
+export function readSelectors(given: Given, patterns = new PatternsTogether()): readonly Selector[] {
   if (!Array.isArray(given)) refuse('/entities/ is not an array')
   const seen = new Set<string>()
   const selectors: Selector[] = []
-  const patterns = new DifferentPatterns()
   for (const item of given) {
     if (!isGivenObject(item)) refuse('/entities/ vector item is not an object')
     const selector = readSelector(item, patterns)
@@ -35,7 +38,7 @@ export function readSelectors(given: Given): readonly Selector[] {
   return selectors
 }
 
-function readSelector(given: GivenObject, patterns: DifferentPatterns): Selector {
+function readSelector(given: GivenObject, patterns: PatternsTogether): Selector {
   const [id, idPattern] = [member(given, 'id'), member(given, 'idPattern')]
   const [type, typePattern] = [member(given, 'type'), member(given, 'typePattern')]
   if (id === undefined && idPattern === undefined) {
@@ -70,21 +73,10 @@ function readType(given: Given): EntityType {
   return given as EntityType
 }
 
-function readPattern(given: Given, name: 'idPattern' | 'typePattern', patterns: DifferentPatterns): string {
+function readPattern(given: Given, name: 'idPattern' | 'typePattern', patterns: PatternsTogether): string {
   if (typeof given !== 'string') refuse(`/entities/ vector item /${name}/ is not a string`)
   if (given === '') refuse(`/entities/ vector item /${name}/ is empty`)
-  if (!patterns.accept(given)) refuse(`Invalid regex for entity ${name}`)
+  const pattern = patterns.check(given)
+  if (!pattern.ok) refuse(patternMistake(pattern.error, name))
   return given
-}
-
-/** The patterns of one payload, each looked at once: together they are limited as those of every request. */
-class DifferentPatterns {
-  readonly #accepted = new Set<string>()
-  readonly #together = new PatternsTogether()
-
-  accept(text: string): boolean {
-    if (!this.#accepted.has(text) && !this.#together.compile(text).ok) return false
-    this.#accepted.add(text)
-    return true
-  }
 }

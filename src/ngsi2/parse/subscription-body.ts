@@ -1,3 +1,4 @@
+import { PatternsTogether } from '../../context/patterns-together.js'
 import type { Selector } from '../../context/query.js'
 import type { Result } from '../../result.js'
 import {
@@ -95,12 +96,13 @@ function readSubject(given: Given, use: Use): SubjectBody | undefined {
   if (!isGivenObject(given)) refuse('subject is not an object')
   const entities = member(given, 'entities')
   if (entities === undefined) refuse('no subject entities specified')
-  const selectors = readSelectors(entities)
+  const patterns = new PatternsTogether()
+  const selectors = readSelectors(entities, patterns)
   if (selectors.length === 0) refuse('subject entities is empty')
-  return { selectors, ...readCondition(member(given, 'condition')) }
+  return { selectors, ...readCondition(member(given, 'condition'), patterns) }
 }
 
-function readCondition(given: Given): Omit<SubjectBody, 'selectors'> {
+function readCondition(given: Given, patterns: PatternsTogether): Omit<SubjectBody, 'selectors'> {
   if (given === undefined) {
     return { onChange: [], jexl: undefined, ...readExpression(undefined), alterations: [], onMetadata: undefined }
   }
@@ -109,7 +111,7 @@ function readCondition(given: Given): Omit<SubjectBody, 'selectors'> {
   const onChange = readNames(member(given, 'attrs'), 'attrs')
   const jexl = member(given, 'jexlExpression')
   if (jexl !== undefined && typeof jexl !== 'string') refuse('jexlExpression is not a string')
-  const expression = readExpression(member(given, 'expression'))
+  const expression = readExpression(member(given, 'expression'), patterns)
   const alterationTypes = readNames(member(given, 'alterationTypes'), 'alterationTypes').map(readAlteration)
   const onMetadata = readFlag(member(given, 'notifyOnMetadataChange'), 'notifyOnMetadataChange')
   return { onChange, jexl, ...expression, alterations: alterationTypes, onMetadata }

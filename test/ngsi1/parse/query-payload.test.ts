@@ -27,6 +27,17 @@ const refusals: readonly (readonly [payload: unknown, details: string])[] = [
   [{ entities: [{ type: 'Silo' }] }, 'empty entityId:id'],
   [{ entities: [{ id: 'a', isPattern: 'maybe' }] }, 'invalid isPattern value for entity: /maybe/'],
   [{ entities: [{ id: 'Silo[', isPattern: 'true' }] }, 'invalid regex for entity id pattern'],
+  [
+    { entities: [1, 2].map((at) => ({ id: `${'\\pL'.repeat(35)}${at}`, isPattern: 'true' })) },
+    `regular expression takes too long to compile: '${'\\pL'.repeat(33)}\\...'`,
+  ],
+  [
+    {
+      entities: [{ id: '\\pL'.repeat(35), isPattern: 'true' }],
+      restriction: { scopes: [{ type: 'FIWARE::StringQuery', value: `heat~=${'\\pN'.repeat(33)}` }] },
+    },
+    `regular expression takes too long to compile: '${'\\pN'.repeat(33)}'`,
+  ],
   [{ entities: [{ id: 'a\0', isPattern: 'true' }] }, 'invalid regex for entity id pattern'],
   [{ entities: [{ id: 'a' }], attributes: ['level', ''] }, 'Empty attribute name'],
   [{ entities: [{ id: 'a' }], attributes: [{ x: 1 }] }, 'JSON Parse Error: unknown field: /attributes/attribute/x'],
