@@ -28,14 +28,32 @@ export class LogGivenUp extends Error {
   override readonly name = 'LogGivenUp'
 }
 
+/** Whether a fault is that, also when it has crossed from another thread: no fault of anything, the process ends in order. */
+export function isGivenUp(fault: unknown): boolean {
+  return isOf(LogGivenUp, fault)
+}
+
 /** The log of a cluster does not have any more what comes behind an environment: a copy of another node has to take its place. */
 export class BehindLog extends Error {
   override readonly name = 'BehindLog'
 }
 
-/** Whether a fault is that, also when it has crossed from another thread, which leaves it nothing of its class but the name. */
+/** Whether a fault is that, also when it has crossed from another thread. */
 export function isBehind(fault: unknown): boolean {
-  return fault instanceof Error && fault.name === BehindLog.name
+  return isOf(BehindLog, fault)
+}
+
+/** Whether the disk has failed, also when that has crossed from another thread. */
+export function isDiskFault(fault: unknown): boolean {
+  return isOf(DiskFault, fault)
+}
+
+/**
+ * Whether a fault is of a class. From another thread comes an `Error` without it: with its name where the thread has ended of the fault,
+ * and with the name in its stack alone where a message has brought it, as that of a task which has failed.
+ */
+function isOf({ name }: { readonly name: string }, fault: unknown): boolean {
+  return fault instanceof Error && (fault.name === name || fault.stack?.startsWith(`${name}: `) === true)
 }
 
 /** What a failed write or flush is: after it nobody knows what is on disk, so it is not tried again. */

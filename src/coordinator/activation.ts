@@ -5,6 +5,7 @@ import { recipientOf } from '../delivery/message.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
+import { isGivenUp } from '../storage-fault.js'
 import { advanceClock } from '../subscription/clocks.js'
 import { decided } from '../subscription/decisions.js'
 import type { Notice, NoticeNumber } from '../subscription/notice.js'
@@ -238,9 +239,10 @@ export class Activation {
   ): Promise<Result<undefined, Unavailable>> {
     try {
       const done = await work()
-      if (!done.ok && done.error.kind !== 'coordinatorAway') await this.#pause()
+      if (!done.ok && !isOver(done.error)) await this.#pause()
       return done
     } catch (fault) {
+      if (isGivenUp(fault)) throw fault
       const message = `a change of subscription ${id} could not be ${what}: it is tried again`
       this.#parts.log.error('subscriptions:store', message, errorFacts(fault))
       await this.#pause()
@@ -253,17 +255,22 @@ export class Activation {
   }
 }
 
+/** Whether no further attempt can have another outcome. */
+function isOver({ kind }: Unavailable): boolean {
+  return kind === 'coordinatorAway' || kind === 'outcomeUnknown'
+}
+
 /** One step of a change: what it gives, or why not. */
 type Step = () => Promise<Result<unknown, Unavailable>>
 
 /** The steps of a change until it is decided. */
 type FirstSteps = Readonly<Record<'proposing' | 'asking' | 'composing' | 'committing', Step>>
 
-/** Tries until it is done, or another node coordinates: each attempt pauses when it fails. */
+/** Tries until it is done, another node coordinates, or the process ends: each attempt pauses when it fails. */
 async function untilDone(attempt: Step): Promise<void> {
   for (;;) {
     const { kind } = await outcomeOf(attempt)
-    if (kind === 'done' || kind === 'away') return
+    if (kind === 'done' || kind === 'away' || kind === 'givenUp') return
   }
 }
 
@@ -271,8 +278,10 @@ async function outcomeOf(work: Step): Promise<ChangeEvent> {
   try {
     const result = await work()
     if (result.ok) return { kind: 'done' }
+    if (result.error.kind === 'outcomeUnknown') return { kind: 'givenUp' }
     return result.error.kind === 'coordinatorAway' ? { kind: 'away' } : { kind: 'refused', error: result.error }
   } catch (fault) {
+    if (isGivenUp(fault)) return { kind: 'givenUp' }
     return { kind: 'failed', fault }
   }
 }

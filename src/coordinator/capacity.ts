@@ -4,7 +4,7 @@ import { errorFacts, type Log } from '../log/log.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { Registration } from '../registration/registration.js'
 import { err, ok, type Result } from '../result.js'
-import { LogFenced, StorageFull } from '../storage-fault.js'
+import { isGivenUp, LogFenced, StorageFull } from '../storage-fault.js'
 import { expressionsOf } from '../subscription/expression-texts.js'
 import type { Subscription } from '../subscription/subscription.js'
 
@@ -39,8 +39,8 @@ export class Capacity {
 const average_bytes = 1024
 
 /**
- * The result of storing something: that the disk has no room for it is an error, with a line, and so is
- * that another node of a cluster has become the coordinator; every other failure is a fault.
+ * The result of storing something: that the disk has no room for it is an error, with a line, and so is that another node of a
+ * cluster has become the coordinator, or that the process ends before it is known whether it was stored; every other failure is a fault.
  */
 export async function resultOf(
   commit: Promise<void>,
@@ -53,6 +53,7 @@ export async function resultOf(
     return ok(undefined)
   } catch (fault) {
     if (fault instanceof LogFenced) return err({ kind: 'coordinatorAway' })
+    if (isGivenUp(fault)) return err({ kind: 'outcomeUnknown' })
     if (!(fault instanceof StorageFull)) throw fault
     log.error(op, message, errorFacts(fault))
     return err({ kind: 'storageFull' })

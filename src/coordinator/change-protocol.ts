@@ -27,26 +27,29 @@ export type ChangeEvent =
   | { readonly kind: 'refused'; readonly error: Unavailable }
   /** Another node coordinates: nothing was written, and nothing can be any more. */
   | { readonly kind: 'away' }
+  /** The process ends before it is known whether it was written: whoever starts again, or takes over, withdraws what is undecided. */
+  | { readonly kind: 'givenUp' }
   /** It has failed; nothing of it was written. */
   | { readonly kind: 'failed'; readonly fault: unknown }
 
 export const begun: ChangeState = { kind: 'proposing' }
 
 const away: Err<Unavailable> = err({ kind: 'coordinatorAway' })
+const unknown: Err<Unavailable> = err({ kind: 'outcomeUnknown' })
 
 /**
  * The protocol of a change. Success is answered when what was decided is in the log, and only then; a refusal when it is certain that
  * nobody will decide for the change: it is withdrawn, or its coordinator has been followed by another one, which withdraws whatever
  * it finds undecided. A successor never commits: nobody was answered success, and a client that was answered nothing may ask again.
  *
- *     state        | done            | refused          | away            | failed
- *     -------------|-----------------|------------------|-----------------|-----------------
- *     proposing    | asking          | ended: refusal   | ended: away     | ended: fault
- *     asking       | composing       | withdrawing      | ended: away     | withdrawing
- *     composing    | committing      | withdrawing      | ended: away     | withdrawing
- *     committing   | enforcing: ok   | withdrawing      | ended: away     | withdrawing
- *     withdrawing  | enforcing       | withdrawing      | ended: answer   | withdrawing
- *     enforcing    | ended: answer   | enforcing        | ended: answer   | enforcing
+ *     state        | done            | refused          | away            | givenUp         | failed
+ *     -------------|-----------------|------------------|-----------------|-----------------|-----------------
+ *     proposing    | asking          | ended: refusal   | ended: away     | ended: unknown  | ended: fault
+ *     asking       | composing       | withdrawing      | ended: away     | ended: unknown  | withdrawing
+ *     composing    | committing      | withdrawing      | ended: away     | ended: unknown  | withdrawing
+ *     committing   | enforcing: ok   | withdrawing      | ended: away     | ended: unknown  | withdrawing
+ *     withdrawing  | enforcing       | withdrawing      | ended: answer   | ended: answer   | withdrawing
+ *     enforcing    | ended: answer   | enforcing        | ended: answer   | ended: answer   | enforcing
  *
  * Only what writes can fail with nothing written. What is brought into force is in the log already: it is tried until it is.
  */
@@ -54,11 +57,12 @@ export function nextOfChange(state: ChangeState, event: ChangeEvent): ChangeStat
   if (state.kind === 'ended') return state
   if (state.kind === 'withdrawing' || state.kind === 'enforcing') {
     const { answer } = state
-    if (event.kind === 'away') return { kind: 'ended', answer }
+    if (event.kind === 'away' || event.kind === 'givenUp') return { kind: 'ended', answer }
     if (event.kind !== 'done') return state
     return state.kind === 'enforcing' ? { kind: 'ended', answer } : { kind: 'enforcing', decision: 'withdrawn', answer }
   }
   if (event.kind === 'away') return { kind: 'ended', answer: away }
+  if (event.kind === 'givenUp') return { kind: 'ended', answer: unknown }
   if (event.kind === 'done') return behind[state.kind]
   const answer = event.kind === 'refused' ? err(event.error) : { fault: event.fault }
   return { kind: state.kind === 'proposing' ? 'ended' : 'withdrawing', answer }

@@ -13,7 +13,7 @@ import type { AttemptAlarm } from '../delivery/outgoing.js'
 import type { SourceNumber } from '../delivery/source.js'
 import type { Log } from '../log/log.js'
 import { ActorThread } from '../mailbox/thread.js'
-import { LogFenced } from '../storage-fault.js'
+import { isGivenUp, LogFenced } from '../storage-fault.js'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type CourierEffect, type CourierEvent, CourierState, type TicketedInstruction } from './courier-state.js'
@@ -262,7 +262,7 @@ export class CourierThread<Task extends object> {
         break
       } catch (fault) {
         // The courier hears whose the outbox is, and asks again where it comes back.
-        isStored = !(fault instanceof LogFenced)
+        isStored = !(fault instanceof LogFenced || isGivenUp(fault))
         if (!isStored) break
         if (wait_ms === ackAgain_ms) {
           this.#settings.log.error('courier:ack', `acks could not be stored: ${String(fault)}`)

@@ -6,7 +6,7 @@ import { ActorThread } from '../mailbox/thread.js'
 import type { PinnedFile } from '../partition/store.js'
 import { err, ok, type Result } from '../result.js'
 import { PinGate } from '../shared-memory/pin-gate.js'
-import { DiskFault, isBehind } from '../storage-fault.js'
+import { isBehind, isDiskFault, isGivenUp, LogGivenUp } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { OpenCalls } from '../thread/open-calls.js'
@@ -247,7 +247,7 @@ export class Partitions<Task extends object> {
   async #told(partition: number, instruction: (ticket: number) => PartitionInstruction): Promise<NoticeNumber> {
     await this.#starting.get(partition)
     const thread = this.#threads.get(partition)
-    if (!thread || this.#draining) throw new Error(`partition ${partition} has no thread`)
+    if (!thread || this.#draining) throw new LogGivenUp(`partition ${partition} has no thread: the process ends`)
     const report = await this.#asked(thread, instruction)
     return report?.kind === 'inForce' ? report.lastNotice : this.#told(partition, instruction)
   }
@@ -296,7 +296,7 @@ export class Partitions<Task extends object> {
     }
     thread.ended.then(gone, gone)
     this.#opening.add(thread)
-    const ready = await thread.ready.finally(() => this.#opening.delete(thread))
+    const ready = await opened(thread).finally(() => this.#opening.delete(thread))
     this.#threads.set(partition, thread)
     if (this.#control > 0) tellControl(thread, this.#control)
     if (this.#claiming.has(partition)) thread.tell({ kind: 'own' } satisfies PartitionInstruction)
@@ -309,8 +309,7 @@ export class Partitions<Task extends object> {
   #died(partition: number, thread: PartitionThread<Task>, fault: unknown): void {
     const { log, fatal, behind, isWriting, restarted } = this.#settings
     log.error('worker:died', `partition ${partition} failed: ${faultText(fault)}`, { partition, stack: stackOf(fault) })
-    // An error that has crossed from another thread has kept nothing of its class but the name.
-    if (fault instanceof Error && fault.name === DiskFault.name) fatal(fault.message)
+    if (fault instanceof Error && isDiskFault(fault)) fatal(fault.message)
     else if (isBehind(fault)) {
       this.#threads.delete(partition)
       this.#settings.owns?.(partition, undefined)
@@ -323,7 +322,9 @@ export class Partitions<Task extends object> {
     else if (!this.#draining) {
       restarted(partition)
       this.#replace(partition, thread).catch((failure: unknown) => {
-        if (isBehind(failure)) behind(faultText(failure))
+        if (isGivenUp(failure))
+          log.warn('worker:replaced', `partition ${partition} has no thread: ${faultText(failure)}`)
+        else if (isBehind(failure)) behind(faultText(failure))
         else fatal(`partition ${partition} cannot be restarted: ${faultText(failure)}`)
       })
     }
@@ -333,9 +334,8 @@ export class Partitions<Task extends object> {
     this.#threads.delete(partition)
     this.#settings.owns?.(partition, undefined)
     this.#settings.log.trace('worker', `partition ${partition} gets a new thread`)
-    await this.#start(partition)
+    await this.#start(partition).finally(() => dead.close())
     this.#settings.log.warn('worker:replaced', `partition ${partition} runs again in a new thread`, { partition })
-    await dead.close()
   }
 
   #deathsOf(partition: number): Deaths {
@@ -355,6 +355,16 @@ function join<Task extends object>(link: FrontEndLink, partition: number, thread
 function tellControl<Task extends object>(thread: PartitionThread<Task>, control: LogSequence): void {
   const instruction: PartitionInstruction = { kind: 'control', control }
   thread.tell(instruction)
+}
+
+/** The report that a thread is ready; one that does not come to be is let go of. */
+async function opened<Task extends object>(thread: PartitionThread<Task>): Promise<PartitionReady> {
+  try {
+    return await thread.ready
+  } catch (fault) {
+    await thread.close()
+    throw fault
+  }
 }
 
 async function drained<Task extends object>(thread: PartitionThread<Task>): Promise<void> {

@@ -25,7 +25,7 @@ import type { LinkCaller } from '../node-link/node-connection.js'
 import { NodeLink } from '../node-link/node-link.js'
 import { err, ok, type Result } from '../result.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
-import { isBehind } from '../storage-fault.js'
+import { isBehind, isGivenUp } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { RunningDelivery } from './delivery.js'
 import { exitCodes } from './exit-codes.js'
@@ -102,6 +102,8 @@ export class Coordination implements ControlSharing, CoordinatorService {
           delivery.coordinates(epoch !== undefined)
         },
         failed: (fault) => {
+          // What is stored comes into force with the next start.
+          if (isGivenUp(fault)) return
           log.error('cluster:copy', 'the copy of what the coordinator owns cannot go on', errorFacts(fault))
           fatal(faultText(fault), isBehind(fault) ? exitCodes.behind : undefined)
         },

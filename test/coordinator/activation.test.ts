@@ -1,5 +1,8 @@
 import assert from 'node:assert'
 import { type Test, test } from 'tap'
+import { ClusterLog } from '../../src/cluster/cluster-log.js'
+import type { LogLinkEnd } from '../../src/cluster/log-link.js'
+import { nextOfChange } from '../../src/coordinator/change-protocol.js'
 import { Subscriptions } from '../../src/coordinator/subscriptions.js'
 import type { Recipient } from '../../src/delivery/message.js'
 import { neverDelivered } from '../../src/delivery/message.js'
@@ -9,11 +12,14 @@ import { Bell } from '../../src/shared-memory/bell.js'
 import { isUndecided } from '../../src/subscription/decisions.js'
 import type { NoticeNumber } from '../../src/subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../../src/subscription/subscription.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
 import { at, origin, rendering, root, silentLog, storeSettings, tenant } from '../given.js'
+import { ImmediateLog } from '../replica/immediate-log.js'
 
 /** The subscriptions of a single node, whose partition and courier fail as often as a test says. */
-function givenSubscriptions(t: Test) {
-  const store = new ControlStore(t.testdir(), storeSettings, assert.fail)
+function givenSubscriptions(t: Test, link?: LogLinkEnd) {
+  const openLog = link && ((applied: LogSequence) => new ClusterLog(link, applied))
+  const store = new ControlStore(t.testdir(), storeSettings, assert.fail, silentLog, openLog)
   t.teardown(() => store.close())
   const inPartition = new Map<SubscriptionId, Subscription>()
   const recipients = new Map<SubscriptionId, Recipient>()
@@ -114,4 +120,31 @@ test('a subscription that was not created is nowhere, whatever fails when it is 
   t.same(store.subscriptions(), [])
   t.equal(inPartition.size, 0)
   t.match(await subscriptions.page({ tenant, paths: undefined, offset: 0, limit: 10 }), { value: { count: 0 } })
+})
+
+test('a change whose log is given up since the process ends has an unknown outcome, and is not tried again', async (t) => {
+  const log = new ImmediateLog()
+  log.claimOnOpen = 'a'
+  const { subscriptions, lines, inPartition, asked } = givenSubscriptions(t, log.linkOf('a'))
+  const id = await done(subscriptions.add(asked))
+  log.isGivenUp = true
+  const unknown = { ok: false, error: { kind: 'outcomeUnknown' } }
+  t.match(await subscriptions.add(asked), unknown)
+  t.match(await subscriptions.patch({ ...noPatch, tenant, id, throttling_ms: 7000 }), unknown)
+  t.match(await subscriptions.unsubscribe(tenant, id), unknown)
+  t.ok(inPartition.has(id))
+  t.same(lines, [], 'nothing has failed')
+})
+
+test('in every state of a change, the end of the process ends it with what is known', async (t) => {
+  const answer = { fault: 'a fault' }
+  const unknown = { ok: false, error: { kind: 'outcomeUnknown' } }
+  for (const kind of ['proposing', 'asking', 'composing', 'committing'] as const) {
+    t.match(nextOfChange({ kind }, { kind: 'givenUp' }), { kind: 'ended', answer: unknown })
+  }
+  t.same(nextOfChange({ kind: 'withdrawing', answer }, { kind: 'givenUp' }), { kind: 'ended', answer })
+  t.same(nextOfChange({ kind: 'enforcing', decision: 'committed', answer }, { kind: 'givenUp' }), {
+    kind: 'ended',
+    answer,
+  })
 })

@@ -10,8 +10,9 @@ import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { Versions } from '../../src/shared-memory/versions.js'
 import { packedWithClocks } from '../../src/subscription/clocks.js'
 import { command, given, silentLog, storeSettings } from '../given.js'
+import { inForce } from '../given-subscription.js'
 import { until } from '../until.js'
-import { gatesCell, heldCell } from './fixtures/held-partition.js'
+import { cellsOfHeld, endingCell, gatesCell, heldCell } from './fixtures/held-partition.js'
 
 interface Around {
   readonly partitions: Partitions<object>
@@ -103,8 +104,25 @@ test('a partition that dies five times within a minute is not replaced again', a
   t.equal(measures.storageTable.reading(0).restarts, 4)
 })
 
+test('a partition whose log is given up since the process ends is not replaced, and that is no fault of the broker', async (t) => {
+  const held = new SharedArrayBuffer(cellsOfHeld * Int32Array.BYTES_PER_ELEMENT)
+  const { partitions, mailbox, ports, fatal } = await around(t, 1, held)
+  Atomics.store(new Int32Array(held), endingCell, 1)
+  ports[0]?.postMessage(poison)
+  await mailbox.ask({ kind: 'ping' })
+  await t.rejects(
+    partitions.subscribe(inForce()),
+    /not answered before the end/,
+    'whoever waits for its thread hears of it',
+  )
+  await t.rejects(partitions.subscribe(inForce()), { name: 'LogGivenUp' }, 'and whoever asks later')
+  t.same(fatal, [])
+  mailbox.close()
+  await partitions.drain()
+})
+
 test('no partition stands still for a backup while another one does not answer, and the backup is refused', async (t) => {
-  const held = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
+  const held = new SharedArrayBuffer(cellsOfHeld * Int32Array.BYTES_PER_ELEMENT)
   const cells = new Int32Array(held)
   const { partitions, mailbox } = await around(t, 2, held)
   Atomics.store(cells, heldCell, 1)

@@ -18,6 +18,8 @@ export class ImmediateLog {
   isFull = false
   /** Whether the process ends before anything is answered. */
   isGivenUp = false
+  /** The node that has claimed the log before it is opened, as the only one of its cluster. */
+  claimOnOpen: string | undefined
   /** Those that wait for more. */
   #waiting: (() => void)[] = []
 
@@ -53,7 +55,7 @@ export class ImmediateLog {
   #answer(question: Exclude<LogQuestion, { kind: 'next' }>, node: string): Answer {
     switch (question.kind) {
       case 'extent':
-        return { first: (this.records.length > 0 ? 1 : 0) as LogSequence, last: this.last, claim: 0 as LogSequence }
+        return this.#extent()
       case 'read':
         return ok(this.records.slice(question.after))
       case 'claim':
@@ -61,6 +63,11 @@ export class ImmediateLog {
       case 'append':
         return this.#appended(question.expected, () => this.#push(question.bytes))
     }
+  }
+
+  #extent(): LogAnswers['extent'] {
+    const claim = this.claimOnOpen === undefined ? (0 as LogSequence) : this.put(this.claimOnOpen, 'claim')
+    return { first: (this.records.length > 0 ? 1 : 0) as LogSequence, last: this.last, claim }
   }
 
   #appended(expected: LogSequence, append: () => void): Appended {
