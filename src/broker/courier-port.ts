@@ -39,8 +39,7 @@ export class CourierPort implements StreamSource {
     onMessages(
       port,
       (report: StreamReport) => this.#take(report),
-      // It may be any report: what the clients have is not known any more, and they ask again.
-      () => port.close(),
+      () => this.#unreadable(),
     )
     port.on('close', () => {
       if (this.#port !== port) return
@@ -62,7 +61,8 @@ export class CourierPort implements StreamSource {
     if (!opened.ok || opened.value.kind !== 'opened') {
       this.#takers.delete(stream)
       if (opened.ok) return err(opened.value.kind === 'refused' ? opened.value.why : 'away')
-      if (opened.error === 'late') this.#tell({ kind: 'closed', stream })
+      // It may be open there all the same.
+      this.#tell({ kind: 'closed', stream })
       return err('away')
     }
     return ok({
@@ -102,10 +102,24 @@ export class CourierPort implements StreamSource {
 
   /** The courier has gone, and with it what it knew of the streams. */
   #interrupt(): void {
+    this.#endAll()
+    this.#calls.gone()
+  }
+
+  /**
+   * A report has come that cannot be read. It may be any: what the clients have is not known any more, so all streams end here and at
+   * the courier, and the clients ask again, by the same port.
+   */
+  #unreadable(): void {
+    for (const stream of this.#takers.keys()) this.#tell({ kind: 'closed', stream })
+    this.#endAll()
+    this.#calls.answerUnreadable()
+  }
+
+  #endAll(): void {
     const takers = [...this.#takers.values()]
     this.#takers.clear()
     for (const take of takers) take({ kind: 'ended', why: 'interrupted' })
-    this.#calls.gone()
   }
 
   #tell(instruction: StreamInstruction): void {

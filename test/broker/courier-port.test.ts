@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { MessageChannel } from 'node:worker_threads'
+import { type Test, test } from 'tap'
+import { CourierPort } from '../../src/broker/courier-port.js'
+import type { StreamInstruction, StreamPiece, StreamReport, StreamRequest } from '../../src/delivery/stream-message.js'
+import { subscriptionId } from '../given-subscription.js'
+
+const request: StreamRequest = {
+  subscription: subscriptionId(),
+  ...{ after: undefined, group: undefined, isExplicit: false },
+}
+
+/** A front end's port, and the courier behind it, which opens every stream. */
+function connected(t: Test) {
+  const { port1, port2 } = new MessageChannel()
+  const told: StreamInstruction[] = []
+  const tell = (report: StreamReport): void => port2.postMessage(report)
+  port2.on('message', (instruction: StreamInstruction) => {
+    told.push(instruction)
+    if (instruction.kind === 'open') tell({ kind: 'opened', stream: instruction.stream })
+  })
+  const courier = new CourierPort()
+  courier.connect(port1)
+  t.teardown(() => courier.close())
+  return { courier, told, tell, port1, port2 }
+}
+
+test('a report that cannot be read ends the streams that are open, and others open behind it', async (t) => {
+  const { courier, told, tell, port1, port2 } = connected(t)
+  const before: StreamPiece[] = []
+  t.match(await courier.open(request, (piece) => before.push(piece)), { ok: true })
+  // The courier does not answer a confirmation here.
+  const confirmed = courier.confirm(request.subscription, { tag: '', sent: new Map(), ofGroup: undefined })
+  // As the port says it of a message that has come.
+  port1.emit('messageerror', new Error('it cannot be read'))
+  t.same(before, [{ kind: 'ended', why: 'interrupted' }], 'its client asks again')
+  t.match(await confirmed, { ok: false, error: 'away' })
+
+  const after: StreamPiece[] = []
+  const opened = await courier.open(request, (piece) => after.push(piece))
+  t.match(opened, { ok: true })
+  t.match(told, [{ kind: 'open' }, { kind: 'confirm' }, { kind: 'closed', stream: 1 }, { kind: 'open' }])
+  const stream = told.flatMap((each) => (each.kind === 'open' ? [each.stream] : [])).at(-1) ?? 0
+  tell({ kind: 'events', stream: 1, text: 'late', notices: 1 })
+  tell({ kind: 'events', stream, text: 'new', notices: 1 })
+  await new Promise((resolve) => setImmediate(resolve))
+  while (after.length === 0) await once(port1, 'message')
+  t.match(after, [{ kind: 'events', text: 'new' }])
+  t.equal(before.length, 1, 'nothing comes on the stream that has ended')
+  port2.close()
+})
+
+test('without a courier nothing opens, and what was open ends', async (t) => {
+  const { courier, port1, port2 } = connected(t)
+  const pieces: StreamPiece[] = []
+  await courier.open(request, (piece) => pieces.push(piece))
+  port2.close()
+  await once(port1, 'close')
+  t.same(pieces, [{ kind: 'ended', why: 'interrupted' }])
+  t.match(await courier.open(request, () => {}), { ok: false, error: 'away' })
+})
