@@ -10,6 +10,9 @@ export class DiskFault extends Error {
   override readonly name: string = 'DiskFault'
 }
 
+/** The thread that has the connection to a cluster's logs stands still: nobody knows whether a record stands in its log. */
+export class LogSilent extends DiskFault {}
+
 /** A turn whose record is larger than the log takes; nothing of it was written. */
 export class RecordTooLarge extends Error {
   override readonly name = 'RecordTooLarge'

@@ -16,24 +16,30 @@ const limit_ms = 10_000
  */
 export class PoolThreads {
   readonly #cells: Int32Array
+  readonly #leave_ms: number
 
   /** The memory of a pool of this many threads, none of which has started. */
   static memory(threads: number): SharedArrayBuffer {
     return new SharedArrayBuffer((firstNumber + threads * cellsPerNumber) * Int32Array.BYTES_PER_ELEMENT)
   }
 
-  constructor(memory: SharedArrayBuffer) {
+  /** For so long a thread waits for the end of the one that it replaces. */
+  constructor(memory: SharedArrayBuffer, leave_ms = 60_000) {
     this.#cells = new Int32Array(memory)
+    this.#leave_ms = leave_ms
   }
 
-  /** Gives the calling thread its number, from 0; waits for the end of the one that it replaces. */
+  /** Gives the calling thread its number, from 0; waits for the end of the one that it replaces. Throws when that does not end. */
   enter(threadId: number): number {
     for (;;) {
       const changes = Atomics.load(this.#cells, changesCell)
       for (let number = 0; number < this.#threads; number += 1) {
         if (Atomics.compareExchange(this.#cells, this.#cell(number, ownerCell), 0, threadId) === 0) return number
       }
-      Atomics.wait(this.#cells, changesCell, changes)
+      if (Atomics.wait(this.#cells, changesCell, changes, this.#leave_ms) === 'timed-out')
+        throw new Error(
+          `the thread of a pool that another one replaces has not ended within ${this.#leave_ms / 1000} s`,
+        )
     }
   }
 

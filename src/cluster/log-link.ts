@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { Result } from '../result.js'
+import { LogSilent } from '../storage-fault.js'
 import { onMessages } from '../thread/messages.js'
 import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
 import type { Extent, LogName, ReadRefusal } from './engine.js'
@@ -45,11 +46,38 @@ export interface LogAnswers {
   readonly claim: Appended | 'givenUp'
 }
 
+/** Counts the answers; the writer sleeps on it. */
+const answersCell = 0
+/** Counts up each second while the thread that has the connection runs, however long the engine takes to answer. */
+const beatsCell = 1
+const cells = 2
+const beat_ms = 1000
+
+/** How long a sleeping writer waits before it looks whether that thread runs, and after how many looks in vain it does not. */
+export interface LogPatience {
+  readonly look_ms: number
+  readonly looksMost: number
+}
+
+/** Looks are counted, and not the time: a process that was stopped for as long as that looks once. */
+const usualPatience: LogPatience = { look_ms: 1000, looksMost: 30 }
+
+/** What a sleeping writer has seen: the last beat, and how many looks have shown no other one since. */
+export interface LogLooks {
+  readonly beats: number
+  readonly vain: number
+}
+
+/** After one more look. */
+export function lookedAgain({ beats: before, vain }: LogLooks, beats: number): LogLooks {
+  return { beats, vain: beats === before ? vain + 1 : 0 }
+}
+
 /** The writer's end of a link, to be handed to its thread. */
 export interface LogLinkEnd {
   readonly log: LogName
   readonly port: MessagePort
-  /** Counts the answers; the writer sleeps on it. */
+  /** See `answersCell`. */
   readonly answered: SharedArrayBuffer
   /** Names the process in its records. */
   readonly node: string
@@ -61,37 +89,45 @@ export type LogServerEnd = Omit<LogLinkEnd, 'node'>
 /** A new link; the port of each end is to be transferred to its thread. */
 export function newLogLink(log: LogName, node: string): { readonly writer: LogLinkEnd; readonly server: LogServerEnd } {
   const { port1, port2 } = new MessageChannel()
-  const answered = new SharedArrayBuffer(4)
+  const answered = new SharedArrayBuffer(cells * Int32Array.BYTES_PER_ELEMENT)
   return { writer: { log, port: port1, answered, node }, server: { log, port: port2, answered } }
 }
 
 /** The writer's side: asks and waits for the answer, asleep or not. */
 export class LogLink {
   readonly #end: LogLinkEnd
+  readonly #patience: LogPatience
   readonly #answered: Int32Array
   readonly #questions = new OpenQuestions<LogAnswers[LogQuestion['kind']]>()
 
-  constructor(end: LogLinkEnd) {
+  constructor(end: LogLinkEnd, patience = usualPatience) {
     this.#end = end
+    this.#patience = patience
     this.#answered = new Int32Array(end.answered)
     onMessages(end.port, ({ number, answer }: Answered) => this.#questions.answered(number, answer))
     end.port.unref()
   }
 
-  /** Asks, and lets the thread sleep until there is an answer, as it sleeps while a file is flushed. */
+  /**
+   * Asks, and lets the thread sleep until there is an answer, as it sleeps while a file is flushed: for as long as the engine takes.
+   * Throws `LogSilent` when the thread that would answer does not run.
+   */
   askSync<Kind extends LogQuestion['kind']>(question: Extract<LogQuestion, { kind: Kind }>): LogAnswers[Kind] {
     let own: { readonly answer: LogAnswers[Kind] } | undefined
     this.#ask(question, (answer) => {
       own = { answer }
     })
+    let looks: LogLooks = { beats: this.#beats, vain: 0 }
     for (;;) {
-      const answers = Atomics.load(this.#answered, 0)
+      const answers = Atomics.load(this.#answered, answersCell)
       // An answer is sent before it is counted.
       for (let next = this.#received(); next !== undefined; next = this.#received()) {
         this.#questions.answered(next.number, next.answer)
         if (own !== undefined) return own.answer
       }
-      Atomics.wait(this.#answered, 0, answers)
+      if (Atomics.wait(this.#answered, answersCell, answers, this.#patience.look_ms) !== 'timed-out') continue
+      looks = lookedAgain(looks, this.#beats)
+      if (looks.vain >= this.#patience.looksMost) throw this.#silent()
     }
   }
 
@@ -106,6 +142,18 @@ export class LogLink {
 
   close(): void {
     this.#end.port.close()
+  }
+
+  get #beats(): number {
+    return Atomics.load(this.#answered, beatsCell)
+  }
+
+  #silent(): LogSilent {
+    const { look_ms, looksMost } = this.#patience
+    const silent_s = (look_ms * looksMost) / 1000
+    return new LogSilent(
+      `the thread that has the connection to log ${this.#end.log} of the cluster stands still for ${silent_s} s`,
+    )
   }
 
   /** Who answers a question answers with what belongs to its kind. */
@@ -129,11 +177,14 @@ export function serveLogLink(
   hear: (notice: LogNotice) => void,
 ): void {
   const count = new Int32Array(answered)
+  const beating = setInterval(() => Atomics.add(count, beatsCell, 1), beat_ms)
+  beating.unref()
+  port.on('close', () => clearInterval(beating))
   onMessages(port, async (message: Asked | LogNotice) => {
     if ('kind' in message) return hear(message)
     const { number, question } = message
     port.postMessage({ number, answer: await answer(question) } satisfies Answered)
-    Atomics.add(count, 0, 1)
-    Atomics.notify(count, 0)
+    Atomics.add(count, answersCell, 1)
+    Atomics.notify(count, answersCell)
   })
 }

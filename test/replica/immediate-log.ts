@@ -30,7 +30,7 @@ export class ImmediateLog {
   /** The end of a link by which a node has it. */
   linkOf(node: string): LogLinkEnd {
     const { port1, port2 } = new MessageChannel()
-    const answered = new SharedArrayBuffer(4)
+    const answered = new SharedArrayBuffer(8)
     const respond = (number: number, answer: Answer): void => {
       port2.postMessage({ number, answer })
       Atomics.add(new Int32Array(answered), 0, 1)
