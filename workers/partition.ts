@@ -18,7 +18,7 @@ import { DeprecatedUses } from '../src/measure/deprecated-uses.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { watchLoop } from '../src/measure/storage-table.js'
 import type { StorageMeter } from '../src/measure/waits.js'
-import { rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
+import { rawId, rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
 import { rawWriteInterpreter } from '../src/ngsi2/raw-write.js'
 import type { Interpreter } from '../src/partition/commands.js'
 import type { PinnedFile, PinPurpose } from '../src/partition/store.js'
@@ -88,6 +88,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const inbox = new Inbox({
     store,
     interpret: interpreter(log, () => measures.isOn('timing')),
+    idOf: ({ target, body }) => target?.id ?? rawId(body),
     matcher,
     versions,
     bell: new Bell(memory.bell),

@@ -9,6 +9,8 @@ import type { LogSequence } from '../wal/record-log.js'
 
 /** What a front end sends to a partition: a batch of encoded commands. */
 export interface Batch {
+  /** Of all batches that this front end sends to the partition; its replies name it. */
+  readonly number: number
   readonly commands: Encoded
   /** While waits are measured: when each command entered the mailbox, in ns of the monotonic clock. */
   readonly entered?: BigUint64Array
@@ -21,9 +23,16 @@ export interface Batch {
   readonly tenure?: Tenure
 }
 
-/** What the partition sends back when the changes of the batch are on disk. */
+/**
+ * What the partition sends back when the changes of the batch are on disk. Some of its commands may be deferred (see `TurnShares`):
+ * then the first one has the replies to all others, if there are any, and one for each turn that takes deferred ones follows.
+ */
 export interface BatchReply extends TurnCost {
+  /** The number of the batch. */
+  readonly batch: number
   readonly replies: Encoded
+  /** Which commands of the batch the replies are to, by their positions; all of them when absent. */
+  readonly at?: readonly number[]
 }
 
 /** What the coordinator tells a partition's thread. */

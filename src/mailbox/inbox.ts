@@ -1,9 +1,11 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { EntityId } from '../context/entity.js'
 import type { LoopSteps } from '../measure/loop-steps.js'
-import type { TurnDetail } from '../measure/operation-times.js'
+import type { TurnCost, TurnDetail } from '../measure/operation-times.js'
 import type { WaitMeter } from '../measure/waits.js'
-import type { Command, Reply } from '../partition/commands.js'
+import type { Command, RawUpdateCommand, Reply } from '../partition/commands.js'
 import { decodeCommands, encodeReplies } from '../partition/encoding.js'
+import { TurnShares, type WaitingCommand } from '../partition/turn-shares.js'
 import type { PartitionPosition, Tenure } from '../shared-memory/partition-position.js'
 import { atOnceOrInSlices } from '../slices.js'
 import type { NoticeNumber } from '../subscription/notice.js'
@@ -15,6 +17,8 @@ import type { Batch, BatchReply } from './batch.js'
 import { TurnRunner, type TurnRunnerParts, TurnTimes } from './turn-runner.js'
 
 export interface InboxParts extends TurnRunnerParts {
+  /** The id of the entity that a raw update means. */
+  readonly idOf: (raw: RawUpdateCommand) => EntityId
   readonly mailboxWait: WaitMeter
   /** Names the steps of the thread. */
   readonly steps: Pick<LoopSteps, 'begin' | 'isLong' | 'name'>
@@ -27,13 +31,28 @@ export interface InboxParts extends TurnRunnerParts {
   readonly position?: Pick<PartitionPosition, 'tenure' | 'refused'> | undefined
 }
 
-/** A batch that has arrived, with the replies to it so far. */
+/** A batch that has arrived, until all of its commands have replies. */
 interface Arrived {
   readonly port: MessagePort
   readonly batch: Batch
   readonly commands: readonly Command[]
-  /** To the first of its commands, or to all of one that is not taken: a turn may end in the middle of a batch, whose replies are sent together. */
-  readonly replies: Reply[]
+  /** By the positions of the commands. */
+  readonly replies: (Reply | undefined)[]
+  /** How many have no reply. */
+  open: number
+  /** How many of those are deferred: the replies to all others are sent together, though a turn may end in the middle of them. */
+  deferred: number
+  /** The positions of those whose reply is not sent. */
+  unsent: number[]
+  /** A reply was sent. */
+  isHeard: boolean
+}
+
+/** One command of a batch. */
+interface Waiting extends WaitingCommand {
+  readonly arrived: Arrived
+  readonly at: number
+  isDeferred: boolean
 }
 
 const late: Reply = { kind: 'failed', why: 'late' }
@@ -43,9 +62,6 @@ function lengthOf({ text, bodies }: Batch['commands']): number {
   return bodies.reduce((length, body) => length + body.length, text.length)
 }
 
-/** At most this many commands are looked at for one turn. */
-const turnMost = 4096
-
 /**
  * The partition's side of its mailboxes, one per front end: takes what has arrived into one turn, and replies when the
  * turn is on disk. What is too much for one turn is left for the next one, and the ports are looked at in between.
@@ -54,14 +70,20 @@ export class Inbox {
   readonly #parts: InboxParts
   readonly #runner: TurnRunner
   readonly #ports = new Set<MessagePort>()
-  /** In the order of arrival. Only the first one may have some of its replies and not all. */
-  #queue: Arrived[] = []
+  /** In the order of arrival. */
+  readonly #open = new Set<Arrived>()
+  readonly #shares: TurnShares<Waiting>
+  /** How many commands have arrived. */
+  #arrived = 0
+  /** Batches that something has become of since their replies were last looked at. */
+  readonly #touched = new Set<Arrived>()
   #goingOn = false
   #lastTurnEnd = 0n
 
   constructor(parts: InboxParts) {
     this.#parts = parts
     this.#runner = new TurnRunner(parts)
+    this.#shares = new TurnShares({ idOf: parts.idOf, deferred: (waiting) => this.#deferred(waiting) })
   }
 
   /** Takes batches from one more front end. */
@@ -95,7 +117,7 @@ export class Inbox {
   /** Replies to what has arrived and closes the ports; front ends were told to send nothing more. */
   close(): void {
     this.#collect()
-    while (this.#queue.length > 0) this.#turn()
+    while (this.#open.size > 0) this.#turn()
     for (const port of this.#ports) port.close()
   }
 
@@ -107,8 +129,8 @@ export class Inbox {
 
   #takeTurn(): void {
     this.#collect()
-    if (this.#queue.length > 0) this.#turn()
-    if (this.#queue.length === 0 || this.#goingOn) return
+    if (this.#open.size > 0) this.#turn()
+    if (this.#open.size === 0 || this.#goingOn) return
     this.#goingOn = true
     setImmediate(() => {
       this.#goingOn = false
@@ -124,36 +146,50 @@ export class Inbox {
   }
 
   #enter(port: MessagePort, batch: Batch): void {
-    this.#queue.push({ port, batch, commands: decodeCommands(batch.commands), replies: [] })
+    const commands = decodeCommands(batch.commands)
+    const open = commands.length
+    const arrived = { port, batch, commands, replies: [], open, deferred: 0, unsent: [], isHeard: false }
+    this.#open.add(arrived)
+    this.#shares.arrived(
+      commands.map((command, at) => ({ command, order: this.#arrived + at, arrived, at, isDeferred: false })),
+    )
+    this.#arrived += open
   }
 
   #turn(): void {
     const { steps } = this.#parts
     const since = steps.begin()
-    const [first] = this.#queue
-    this.#runTurn()
+    const first = this.#runTurn()
     if (first !== undefined && steps.isLong(since)) {
-      const { batch, commands } = first
-      steps.name(`turn that began with ${commands[0]?.kind} of ${commands.length} commands`, lengthOf(batch.commands))
+      const { commands, batch } = first.arrived
+      steps.name(`turn that began with ${first.command.kind} of ${commands.length} commands`, lengthOf(batch.commands))
     }
   }
 
-  #runTurn(): void {
+  /** Gives the first command that was to be carried out, if there was one. */
+  #runTurn(): Waiting | undefined {
     const times = new TurnTimes()
     this.#refuse(times.begun)
-    const batch = this.#batch()
-    if (batch.length === 0) {
-      this.#send([], times)
-      return
-    }
-    this.#traceTaken(batch.length)
+    const offered = this.#shares.next()
+    if (offered.length > 0) this.#carryOut(offered, times)
+    this.#send(times)
+    // The thread ends of it, and is replaced by one that reads everything from disk.
+    if (this.#runner.broken) throw this.#runner.broken.fault
+    return offered[0]
+  }
+
+  #carryOut(offered: readonly Waiting[], times: TurnTimes): void {
+    this.#traceTaken(offered.length)
     const { store, bell, storage, ownership } = this.#parts
     const lastNotice = store.lastNotice
-    const replies = this.#runner.run(batch, times)
+    const replies = this.#runner.run(
+      offered.map(({ command }) => command),
+      times,
+    )
     // Before the next turn: what came behind these by the same way is refused then.
     if (ownership?.isOwner === false && replies.some(isNotOwner)) this.#parts.position?.refused()
     this.#runner.afterCommit(() => {
-      this.#measure(replies.length, times.begun)
+      this.#measure(offered.slice(0, replies.length), times.begun)
       times.ended = process.hrtime.bigint()
       this.#lastTurnEnd = times.ended
       this.#traceTurn(replies.length, times)
@@ -162,36 +198,47 @@ export class Inbox {
       storage.committed(replies.length, times.ended - times.decided)
       ownership?.turned()
     })
-    this.#send(replies, times)
-    // The thread ends of it, and is replaced by one that reads everything from disk.
-    if (this.#runner.broken) throw this.#runner.broken.fault
+    this.#shares.taken(offered, replies.length)
+    for (const [index, reply] of replies.entries()) {
+      const waiting = offered[index]
+      if (waiting?.isDeferred) waiting.arrived.deferred -= 1
+      if (waiting) this.#replied(waiting.arrived, waiting.at, reply)
+    }
+  }
+
+  #deferred(waiting: Waiting): void {
+    waiting.isDeferred = true
+    waiting.arrived.deferred += 1
+    this.#touched.add(waiting.arrived)
+  }
+
+  #replied(arrived: Arrived, at: number, reply: Reply): void {
+    arrived.replies[at] = reply
+    arrived.unsent.push(at)
+    arrived.open -= 1
+    this.#touched.add(arrived)
   }
 
   /** What a turn has taken before stands in the log before all that its sender sends later. */
   #refuse(begun: bigint): void {
     const tenure = this.#parts.position?.tenure
-    for (const { batch, commands, replies } of this.#queue) {
-      const refusal = refusalOf(batch, begun, tenure)
-      while (refusal !== undefined && replies.length < commands.length) replies.push(refusal)
+    const refused = new Set<Arrived>()
+    for (const arrived of this.#open) {
+      const refusal = refusalOf(arrived.batch, begun, tenure)
+      if (refusal === undefined) continue
+      refused.add(arrived)
+      arrived.deferred = 0
+      for (let at = 0; at < arrived.commands.length; at += 1) {
+        if (arrived.replies[at] === undefined) this.#replied(arrived, at, refusal)
+      }
     }
-  }
-
-  /** The commands that are next. */
-  #batch(): readonly Command[] {
-    const [first] = this.#queue
-    if (first && this.#queue.length === 1 && first.replies.length === 0) return first.commands
-    const batch: Command[] = []
-    for (const { commands, replies } of this.#queue) {
-      if (batch.length >= turnMost) break
-      for (const command of replies.length === 0 ? commands : commands.slice(replies.length)) batch.push(command)
-    }
-    return batch
+    if (refused.size > 0) this.#shares.remove(({ arrived }) => refused.has(arrived))
   }
 
   #traceTaken(commands: number): void {
     const { log } = this.#parts
     if (log.traces[traceArea['service.take']] !== 1) return
-    log.trace('service.take', `${commands} commands taken`, { commands, batches: this.#queue.length })
+    log.trace('service.take', `${commands} commands taken`, { commands, batches: this.#open.size })
   }
 
   #traceTurn(commands: number, { decided, logged, ended }: TurnTimes): void {
@@ -206,28 +253,21 @@ export class Inbox {
     }
   }
 
-  /** Adds the replies to the batches at the head of the queue, and sends the batch replies that are complete. */
-  #send(replies: readonly Reply[], turn: TurnTimes): void {
+  /** Sends the replies of batches of which the rest, if there is any, is deferred. */
+  #send(turn: TurnTimes): void {
     const decided_ns = Number(turn.decided - turn.begun)
     const committed_ns = Number(turn.ended - turn.decided)
     const detail = this.#parts.keepsSlow() ? this.#detailOf(turn) : undefined
-    let at = 0
-    let complete = 0
-    for (const { port, commands, replies: own } of this.#queue) {
-      const open = commands.length - own.length
-      for (const reply of replies.slice(at, at + open)) own.push(reply)
-      at += open
-      if (own.length < commands.length) break
-      const encoded = encodeReplies(own)
-      const batchReply: BatchReply =
-        detail === undefined
-          ? { replies: encoded, decided_ns, committed_ns }
-          : { replies: encoded, decided_ns, committed_ns, detail }
-      port.postMessage(batchReply)
-      complete += 1
+    const cost = detail === undefined ? { decided_ns, committed_ns } : { decided_ns, committed_ns, detail }
+    for (const arrived of this.#touched) {
+      if (arrived.open > arrived.deferred) continue
+      if (arrived.open === 0) this.#open.delete(arrived)
+      if (arrived.unsent.length === 0 && arrived.isHeard) continue
+      arrived.port.postMessage(unsentReplies(arrived, cost))
+      arrived.isHeard = true
+      arrived.unsent = []
     }
-    if (complete === this.#queue.length) this.#queue = []
-    else this.#queue.splice(0, complete)
+    this.#touched.clear()
   }
 
   #detailOf({ begun, decided, logged }: TurnTimes): TurnDetail {
@@ -238,17 +278,10 @@ export class Inbox {
    * Every command waited in the mailbox from its entry until its turn began. It waited for the turn before only if that was
    * still under way when it entered [management 5.3, 5.4].
    */
-  #measure(count: number, begun: bigint): void {
-    let left = count
-    for (const { batch, commands, replies } of this.#queue) {
-      if (left <= 0) return
-      const from = replies.length
-      const to = Math.min(commands.length, from + left)
-      left -= to - from
-      if (batch.entered === undefined) continue
-      for (let index = from; index < to; index += 1) {
-        this.#measureOne(batch.entered[index] ?? 0n, commands[index]?.kind === 'ping', begun)
-      }
+  #measure(taken: readonly Waiting[], begun: bigint): void {
+    for (const { arrived, at, command } of taken) {
+      const { entered } = arrived.batch
+      if (entered !== undefined) this.#measureOne(entered[at] ?? 0n, command.kind === 'ping', begun)
     }
   }
 
@@ -267,6 +300,19 @@ export class Inbox {
     const { log } = this.#parts
     if (log.traces[traceArea[area]] === 1) log.trace(area, `waited ${secondsText(wait)} s`, { wait_ns: String(wait) })
   }
+}
+
+/** The replies of a batch that are not sent. */
+function unsentReplies({ batch, commands, replies, unsent }: Arrived, cost: TurnCost): BatchReply {
+  if (unsent.length === commands.length) {
+    return { batch: batch.number, replies: encodeReplies(replies.filter(isThere)), ...cost }
+  }
+  const some = unsent.map((at) => replies[at]).filter(isThere)
+  return { batch: batch.number, replies: encodeReplies(some), at: unsent, ...cost }
+}
+
+function isThere(reply: Reply | undefined): reply is Reply {
+  return reply !== undefined
 }
 
 /**

@@ -59,13 +59,26 @@ interface Waiting {
   readonly fail: (fault: unknown) => void
 }
 
+/** A batch that was sent. */
+interface Sent {
+  /** By their positions in the batch; nothing in the place of one that is resolved. */
+  readonly commands: (Waiting | undefined)[]
+  /** How many of them the partition has not replied to, whether somebody waits for them or not. */
+  open: number
+  /** The first reply has not come. */
+  isNew: boolean
+}
+
 /**
  * A batch is sent when it has this many commands, or when the event loop has taken in everything that had arrived: early
  * enough that the partition works while the front end still reads, late enough that a message costs little per command.
  */
 const sendSize = 16
 
-/** Batches that may be under way; beyond that commands gather, so that load makes batches larger instead of waits longer. */
+/**
+ * Batches that may be under way without a reply; beyond that commands gather, so that load makes batches larger instead of waits
+ * longer. One of which the partition has deferred the rest keeps nobody from sending.
+ */
 const batchesUnderWay = 8
 
 /** Commands of one batch are waited for until the same moment, within this share of the patience. */
@@ -82,8 +95,11 @@ export class Mailbox {
   readonly #settings: MailboxSettings
   #port: MessagePort | undefined
   #gathering: Waiting[] = []
-  /** In the order in which they were sent, which is that of the batch replies. */
-  #underWay: (readonly Waiting[])[] = []
+  /** By their numbers, in the order in which they were sent. */
+  readonly #underWay = new Map<number, Sent>()
+  /** How many of them have had no reply. */
+  #new = 0
+  #batches = 0
   /** Commands that have room, whether they were put in already or not. */
   #count = 0
   #sendingSoon = false
@@ -216,11 +232,12 @@ export class Mailbox {
   }
 
   #send(): void {
-    while (this.#port && this.#gathering.length > 0 && this.#underWay.length < batchesUnderWay) {
+    while (this.#port && this.#gathering.length > 0 && this.#new < batchesUnderWay) {
       const waiting = this.#nextCommands()
       const batch = this.#batchOf(waiting)
       if (batch === undefined) continue
-      this.#underWay.push(waiting)
+      this.#underWay.set(batch.number, { commands: [...waiting], open: waiting.length, isNew: true })
+      this.#new += 1
       this.#port.postMessage(batch)
     }
   }
@@ -252,9 +269,11 @@ export class Mailbox {
     try {
       const commands = encodeCommands(batch.map(({ command }) => command))
       const measured = batch.some(({ entered }) => entered !== 0n)
+      this.#batches += 1
+      const number = this.#batches
       const timed = measured
-        ? { commands, entered: BigUint64Array.from(batch, ({ entered }) => entered) }
-        : { commands }
+        ? { number, commands, entered: BigUint64Array.from(batch, ({ entered }) => entered) }
+        : { number, commands }
       if (this.#timer === undefined) return timed
       const tenure = batch[0]?.tenure
       return { ...timed, until: monotonic(untilOf(batch)), ...(tenure && { tenure }) }
@@ -266,19 +285,38 @@ export class Mailbox {
   }
 
   #resolveBatch(turn: BatchReply): void {
-    const batch = this.#underWay.shift() ?? []
-    for (const [index, reply] of decodeReplies(turn.replies).entries()) {
-      const waiting = batch[index]
-      waiting?.resolve(ok({ reply, turn, entered: waiting.entered }))
+    const sent = this.#underWay.get(turn.batch)
+    if (sent === undefined) return
+    const replies = decodeReplies(turn.replies)
+    let resolved = 0
+    for (const [index, reply] of replies.entries()) {
+      const at = turn.at?.[index] ?? index
+      const waiting = sent.commands[at]
+      if (waiting === undefined) continue
+      sent.commands[at] = undefined
+      resolved += 1
+      waiting.resolve(ok({ reply, turn, entered: waiting.entered }))
     }
-    this.release(batch.length)
+    if (sent.isNew) this.#new -= 1
+    sent.isNew = false
+    sent.open -= replies.length
+    if (sent.open === 0) this.#underWay.delete(turn.batch)
+    this.release(resolved)
     this.#send()
   }
 
-  /** A batch reply cannot be read: replies keep the order of the batches, so it is that of the first one under way. */
+  /** A batch reply cannot be read, and nobody knows to which batch. */
   #unread(): void {
-    this.#giveUp(this.#underWay.shift() ?? [], 'outcomeUnknown')
+    this.#giveUpSent()
     this.#send()
+  }
+
+  /** Replies to what is under way are not waited for any more. */
+  #giveUpSent(): void {
+    const sent = [...this.#underWay.values()]
+    this.#underWay.clear()
+    this.#new = 0
+    this.#giveUp(sent.flatMap(openOf), 'outcomeUnknown')
   }
 
   /** Takes the batch replies that have arrived on a port that another one replaces; what else was under way may have been done or not. */
@@ -287,7 +325,7 @@ export class Mailbox {
     for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port))
       this.#resolveBatch(left.message)
     port.close()
-    this.#giveUp(this.#underWay.splice(0).flat(), 'outcomeUnknown')
+    this.#giveUpSent()
   }
 
   /**
@@ -297,20 +335,21 @@ export class Mailbox {
   #lost(port: MessagePort): void {
     if (this.#port !== port) return
     this.#port = undefined
-    this.#giveUp(this.#underWay.splice(0).flat(), 'outcomeUnknown')
+    this.#giveUpSent()
     this.#giveUp(this.#gathering.splice(0), 'partitionLost')
   }
 
   /**
-   * Resolves what is waited for no more. The reply to a batch that was given up still comes, and counts until then
+   * Resolves what is waited for no more. The replies to a batch that was given up still come, and it counts until then
    * among those under way: nothing more is sent to a partition that does not go on.
    */
   #giveUpLate(): void {
     const now_ms = performance.now()
-    for (const [at, batch] of this.#underWay.entries()) {
-      if (untilOf(batch) > now_ms) continue
-      this.#underWay[at] = []
-      this.#giveUp(batch, 'outcomeUnknown')
+    for (const sent of this.#underWay.values()) {
+      const open = openOf(sent)
+      if (untilOf(open) > now_ms) continue
+      sent.commands.fill(undefined)
+      this.#giveUp(open, 'outcomeUnknown')
     }
     const gathering = this.#gathering
     this.#gathering = gathering.filter(({ until_ms }) => until_ms > now_ms)
@@ -335,6 +374,11 @@ export class Mailbox {
 
 function isSameTenure(one: Tenure | undefined, other: Tenure | undefined): boolean {
   return one === other || (one?.epoch === other?.epoch && one?.refusals === other?.refusals)
+}
+
+/** What of a batch is waited for. */
+function openOf({ commands }: Sent): readonly Waiting[] {
+  return commands.filter((waiting) => waiting !== undefined)
 }
 
 /** Until when all of a batch are waited for, by `performance.now()`. */

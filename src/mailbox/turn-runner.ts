@@ -7,6 +7,7 @@ import { type DecidedTurn, decideTurn } from '../partition/decide.js'
 import type { DeprecatedLocation } from '../partition/deprecated-locations.js'
 import type { TurnChanges } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts } from '../partition/turn.js'
+import { isOneRequest } from '../partition/turn-shares.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { DamagedRecord, DiskFault, LogFenced, LogGivenUp, RecordTooLarge, StorageFull } from '../storage-fault.js'
 
@@ -43,6 +44,9 @@ export interface TurnOwnership {
  */
 const turn_ms = 10
 
+/** Nor when commands of one request have taken so long, and it has more of them: others may wait meanwhile. */
+const share_ms = 5
+
 /** When a turn passes its stages, in ns of the monotonic clock. */
 export class TurnTimes {
   readonly begun = process.hrtime.bigint()
@@ -52,11 +56,24 @@ export class TurnTimes {
   logged = this.begun
   /** What follows the commit is done. */
   ended = this.begun
+  /** By the other clock, which is faster: it is asked after each command. */
   readonly #begun_ms = performance.now()
+  /** When the first command was begun of those of one request that are decided now. */
+  #share_ms = this.#begun_ms
 
-  /** Asked after each command, for which the other clock is too slow. */
   get isLong(): boolean {
     return performance.now() - this.#begun_ms > turn_ms
+  }
+
+  /** Whether the turn ends with a command that is decided, and leaves the next one. To be asked after each command. */
+  endsBetween(decided: Command | undefined, next: Command | undefined): boolean {
+    const now_ms = performance.now()
+    if (now_ms - this.#begun_ms > turn_ms) return true
+    if (decided !== undefined && next !== undefined && isOneRequest(decided, next)) {
+      return now_ms - this.#share_ms > share_ms
+    }
+    this.#share_ms = now_ms
+    return false
   }
 }
 
@@ -103,7 +120,7 @@ export class TurnRunner {
   #run(batch: readonly Command[], times: TurnTimes, again: boolean): readonly Reply[] {
     let turn: DecidedTurn
     try {
-      turn = decideTurn(this.#parts, batch, () => times.isLong)
+      turn = decideTurn(this.#parts, batch, (decided) => times.endsBetween(batch[decided - 1], batch[decided]))
       const isLogged = this.#commit(turn.changes, times)
       if (!isLogged && !this.#isConfirmed(batch)) return this.#unconfirmed(batch.slice(0, turn.replies.length))
     } catch (fault) {

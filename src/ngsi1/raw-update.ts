@@ -58,6 +58,11 @@ export function onlyId(body: string): EntityId | undefined {
   return idMember.exec(body)?.[1] as EntityId | undefined
 }
 
+/** The id that a raw update means: of a payload for which `onlyId` gives one, or of an element that was scanned. */
+export function rawId(body: string): EntityId {
+  return (idMember.exec(body)?.[1] ?? '') as EntityId
+}
+
 /**
  * What a partition parses and answers raw updates with. Its responses are those of the front end to the same payload
  * [context 6, 10.3]. While `isTimed`, its replies say how long it took.

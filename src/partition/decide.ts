@@ -34,12 +34,12 @@ export interface DecidedTurn {
  * The matcher has claimed the moments of the notices when this returns: `commitTurn` keeps them or gives them back. When
  * this throws, they have been given back.
  *
- * @param isLong asked after each command: whether the turn has taken long enough, so that the others are left for the next
+ * @param isLong asked after each command, with how many are decided: whether the others are left for the next turn
  */
 export function decideTurn(
   { store, interpret, matcher }: DecidingParts,
   batch: readonly Command[],
-  isLong = () => false,
+  isLong = (_decided: number) => false,
 ): DecidedTurn {
   const overlay = new Overlay(store)
   const replies: Reply[] = []
@@ -55,7 +55,7 @@ export function decideTurn(
       for (const change of changes) entities.push(change)
       if (command.kind === 'ack') for (const ack of command.acks) acks.push(ack)
       replies.push(reply)
-      if (isLong()) break
+      if (isLong(replies.length)) break
     }
     return { replies, changes: { entities, notices: matcher.notices, acks }, deprecated }
   } catch (fault) {

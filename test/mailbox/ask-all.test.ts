@@ -7,7 +7,7 @@ import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { Measures } from '../../src/measure/measures.js'
 import { Bell } from '../../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
-import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
+import { command, given, id, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
 import { givenSteps } from '../given-steps.js'
 
 const unmeasured = { on: false, free: () => {}, waited: () => {} }
@@ -34,6 +34,7 @@ function partition(
   const inbox = new Inbox({
     store,
     interpret: noWords,
+    idOf: ({ body }) => id(body),
     matcher: matcher(),
     versions: versions(),
     bell: new Bell(),

@@ -71,6 +71,7 @@ function around(t: Test, measured = false, told = versions()): Around {
   const inbox = new Inbox({
     store,
     interpret: noWords,
+    idOf: ({ body }) => id(body),
     matcher: matcher(),
     versions: told,
     bell,
@@ -157,7 +158,7 @@ test('who keeps the event loop from coming round sends and takes in what there i
   const reply = mailbox.ask({ kind: 'ping' })
   mailbox.catchUp()
   t.ok(receiveMessageOnPort(port2), 'the batch is on its way')
-  port2.postMessage({ replies: encodeReplies([{ kind: 'pong' }]), decided_ns: 1, committed_ns: 2 })
+  port2.postMessage({ batch: 1, replies: encodeReplies([{ kind: 'pong' }]), decided_ns: 1, committed_ns: 2 })
   mailbox.catchUp()
   t.match(await reply, { ok: true, value: { reply: { kind: 'pong' } } })
   t.notOk(cameRound)
@@ -291,7 +292,7 @@ test('a mailbox whose partition is replaced resolves what was under way before i
   await new Promise((resolve) => setImmediate(resolve))
   const gathering = box.ask(append('C', '1'))
   // The old thread has answered the first batch; neither this nor its end was heard of when the new port comes.
-  old.port2.postMessage({ replies: encodeReplies([{ kind: 'pong' }]), decided_ns: 1, committed_ns: 1 })
+  old.port2.postMessage({ batch: 1, replies: encodeReplies([{ kind: 'pong' }]), decided_ns: 1, committed_ns: 1 })
   const again = new MessageChannel()
   inbox.connect(again.port2)
   box.connect(again.port1)

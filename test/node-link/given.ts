@@ -24,7 +24,7 @@ import { Bell } from '../../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { PartitionPosition, type Tenure } from '../../src/shared-memory/partition-position.js'
 import { SenderTable } from '../../src/shared-memory/sender-table.js'
-import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
+import { command, given, id, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
 import { givenSteps } from '../given-steps.js'
 
 export const token = 'a token that is long enough for a cluster'.replaceAll(' ', '-')
@@ -56,6 +56,7 @@ export function partition(t: Test): Partition {
   const inbox = new Inbox({
     ...{ store, position, ownership },
     interpret: noWords,
+    idOf: ({ body }) => id(body),
     matcher: matcher(),
     versions: versions(),
     bell: new Bell(),
