@@ -2,8 +2,9 @@ import type { EntityId, Tenant } from '../context/entity.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import { type AvailabilitySubscription, discoveryOf } from './availability.js'
-import { compileRegistered, type Discovery } from './discovery.js'
-import { inForce, type RegisteredEntity, type Registration } from './registration.js'
+import type { Discovery } from './discovery.js'
+import { MeantEntities } from './meant-entities.js'
+import { inForce, type RegisteredContext, type Registration } from './registration.js'
 
 /** A subscription that a registration concerns, with what it is to be sent. */
 interface AvailabilityMatch {
@@ -13,7 +14,7 @@ interface AvailabilityMatch {
 
 interface Held {
   readonly subscription: AvailabilitySubscription
-  readonly isMeant: (entity: RegisteredEntity) => boolean
+  readonly entities: MeantEntities
 }
 
 interface TenantSubscriptions {
@@ -41,7 +42,7 @@ export class AvailabilityIndex {
   /** Adds a subscription, or replaces the one with its id. */
   put(subscription: AvailabilitySubscription): void {
     this.remove(subscription.id)
-    const held = { subscription, isMeant: compileRegistered(subscription.selectors) }
+    const held = { subscription, entities: new MeantEntities(subscription.selectors) }
     this.#held.set(subscription.id, held)
     const ofTenant = this.#byTenant.get(subscription.tenant) ?? { exact: new Map(), searching: new Set() }
     this.#byTenant.set(subscription.tenant, ofTenant)
@@ -69,28 +70,29 @@ export class AvailabilityIndex {
   }
 
   /**
-   * Whom a registration concerns that was created or updated just now, by creation [subscriptions 7.4]; and nothing for each
-   * that it does not: whoever looks may pause there.
+   * Whom a registration concerns that was created or updated just now, by creation [subscriptions 7.4]; and nothing again
+   * and again: whoever looks may pause there.
    */
   *matchesOf({ tenant, contexts }: Registration, now: Milliseconds): Generator<AvailabilityMatch | undefined> {
     const ofTenant = this.#byTenant.get(tenant)
     if (ofTenant === undefined) return
     const meant = new Set(ofTenant.searching)
-    for (const { entities } of contexts) {
-      for (const entity of entities) for (const held of naming(ofTenant, entity)) meant.add(held)
-    }
-    for (const { subscription, isMeant } of [...meant].sort(byCreation)) {
+    for (const held of naming(ofTenant, contexts)) meant.add(held)
+    for (const { subscription, entities } of [...meant].sort(byCreation)) {
       if (!inForce(subscription, now)) continue
-      const discovery = discoveryOf(subscription, isMeant, contexts)
+      const discovery = yield* discoveryOf(subscription, entities, contexts)
       yield discovery && { subscription, discovery }
     }
   }
 }
 
-/** Those that name the id of a registered entity: all that name one if it stands for every id. */
-function* naming({ exact }: TenantSubscriptions, { id, everyId }: RegisteredEntity): Generator<Held> {
-  if (everyId) for (const held of exact.values()) yield* held
-  else yield* exact.get(id) ?? []
+/** Those that name the id of a registered entity: all that name one if some entity stands for every id. */
+function* naming({ exact }: TenantSubscriptions, contexts: readonly RegisteredContext[]): Generator<Held> {
+  if (contexts.some(({ entities }) => entities.some(({ everyId }) => everyId))) {
+    for (const held of exact.values()) yield* held
+    return
+  }
+  for (const { entities } of contexts) for (const { id } of entities) yield* exact.get(id) ?? []
 }
 
 function byCreation(a: Held, b: Held): number {

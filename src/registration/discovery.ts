@@ -1,13 +1,12 @@
 import type { Tenant } from '../context/entity.js'
-import { compileSelectors } from '../context/match.js'
 import { inPaths, type PathRange, type Selector } from '../context/query.js'
-import { inSlices, Slices, type Steps } from '../slices.js'
+import { Slices, type Steps } from '../slices.js'
 import type { Milliseconds } from '../time.js'
 import { compareContexts, type IndexedContext } from './indexed-contexts.js'
+import { MeantOnce, type Pauses } from './meant-entities.js'
 import {
   inForce,
   type RegisteredContext,
-  type RegisteredEntity,
   type Registration,
   type RegistrationChange,
   type RegistrationId,
@@ -57,18 +56,17 @@ export function* discovering(
 ): Steps<Discovered> {
   const changed = new Set(changes.map((change) => (change.kind === 'put' ? change.registration.id : change.id)))
   const found = new Set<IndexedContext>()
-  let looked = 0
   for (const each of finding(index, lookup, discovery)) {
     if (each !== undefined && !changed.has(each.registration.id)) found.add(each)
-    looked += 1
-    if (looked % lookedAtOnce === 0) yield
+    yield
   }
+  const meant = new MeantOnce(discovery.selectors)
   for (const change of changes) {
     if (change.kind === 'put' && change.registration.tenant === lookup.tenant) {
-      for (const listed of asIfHeld(change.registration, lookup, discovery)) found.add(listed)
+      yield* addAsIfHeld(change.registration, lookup, discovery, meant, found)
     }
   }
-  return yield* paged(found, discovery, page)
+  return yield* paged(found, discovery, meant, page)
 }
 
 /**
@@ -95,7 +93,21 @@ export async function discoverInSlices(
   const held = new Set<RegistrationId>()
   for (const each of found) if (isHeld(each)) held.add(each.registration.id)
   for (const each of found) if (!isHeld(each) && held.has(each.registration.id)) found.delete(each)
-  return inSlices(paged(found, discovery, page), slices)
+  return inTime(paged(found, discovery, new MeantOnce(discovery.selectors), page), slices, isLate)
+}
+
+async function inTime<Result>(
+  steps: Steps<Result>,
+  slices: Slices,
+  isLate: () => boolean,
+): Promise<Result | undefined> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (!slices.isOver) continue
+    await slices.next()
+    if (isLate()) return undefined
+  }
 }
 
 /** What is asked for, some of it several times, and nothing for every entity that is not. */
@@ -119,32 +131,53 @@ function* finding(
   }
 }
 
-/** At most this many are looked at between two looks at the clock. */
-export const lookedAtOnce = 256
-
-/** What a discovery would find of a registration if it were held. */
-function asIfHeld(registration: Registration, lookup: Lookup, discovery: Discovery): readonly IndexedContext[] {
-  const isMeant = compileRegistered(discovery.selectors)
-  const names = new Set(discovery.attributes)
-  return registration.contexts
-    .map((context, at) => ({ registration, at, context }))
-    .filter(counting(lookup))
-    .filter(({ context }) => names.size === 0 || context.attributes.some(({ name }) => names.has(name)))
-    .filter(({ context }) => context.entities.some(isMeant))
+/** Adds what a discovery would find of a registration if it were held. */
+function* addAsIfHeld(
+  registration: Registration,
+  lookup: Lookup,
+  { attributes }: Discovery,
+  meant: MeantOnce,
+  found: Set<IndexedContext>,
+): Steps<void> {
+  const counts = counting(lookup)
+  const names = new Set(attributes)
+  for (const [at, context] of registration.contexts.entries()) {
+    const listed = { registration, at, context }
+    if (!counts(listed)) return
+    if (names.size > 0 && !context.attributes.some(({ name }) => names.has(name))) continue
+    if (yield* hasMeant(context, meant)) found.add(listed)
+  }
 }
 
-/** A page of what was found, in order. */
-function* paged(found: ReadonlySet<IndexedContext>, discovery: Discovery, page: DiscoveryPage): Steps<Discovered> {
-  const narrow = narrowing(discovery)
+function* hasMeant({ entities }: RegisteredContext, meant: MeantOnce): Pauses<boolean> {
+  for (const entity of entities) {
+    if (yield* meant.has(entity)) return true
+    yield
+  }
+  return false
+}
+
+/** A page of what was found, in order, with nothing but what was asked for. */
+function* paged(
+  found: ReadonlySet<IndexedContext>,
+  { attributes }: Discovery,
+  meant: MeantOnce,
+  page: DiscoveryPage,
+): Steps<Discovered> {
+  const names = new Set(attributes)
   const contexts: RegisteredContext[] = []
-  let [count, looked] = [0, 0]
+  let count = 0
   let last: Registration | undefined
   for (const { registration, context } of [...found].sort(compareContexts)) {
     if (registration !== last) count += 1
     last = registration
-    if (count > page.offset && count - page.offset <= page.limit) contexts.push(narrow(context))
-    looked += 1
-    if (looked % lookedAtOnce === 0) yield
+    yield
+    if (count <= page.offset || count - page.offset > page.limit) continue
+    contexts.push({
+      entities: yield* meant.of(context.entities),
+      attributes: names.size === 0 ? context.attributes : context.attributes.filter(({ name }) => names.has(name)),
+      provider: context.provider,
+    })
   }
   return { contexts, count }
 }
@@ -152,25 +185,4 @@ function* paged(found: ReadonlySet<IndexedContext>, discovery: Discovery, page: 
 /** What tells whether a context belongs to a registration that is in force, in one of the paths. */
 export function counting({ paths, now }: Lookup): (listed: IndexedContext) => boolean {
   return ({ registration }) => inForce(registration, now) && inPaths(registration.path, paths)
-}
-
-/** Leaves of a context what was asked for. */
-function narrowing({ selectors, attributes }: Discovery): (context: RegisteredContext) => RegisteredContext {
-  const isMeant = compileRegistered(selectors)
-  const names = new Set(attributes)
-  return (context) => ({
-    entities: context.entities.filter(isMeant),
-    attributes: names.size === 0 ? context.attributes : context.attributes.filter(({ name }) => names.has(name)),
-    provider: context.provider,
-  })
-}
-
-/**
- * What tells whether selectors mean a registered entity. One that stands for the entities of every id is meant whatever the
- * id of a selector is [NGSIv2 subscriptions 9].
- */
-export function compileRegistered(selectors: readonly Selector[]): (entity: RegisteredEntity) => boolean {
-  const isMeant = compileSelectors(selectors)
-  const ofEveryId = compileSelectors(selectors.map((selector) => ({ ...selector, id: { kind: 'any' } })))
-  return (entity) => (entity.everyId ? ofEveryId(entity) : isMeant(entity))
 }

@@ -1,7 +1,7 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import type { Selector } from '../context/query.js'
 import type { Steps } from '../slices.js'
-import { counting, type Lookup, lookedAtOnce } from './discovery.js'
+import { counting, type Lookup } from './discovery.js'
 import { compareContexts, type IndexedContext } from './indexed-contexts.js'
 import type { NamedEntity } from './named-entity.js'
 import { type RegisteredEntity, registrationTermsOf } from './registration.js'
@@ -68,10 +68,8 @@ export function* registeredEntities(
   const registrations = index.of(lookup.tenant)
   if (registrations === undefined) return []
   const found = new Map<string, Found>()
-  let looked = 0
   for (const named of registrations.tried(selector, true)) {
-    looked += 1
-    if (looked % lookedAtOnce === 0) yield
+    yield
     if (named === undefined || named.entity.id === '') continue
     const entity = entityAsked(selector, named.entity)
     const first = named.contexts.find(countingFor(lookup, named, entity.type))
@@ -176,14 +174,12 @@ function* inOrder(registrations: TenantRegistrations, found: Iterable<Found>): S
     byFirst.set(first, (byFirst.get(first) ?? new Map<NamedEntity, RegisteredEntity>()).set(named, entity))
   }
   const entities: RegisteredEntity[] = []
-  let looked = 0
   for (const [{ context }, left] of [...byFirst].sort(([a], [b]) => compareContexts(a, b))) {
     const [only] = left.values()
     // The context may have thousands of entities, of which each of as many selectors means one.
     if (only && left.size === 1) entities.push(only)
     else entities.push(...asGiven(registrations, context.entities, left))
-    looked += 1
-    if (looked % lookedAtOnce === 0) yield
+    yield
   }
   return entities
 }

@@ -1,0 +1,88 @@
+import type { EntityId, EntityType } from '../context/entity.js'
+import { compileSelectors } from '../context/match.js'
+import type { Selector } from '../context/query.js'
+import type { RegisteredEntity } from './registration.js'
+
+/** Work that may be interrupted wherever it yields, also where others yield what they have found. */
+export type Pauses<Result> = Generator<undefined, Result, void>
+
+type Test = (entity: RegisteredEntity) => boolean
+
+/** A pattern of ids with the types that are meant with it; compiled when it is first needed. */
+class PatternSearch {
+  readonly #selectors: readonly Selector[]
+  #test: Test | undefined
+
+  constructor(selectors: readonly Selector[]) {
+    this.#selectors = selectors
+  }
+
+  means(entity: RegisteredEntity): boolean {
+    this.#test ??= compileSelectors(this.#selectors)
+    return this.#test(entity)
+  }
+}
+
+/**
+ * Which registered entities selectors mean. One that stands for the entities of every id is meant whatever the id of a
+ * selector is [NGSIv2 subscriptions 9]. Hundreds of patterns on a long id take long: there is a pause after each.
+ */
+export class MeantEntities {
+  readonly #byId: Test
+  readonly #ofEveryId: Test
+  readonly #searches: readonly PatternSearch[]
+
+  constructor(selectors: readonly Selector[]) {
+    this.#byId = compileSelectors(selectors.filter(({ id }) => id.kind !== 'pattern'))
+    this.#ofEveryId = compileSelectors(selectors.map((selector) => ({ ...selector, id: { kind: 'any' } })))
+    const byPattern = new Map<string, Selector[]>()
+    for (const selector of selectors) {
+      const { id } = selector
+      if (id.kind !== 'pattern') continue
+      const same = byPattern.get(id.pattern)
+      if (same === undefined) byPattern.set(id.pattern, [selector])
+      else same.push(selector)
+    }
+    this.#searches = [...byPattern.values()].map((same) => new PatternSearch(same))
+  }
+
+  *has(entity: RegisteredEntity): Pauses<boolean> {
+    if (entity.everyId) return this.#ofEveryId(entity)
+    if (this.#byId(entity)) return true
+    for (const search of this.#searches) {
+      if (search.means(entity)) return true
+      yield
+    }
+    return false
+  }
+}
+
+/** The same for entities that come again and again: each is compared with the patterns once. */
+export class MeantOnce {
+  readonly #meant: MeantEntities
+  readonly #known = new Map<EntityType, Map<EntityId, boolean>>()
+
+  constructor(selectors: readonly Selector[]) {
+    this.#meant = new MeantEntities(selectors)
+  }
+
+  *has(entity: RegisteredEntity): Pauses<boolean> {
+    if (entity.everyId) return yield* this.#meant.has(entity)
+    const ofType = this.#known.get(entity.type) ?? new Map<EntityId, boolean>()
+    const known = ofType.get(entity.id)
+    if (known !== undefined) return known
+    const isMeant = yield* this.#meant.has(entity)
+    this.#known.set(entity.type, ofType.set(entity.id, isMeant))
+    return isMeant
+  }
+
+  /** Those of them that are meant, in their order, with a pause after each. */
+  *of(entities: readonly RegisteredEntity[]): Pauses<readonly RegisteredEntity[]> {
+    const meant: RegisteredEntity[] = []
+    for (const entity of entities) {
+      if (yield* this.has(entity)) meant.push(entity)
+      yield
+    }
+    return meant
+  }
+}
