@@ -68,7 +68,7 @@ function append(partition: string, devices: number, more_bytes: number): void {
 function updateOf(store: LmdbPartitionStore, id: string): readonly EntityChange[] {
   const [before] = store.entities(tenant, root, id as EntityId)
   if (before === undefined) return []
-  return [{ kind: 'put', tenant, entity: { ...before, modified: now() }, before, changed: [] }]
+  return [{ kind: 'put', tenant, entity: { ...before, modified: now() }, before }]
 }
 
 function partitionsIn(path: string): readonly string[] {

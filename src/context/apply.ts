@@ -1,6 +1,8 @@
 import type { Entity, EntityType } from './entity.js'
-import { type EntityLimits, EntityRoom, noLimits } from './entity-size.js'
-import { HeldAttributes } from './held-attributes.js'
+import { heldAttributesOf, isEmpty, without } from './entity-forms.js'
+import { EntityRoom } from './entity-room.js'
+import { type EntityLimits, noLimits } from './entity-size.js'
+import type { HeldAttributes } from './held-attributes.js'
 import { type Laid, laid, rootOf } from './lay.js'
 import type {
   GivenAttribute,
@@ -129,11 +131,12 @@ function update(entity: Entity, command: UpdateCommand): UpdateDecision {
 }
 
 function replace(entity: Entity, command: UpdateCommand): UpdateDecision {
-  const made = laid({ ...entity, attributes: [] }, command, 'update')
+  const { path, id, type, sequence, created, modified } = entity
+  const made = laid({ path, id, type, sequence, created, modified, attributes: [] }, command, 'update')
   if (!made.ok) return withoutEffects({ ...itemOf(entity), refusal: made.error })
   const { changed } = made.value
   const reply = { items: [itemOf(entity)], missing: [] }
-  if (changed.length === 0 && entity.attributes.length === 0) return { reply, effects: [], untouched: [entity] }
+  if (changed.length === 0 && isEmpty(entity)) return { reply, effects: [], untouched: [entity] }
   // Subscribers are told of the attributes that it writes; those that it drops notify nobody [subscriptions 3.3].
   const replaced = { ...made.value.entity, modified: command.time, correlator: rootOf(command) }
   return { reply, effects: [{ kind: 'put', entity: replaced, before: entity, changed }], untouched: none }
@@ -148,14 +151,13 @@ function remove(entity: Entity, command: UpdateCommand): UpdateDecision {
   const first = missing[0]
   if (first && found.length === 0) return unknown(entity, first.given.name)
   const gone = new Set(found.flatMap(({ given }) => held.doomed(given)))
-  const left = entity.attributes.filter((_, at) => !gone.has(at))
   const changed = [...new Set(found.map(({ given }) => given.name))]
-  const after = { ...entity, attributes: left, modified: command.time, correlator: rootOf(command) }
+  const after = without(entity, gone, { modified: command.time, correlator: rootOf(command) })
   return withMissing(entity, { entity: after, changed }, found, missing)
 }
 
-function heldOf({ attributes }: Entity, { terms }: UpdateCommand): HeldAttributes {
-  return new HeldAttributes(attributes, terms !== undefined)
+function heldOf(entity: Entity, { terms }: UpdateCommand): HeldAttributes {
+  return heldAttributesOf(entity, terms !== undefined)
 }
 
 /** APPEND of NGSIv1 never mixes instances of a name with and without ID [context 2.4]. */

@@ -1,4 +1,4 @@
-import type { Entity, Metadata, Value } from './entity.js'
+import type { Attribute, Entity, Metadata, Value } from './entity.js'
 import { isArray } from './value.js'
 
 /** How large an entity may become; what is larger already may change and shrink. */
@@ -38,47 +38,20 @@ export const noLimits: EntityLimits = {
 /** What an update may not make larger: of the entity, or of all of its id together. */
 export type Excess = 'size' | 'sizes' | 'attributes' | 'values' | 'metadata'
 
-/** What the entities of one id in one service path may still grow by while one update is applied to them. */
-export class EntityRoom {
-  readonly #limits: EntityLimits
-  /** Nothing where there is no more than one, whose size need not be known as long as it is small. */
-  #total: number | undefined
-
-  constructor(held: readonly Entity[], limits: EntityLimits, isNew: boolean) {
-    this.#limits = limits
-    const others = isNew ? held.length : held.length - 1
-    if (others > 0 && limits.size !== Number.POSITIVE_INFINITY) {
-      this.#total = held.reduce((sum, entity) => sum + sizeOf(entity), 0)
-    }
-  }
-
-  /** Which limit an entity is beyond after an update that made it larger. */
-  excess(before: Entity | undefined, after: Entity): Excess | undefined {
-    const limits = this.#limits
-    const held = before?.attributes.length ?? 0
-    if (after.attributes.length > limits.attributes && after.attributes.length > held) return 'attributes'
-    if (limits.size === Number.POSITIVE_INFINITY) return undefined
-    const size = sizeOf(after)
-    if (size > limits.size && size > sizeBefore(before)) return 'size'
-    // In most it is told by the size that they cannot have that many.
-    if (size > least_size * limits.values) {
-      const values = valuesIn(after.attributes)
-      if (values > limits.values && values > valuesIn(before?.attributes ?? [])) return 'values'
-    }
-    if (size > metadata_frame * limits.metadata) {
-      const metadata = metadataOf(after.attributes)
-      if (metadata > limits.metadata && metadata > metadataOf(before?.attributes ?? [])) return 'metadata'
-    }
-    if (this.#total === undefined) return undefined
-    const growth = size - sizeBefore(before)
-    if (growth > 0 && this.#total + growth > limits.size) return 'sizes'
-    this.#total += growth
-    return undefined
-  }
+/** How much an entity has of what is limited. */
+export interface Measure {
+  readonly size: number
+  readonly values: number
+  readonly metadata: number
 }
 
-function sizeBefore(before: Entity | undefined): number {
-  return before === undefined ? 0 : sizeOf(before)
+/** What one attribute adds to the measure of its entity. */
+export function measureOfAttribute(attribute: Attribute): Measure {
+  return {
+    size: sizeOfAttribute(attribute),
+    values: valuesBelow(attribute.value),
+    metadata: attribute.metadata.length,
+  }
 }
 
 /** Elements of metadata of attributes, together. */
@@ -87,7 +60,7 @@ export function metadataOf(attributes: readonly { readonly metadata: readonly Me
 }
 
 /** Members and items of the compound values of attributes, at all depths. */
-function valuesIn(attributes: Entity['attributes']): number {
+export function valuesIn(attributes: Entity['attributes']): number {
   let values = 0
   for (const { value } of attributes) if (typeof value === 'object') values += valuesBelow(value)
   return values
@@ -102,22 +75,26 @@ function valuesBelow(value: Value): number {
 }
 
 /** About the characters that an entity takes on disk; a request that gives all of it takes more. */
-export function sizeOf({ attributes }: Entity): number {
+export function sizeOf({ attributes }: Pick<Entity, 'attributes'>): number {
   let size = 0
-  for (const { name, type, instance, value, metadata } of attributes) {
-    size += attribute_frame + name.length + type.length + instance.length + sizeOfValue(value)
-    for (const element of metadata) size += metadata_frame + element.name.length + sizeOfValue(element.value)
-  }
+  for (const attribute of attributes) size += sizeOfAttribute(attribute)
+  return size
+}
+
+/** What an attribute adds to the size of its entity. */
+function sizeOfAttribute({ name, type, instance, value, metadata }: Attribute): number {
+  let size = attribute_frame + name.length + type.length + instance.length + sizeOfValue(value)
+  for (const element of metadata) size += metadata_frame + element.name.length + sizeOfValue(element.value)
   return size
 }
 
 /** What they take beside their texts. */
 const attribute_frame = 14
-const metadata_frame = 6
+export const metadata_frame = 6
 const member_frame = 4
 const scalar_size = 4
 /** What an item or a member takes at least. */
-const least_size = 3
+export const least_size = 3
 
 function sizeOfValue(value: Value): number {
   if (typeof value === 'string') return value.length + 2

@@ -4,17 +4,30 @@ import type { GivenAttribute } from './update.js'
 /** From this many attributes on, building an index costs less than looking through all of them for each one given. */
 const indexFrom = 16
 
-type Identity = Pick<GivenAttribute, 'name' | 'instance'>
+export type Identity = Pick<GivenAttribute, 'name' | 'instance'>
 
 /**
  * Finds the attributes of an entity that those of a request mean. For one of NGSIv1 a name without ID means the attribute
  * without ID [context 2.4]; for one of NGSIv2 the instance that is shown, and an ID also means the attribute that has none
  * yet [NGSIv2 context 14.3].
  */
-export class HeldAttributes {
+export interface HeldAttributes {
+  /** Where the instance stands; -1 when there is none. */
+  position(given: Identity): number
+  has(given: Identity): boolean
+  /** Where the attributes stand that go when this one is deleted: in NGSIv2 every instance of the name. */
+  doomed(given: Identity): readonly number[]
+  /** Whether APPEND_STRICT refuses it: in NGSIv1 when there is any instance of the name. */
+  isTaken(given: Identity): boolean
+  /** Whether the name is held with ID and given without, or the other way round [context 2.4]. */
+  mixes(given: Identity): boolean
+}
+
+/** Finds attributes in an array: by looking through it, or by an index where it is long. */
+export class IndexedAttributes implements HeldAttributes {
   readonly #attributes: readonly Attribute[]
   readonly #asShown: boolean
-  readonly #byName: ReadonlyMap<string, readonly number[]> | undefined
+  readonly #byName: ReadonlyMap<string, NamedInstances> | undefined
 
   constructor(attributes: readonly Attribute[], asShown = false) {
     this.#attributes = attributes
@@ -22,10 +35,9 @@ export class HeldAttributes {
     this.#byName = attributes.length < indexFrom ? undefined : indexed(attributes)
   }
 
-  /** Where the instance stands; -1 when there is none. */
   position({ name, instance }: Identity): number {
     if (this.#asShown) return this.#shownPosition(name, instance)
-    if (this.#byName) return this.#byName.get(name)?.find((at) => this.#attributes[at]?.instance === instance) ?? -1
+    if (this.#byName) return this.#byName.get(name)?.position(instance) ?? -1
     for (let at = 0; at < this.#attributes.length; at += 1) {
       const held = this.#attributes[at]
       if (held?.name === name && held.instance === instance) return at
@@ -37,19 +49,16 @@ export class HeldAttributes {
     return this.position(given) !== -1
   }
 
-  /** Where the attributes stand that go when this one is deleted: in NGSIv2 every instance of the name. */
   doomed(given: Identity): readonly number[] {
     return this.#asShown ? this.#positions(given.name) : [this.position(given)]
   }
 
-  /** Whether APPEND_STRICT refuses it: in NGSIv1 when there is any instance of the name. */
   isTaken(given: Identity): boolean {
     return this.#asShown ? this.has(given) : this.#positions(given.name).length > 0
   }
 
-  /** Whether the name is held with ID and given without, or the other way round [context 2.4]. */
   mixes({ name, instance }: Identity): boolean {
-    if (this.#byName) return this.#instances(name).some((held) => (held.instance === '') !== (instance === ''))
+    if (this.#byName) return this.#byName.get(name)?.mixes(instance) ?? false
     for (const held of this.#attributes) {
       if (held.name === name && (held.instance === '') !== (instance === '')) return true
     }
@@ -58,37 +67,67 @@ export class HeldAttributes {
 
   /** The smallest ID stands first, and no ID before every other. */
   #shownPosition(name: string, instance: string): number {
-    if (this.#byName) {
-      const positions = this.#positions(name)
-      return positions.find((at) => this.#isMeant(this.#attributes[at], instance)) ?? -1
-    }
+    if (this.#byName) return this.#byName.get(name)?.shownPosition(instance) ?? -1
     for (let at = 0; at < this.#attributes.length; at += 1) {
       const held = this.#attributes[at]
-      if (held?.name === name && this.#isMeant(held, instance)) return at
+      if (held?.name === name && (instance === '' || held.instance === instance || held.instance === '')) return at
     }
     return -1
   }
 
-  #isMeant(held: Attribute | undefined, instance: string): boolean {
-    return instance === '' || held?.instance === instance || held?.instance === ''
-  }
-
   #positions(name: string): readonly number[] {
-    if (this.#byName) return this.#byName.get(name) ?? []
+    if (this.#byName) return this.#byName.get(name)?.positions ?? []
     return this.#attributes.flatMap((held, at) => (held.name === name ? [at] : []))
-  }
-
-  #instances(name: string): readonly Attribute[] {
-    return this.#positions(name).flatMap((at) => this.#attributes[at] ?? [])
   }
 }
 
-function indexed(attributes: readonly Attribute[]): ReadonlyMap<string, readonly number[]> {
-  const byName = new Map<string, number[]>()
-  for (const [at, { name }] of attributes.entries()) {
-    const positions = byName.get(name)
-    if (positions) positions.push(at)
-    else byName.set(name, [at])
+function indexed(attributes: readonly Attribute[]): ReadonlyMap<string, NamedInstances> {
+  const byName = new Map<string, NamedInstances>()
+  for (let at = 0; at < attributes.length; at += 1) {
+    const attribute = attributes[at]
+    if (attribute === undefined) continue
+    const { name, instance } = attribute
+    const instances = byName.get(name)
+    if (instances) instances.add(instance, at)
+    else byName.set(name, new NamedInstances(instance, at))
   }
   return byName
+}
+
+/** The instances of one name, most often a single one. */
+class NamedInstances {
+  readonly positions: number[]
+  readonly #first: string
+  /** Where the first of each instance stands, when there are several. */
+  #byInstance: Map<string, number> | undefined
+
+  constructor(instance: string, at: number) {
+    this.#first = instance
+    this.positions = [at]
+  }
+
+  /** Adds an instance that stands behind the others. */
+  add(instance: string, at: number): void {
+    this.#byInstance ??= new Map([[this.#first, this.positions[0] ?? at]])
+    this.positions.push(at)
+    if (!this.#byInstance.has(instance)) this.#byInstance.set(instance, at)
+  }
+
+  position(instance: string): number {
+    if (this.#byInstance) return this.#byInstance.get(instance) ?? -1
+    return this.#first === instance ? (this.positions[0] ?? -1) : -1
+  }
+
+  /** The first that is this instance or has no ID; without an ID the first of all. */
+  shownPosition(instance: string): number {
+    if (instance === '') return this.positions[0] ?? -1
+    const [bare, own] = [this.position(''), this.position(instance)]
+    return bare === -1 || (own !== -1 && own < bare) ? own : bare
+  }
+
+  mixes(instance: string): boolean {
+    const bare = this.#byInstance ? this.#byInstance.has('') : this.#first === ''
+    if (instance !== '') return bare
+    return this.#byInstance ? this.#byInstance.size > (bare ? 1 : 0) : !bare
+  }
 }

@@ -1,8 +1,9 @@
 import { type Err, err, ok, type Result } from '../result.js'
 import { draftAttribute, draftedAttribute, newAttribute, updatedAttribute } from './attribute.js'
-import { type Attribute, compareAttributes, type Entity } from './entity.js'
-import { HeldAttributes } from './held-attributes.js'
-import { isLocationByTerms, LocationKeeper, withOneLocation } from './location.js'
+import type { AttributeEdits } from './attribute-edits.js'
+import type { Attribute, Entity } from './entity.js'
+import { editsOf, heldAttributesOf } from './entity-forms.js'
+import { isLocationByTerms, LocationKeeper } from './location.js'
 import type { GivenAttribute, LocationMoment, UpdateCommand, UpdateRefusal, UpdateTerms } from './update.js'
 
 /** An entity after attributes were laid upon it, and the names of those that changed. */
@@ -18,44 +19,41 @@ export function laid(
   moment: 'creation' | 'update',
 ): Result<Laid, UpdateRefusal> {
   const { attributes, action, time, terms } = command
-  const location = new LocationKeeper(entity.attributes)
-  const heldAttributes = new HeldAttributes(entity.attributes, terms !== undefined)
-  const after = [...entity.attributes]
+  const location = new LocationKeeper(entity)
+  const heldAttributes = heldAttributesOf(entity, terms !== undefined)
+  const edits = editsOf(entity)
   const changed = new Set<string>()
   let located: Attribute | undefined
   for (const given of attributes) {
     const at = heldAttributes.position(given)
-    const held = after[at]
+    const held = edits.at(at)
     const isNew = held === undefined && moment === 'update' && action !== 'REPLACE'
     const when = isNew ? 'newAttribute' : moment
     const made =
       terms === undefined
         ? madeByWording(held, given, command, location, when)
         : madeByTerms(held, given, terms, command, when)
-    if (!made.ok) return action === 'UPDATE' ? made : asSecondLocation(made, after, held)
+    if (!made.ok) return action === 'UPDATE' ? made : asSecondLocation(made, edits, held)
     if (terms !== undefined && made.value?.isLocation === true) located = made.value
     if (made.value === undefined || made.value === held) continue
-    if (held) after[at] = made.value
-    else after.push(made.value)
+    if (held) edits.replace(at, made.value)
+    else edits.add(made.value)
     changed.add(given.name)
   }
   if (changed.size === 0) return ok({ entity, changed: [] })
-  if (after.length > entity.attributes.length) after.sort(compareAttributes)
-  const correlator = rootOf(command)
-  const settled = located === undefined ? ok(after) : withOneLocation(after, located, action === 'UPDATE')
-  if (!settled.ok) return settled
-  return ok({ entity: { ...entity, attributes: settled.value, modified: time, correlator }, changed: [...changed] })
+  const after = edits.entity({ modified: time, correlator: rootOf(command) }, located, action === 'UPDATE')
+  return after.ok ? ok({ entity: after.value, changed: [...changed] }) : after
 }
 
 /** A second location is refused as such before its value is looked at [NGSIv2 context 3.5]. */
 function asSecondLocation(
   refused: Err<UpdateRefusal>,
-  attributes: readonly Attribute[],
+  edits: AttributeEdits,
   held: Attribute | undefined,
 ): Err<UpdateRefusal> {
   const { error } = refused
   if (error.kind !== 'termsUnmet' || error.why.kind !== 'shapeMalformed') return refused
-  const first = attributes.find((attribute) => attribute.isLocation && attribute !== held)
+  const first = edits.location(held)
   if (first === undefined) return refused
   return err({ kind: 'termsUnmet', why: { kind: 'locationsTooMany', name: error.why.name, held: first.name } })
 }

@@ -3,6 +3,7 @@ import type { Attribute, Entity, Metadata, Value } from './entity.js'
 import type { GeoShape } from './geo/geo-shape.js'
 import { parseCoordinates } from './geo/point.js'
 import { isShapeType, parseShape } from './geo/shape-parse.js'
+import { LargeEntity } from './large/large-entity.js'
 import type { GivenAttribute, LocationMoment, ShapeMoment, UpdateRefusal } from './update.js'
 import { isObject } from './value.js'
 
@@ -13,8 +14,9 @@ export function locationOf(entity: Pick<Entity, 'attributes'>): GeoShape | undef
 }
 
 /** The attribute that says where an entity is. */
-export function locationAttribute({ attributes }: Pick<Entity, 'attributes'>): Attribute | undefined {
-  for (const attribute of attributes) if (attribute.isLocation) return attribute
+export function locationAttribute(entity: Pick<Entity, 'attributes'>): Attribute | undefined {
+  if (entity instanceof LargeEntity) return entity.location
+  for (const attribute of entity.attributes) if (attribute.isLocation) return attribute
   return undefined
 }
 
@@ -52,8 +54,8 @@ const coordinateSystems = new Set(['WGS84', 'WSG84'])
 export class LocationKeeper {
   #holder: Pick<Attribute, 'name' | 'instance'> | undefined
 
-  constructor(attributes: readonly Attribute[]) {
-    this.#holder = attributes.find(({ isLocation }) => isLocation)
+  constructor(entity: Pick<Entity, 'attributes'>) {
+    this.#holder = locationAttribute(entity)
   }
 
   /**

@@ -1,8 +1,10 @@
 import { applyUpdate, type EntityEffect } from '../context/apply.js'
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
+import { prepared } from '../context/entity-forms.js'
 import { type EntityLimits, sizeOf } from '../context/entity-size.js'
 import { expirationOf } from '../context/expiration.js'
 import type { UpdateCommand } from '../context/update.js'
+import type { Sequence } from '../shared-memory/sequences.js'
 import { changeBy, untouchedBy } from '../subscription/change.js'
 import type { Matcher } from '../subscription/matcher.js'
 import type { NoticeAck } from '../subscription/notice.js'
@@ -43,7 +45,7 @@ export function decideTurn(
 ): DecidedTurn {
   const overlay = new Overlay(store)
   const replies: Reply[] = []
-  const entities: EntityChange[] = []
+  const entities = new GatheredChanges()
   const acks: NoticeAck[] = []
   const deprecated: DeprecatedLocation[] = []
   try {
@@ -52,12 +54,12 @@ export function decideTurn(
       overlay.lay(changes)
       if (update !== undefined && !matcher.isIdle) match(matcher, update)
       if (update?.command.terms !== undefined) noteDeprecated(update, deprecated)
-      for (const change of changes) entities.push(change)
+      for (const change of changes) entities.add(change)
       if (command.kind === 'ack') for (const ack of command.acks) acks.push(ack)
       replies.push(reply)
       if (isLong(replies.length)) break
     }
-    return { replies, changes: { entities, notices: matcher.notices, acks }, deprecated }
+    return { replies, changes: { entities: entities.all, notices: matcher.notices, acks }, deprecated }
   } catch (fault) {
     matcher.undo()
     throw fault
@@ -164,8 +166,27 @@ const noRoom: Decision = { reply: { kind: 'failed', why: 'storageFull' }, change
 /** Written member by member: spreads would be made for every update. */
 function changeOf(tenant: Tenant, effect: EntityEffect): EntityChange {
   if (effect.kind === 'remove') return { kind: 'remove', tenant, entity: effect.entity }
-  const { entity, before, changed } = effect
-  return { kind: 'put', tenant, entity, before, changed }
+  const { entity, before } = effect
+  return { kind: 'put', tenant, entity, before }
+}
+
+/** The changes of a turn. What lies between the first form of an entity that is put again and again and its last is not kept. */
+class GatheredChanges {
+  readonly all: EntityChange[] = []
+  /** Where the last change of each entity stands. */
+  readonly #last = new Map<Sequence, number>()
+
+  add(change: EntityChange): void {
+    const { sequence } = change.entity
+    const at = this.#last.get(sequence)
+    const held = at === undefined ? undefined : this.all[at]
+    if (at !== undefined && held?.kind === 'put' && change.kind === 'put') {
+      this.all[at] = { ...change, before: held.before }
+      return
+    }
+    this.#last.set(sequence, this.all.length)
+    this.all.push(change)
+  }
 }
 
 /** What the commands of a turn see: the store, and upon it what earlier commands of the same turn changed. */
@@ -189,9 +210,11 @@ class Overlay {
   /** The entities of one id in one service path, oldest first. */
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
     const name = entityName(tenant, path, id)
-    const seen = this.#seen.get(name) ?? this.#store.entities(tenant, path, id)
-    this.#seen.set(name, seen)
-    return seen
+    const seen = this.#seen.get(name)
+    // An entity that is updated again will be updated often.
+    const entities = seen === undefined ? this.#store.entities(tenant, path, id) : preparedAll(seen)
+    if (entities !== seen) this.#seen.set(name, entities)
+    return entities
   }
 
   /** Those that the store has as expired; what the turn has changed is not left out. */
@@ -203,9 +226,17 @@ class Overlay {
   lay(changes: readonly EntityChange[]): void {
     for (const { kind, tenant, entity } of changes) {
       const { path, id, sequence } = entity
-      const others = this.entities(tenant, path, id).filter((held) => held.sequence !== sequence)
+      const name = entityName(tenant, path, id)
+      const held = this.#seen.get(name) ?? this.#store.entities(tenant, path, id)
+      const others = held.filter((other) => other.sequence !== sequence)
       const after = kind === 'put' ? [...others, entity].sort((a, b) => a.sequence - b.sequence) : others
-      this.#seen.set(entityName(tenant, path, id), after)
+      this.#seen.set(name, after)
     }
   }
+}
+
+/** The very same array when they were prepared already, or are small. */
+function preparedAll(entities: readonly Entity[]): readonly Entity[] {
+  const all = entities.map(prepared)
+  return all.every((entity, at) => entity === entities[at]) ? entities : all
 }

@@ -1,4 +1,5 @@
 import type { Entity } from '../context/entity.js'
+import { locationAttribute } from '../context/location.js'
 import type { UpdateCommand } from '../context/update.js'
 import type { LineContext } from '../log/log.js'
 import { causeContext } from '../subscription/change.js'
@@ -12,14 +13,15 @@ export interface DeprecatedLocation {
 
 const deprecatedTypes: ReadonlySet<string> = new Set(['geo:point', 'geo:line', 'geo:box', 'geo:polygon'])
 
-/** Adds those of the attributes that an update gives, by what it has left its entity as [management 3.2]. */
+/** Adds the location of an entity, as an update has left it, if that is one of the attributes that it gives [management 3.2]. */
 export function gatherDeprecated(
   { attributes: given, tenant, origin }: UpdateCommand,
-  { attributes, path }: Entity,
+  entity: Entity,
   into: DeprecatedLocation[],
 ): void {
-  for (const { name, type, isLocation } of attributes) {
-    if (!isLocation || !deprecatedTypes.has(type) || !given.some((attribute) => attribute.name === name)) continue
-    into.push({ name, type, context: causeContext(tenant, path, origin) })
-  }
+  const location = locationAttribute(entity)
+  if (location === undefined || !deprecatedTypes.has(location.type)) return
+  const { name, type } = location
+  if (!given.some((attribute) => attribute.name === name)) return
+  into.push({ name, type, context: causeContext(tenant, entity.path, origin) })
 }

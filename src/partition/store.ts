@@ -1,4 +1,3 @@
-import type { EntityEffect } from '../context/apply.js'
 import type { Entity, EntityId, ServicePath, Tenant } from '../context/entity.js'
 import type { EntityLimits } from '../context/entity-size.js'
 import type { Sequence } from '../shared-memory/sequences.js'
@@ -6,12 +5,20 @@ import type { NewNotice, NoticeAck, NoticeNumber } from '../subscription/notice.
 import type { Milliseconds } from '../time.js'
 import type { LogSequence, SynchronousRecordLog } from '../wal/record-log.js'
 
-/** An entity that a turn puts or removes: the effect of a command with the tenant that it belongs to. */
-export type EntityChange = EntityEffect & { readonly tenant: Tenant }
+/** An entity that a turn puts or removes, with the tenant that it belongs to. */
+export type EntityChange =
+  | {
+      readonly kind: 'put'
+      readonly tenant: Tenant
+      readonly entity: Entity
+      /** Nothing for a new entity. */
+      readonly before: Entity | undefined
+    }
+  | { readonly kind: 'remove'; readonly tenant: Tenant; readonly entity: Entity }
 
 /** All that one turn writes. It is applied as a whole or not at all. */
 export interface TurnChanges {
-  /** In the order in which they were decided; one entity may be changed several times. */
+  /** In the order in which they were decided; an entity that is put again is there once, but it may be removed after that. */
   readonly entities: readonly EntityChange[]
   /** They get the numbers that follow the last one in the outbox, in this order. */
   readonly notices: readonly NewNotice[]

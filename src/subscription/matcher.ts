@@ -320,15 +320,16 @@ const mostWorded = 4096
 type Showing = (subscription: Subscription) => boolean
 
 /** Whether subscriptions are shown anything of an entity, as `shownAttributes` would. The index holds equal lists once. */
-function showing({ attributes }: Entity): Showing {
+function showing(entity: Entity): Showing {
   const known = new Map<readonly string[], boolean>()
   let held: ReadonlySet<string> | undefined
   const isAny = (names: readonly string[]): boolean => {
-    held ??= new Set(attributes.map(({ name }) => name))
+    held ??= new Set(entity.attributes.map(({ name }) => name))
     const own = held
     return names.some((name) => name === '*' || own.has(name))
   }
   return ({ attributes: names }) => {
+    const { attributes } = entity
     if (names.length === 0 || attributes.length === 0) return attributes.length > 0
     const shown = known.get(names) ?? isAny(names)
     known.set(names, shown)

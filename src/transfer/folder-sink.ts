@@ -80,7 +80,7 @@ export class EntityBatch {
     const others = this.#put.get(name)?.filter((other) => other.type !== type) ?? []
     this.#put.set(name, [...others, entity])
     const changes = this.#changes[shardOf(tenant, id, this.#partitions.length)]
-    changes?.push({ kind: 'put', tenant, entity, before, changed: [] })
+    changes?.push({ kind: 'put', tenant, entity, before })
   }
 
   /** Logs and applies the changes of each partition. Throws what the stores throw. */

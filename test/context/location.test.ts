@@ -68,7 +68,7 @@ test('NGSIv1 writes a shape to the location of NGSIv2, or leaves its value alone
   const json = attribute('place', { type: 'Point', coordinates: [2, 1] }, { type: 'geo:json', isLocation: true })
   const decided = (held: Attribute, given: { readonly type?: string; readonly value?: Value }): unknown => {
     const whole = { name: 'place', instance: '', type: '', metadata: [], ...given }
-    const decision = new LocationKeeper([held]).decide(held, whole, 'update')
+    const decision = new LocationKeeper({ attributes: [held] }).decide(held, whole, 'update')
     return decision.ok ? decision.value : decision.error.kind
   }
   t.equal(decided(json, {}), true)

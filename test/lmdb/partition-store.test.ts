@@ -101,8 +101,8 @@ async function onDisk(folder: string) {
 /** Two new entities of which one is removed again, notices for one and for several subscriptions, and an ack. */
 const changes: TurnChanges = {
   entities: [
-    { kind: 'put', tenant, entity: entity({ id: 'Tank1', sequence: 1_000_001 }), before: undefined, changed: [] },
-    { kind: 'put', tenant, entity: entity({ id: 'Tank2', sequence: 1_000_002 }), before: undefined, changed: [] },
+    { kind: 'put', tenant, entity: entity({ id: 'Tank1', sequence: 1_000_001 }), before: undefined },
+    { kind: 'put', tenant, entity: entity({ id: 'Tank2', sequence: 1_000_002 }), before: undefined },
     { kind: 'remove', tenant, entity: entity({ id: 'Tank2', sequence: 1_000_002 }) },
   ],
   notices: [
@@ -141,7 +141,7 @@ test('changes that can not be applied change nothing, neither on disk nor in mem
     entities: ['Silo1', 'Tank1', 'Tank2'].map((name) => store.entities(tenant, root, id(name))),
   })
   const before = await state()
-  const put = { kind: 'put', tenant, entity: poison, before: undefined, changed: [] } as const
+  const put = { kind: 'put', tenant, entity: poison, before: undefined } as const
   t.throws(() => commit(store, { ...changes, entities: [...changes.entities, put] }), { message: 'poison' })
   t.same(await state(), before, 'a fault while the record is made')
   t.throws(() => commit(store, { ...changes, acks: [...changes.acks, unstorable] }))

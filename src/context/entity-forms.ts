@@ -1,0 +1,44 @@
+import { ArrayEdits, type AttributeEdits, type Updated } from './attribute-edits.js'
+import type { Entity } from './entity.js'
+import { type HeldAttributes, IndexedAttributes } from './held-attributes.js'
+import { LargeEdits, withoutAttributes } from './large/large-edits.js'
+import { LargeEntity } from './large/large-entity.js'
+import { SortedAttributes } from './large/sorted-attributes.js'
+
+/** Smaller entities are faster as they are. */
+const largeFrom = 64
+
+/**
+ * An entity in the form in which many updates are applied to it: as it is when it is small. The updates of either form come to
+ * the same.
+ */
+export function prepared(entity: Entity): Entity {
+  if (entity instanceof LargeEntity || entity.attributes.length < largeFrom) return entity
+  return LargeEntity.of(entity) ?? entity
+}
+
+/**
+ * Finds the attributes that those of a request mean.
+ *
+ * @param asShown by the rules of NGSIv2
+ */
+export function heldAttributesOf(entity: Entity, asShown: boolean): HeldAttributes {
+  if (entity instanceof LargeEntity) return new SortedAttributes(entity, asShown)
+  return new IndexedAttributes(entity.attributes, asShown)
+}
+
+/** Lays attributes upon an entity. */
+export function editsOf(entity: Entity): AttributeEdits {
+  return entity instanceof LargeEntity ? new LargeEdits(entity) : new ArrayEdits(entity)
+}
+
+/** An entity without the attributes at these positions. */
+export function without(entity: Entity, gone: ReadonlySet<number>, updated: Updated): Entity {
+  if (entity instanceof LargeEntity) return withoutAttributes(entity, gone, updated)
+  return { ...entity, attributes: entity.attributes.filter((_, at) => !gone.has(at)), ...updated }
+}
+
+/** Whether an entity has no attributes. */
+export function isEmpty(entity: Entity): boolean {
+  return entity instanceof LargeEntity ? entity.list.length === 0 : entity.attributes.length === 0
+}

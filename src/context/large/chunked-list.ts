@@ -1,0 +1,197 @@
+/** Items of a chunk of a new list; a chunk that has grown to twice as many is split. */
+const chunk_items = 128
+
+/** A run of items of a list. Lists that were made from one another share their chunks. */
+class Chunk<Item> {
+  readonly items: readonly Item[]
+  /** Where in the chunk the first item of each text stands; made when it is needed, and right for as long as the chunk lives. */
+  #positions: ReadonlyMap<string, number> | undefined
+
+  constructor(items: readonly Item[]) {
+    this.items = items
+  }
+
+  positions(textOf: (item: Item) => string): ReadonlyMap<string, number> {
+    this.#positions ??= firstPositions(this.items, textOf)
+    return this.#positions
+  }
+}
+
+function firstPositions<Item>(items: readonly Item[], textOf: (item: Item) => string): ReadonlyMap<string, number> {
+  const positions = new Map<string, number>()
+  for (let at = items.length - 1; at >= 0; at -= 1) {
+    const item = items[at]
+    if (item !== undefined) positions.set(textOf(item), at)
+  }
+  return positions
+}
+
+/**
+ * A persistent list: a change makes another list and leaves this one as it is. It copies one chunk and the list of chunks, not
+ * the items, so that thousands of changes to a long list cost little more than thousands to a short one.
+ */
+export class ChunkedList<Item> {
+  readonly length: number
+  readonly #chunks: readonly Chunk<Item>[]
+
+  private constructor(chunks: readonly Chunk<Item>[], length: number) {
+    this.#chunks = chunks
+    this.length = length
+  }
+
+  static of<Item>(items: readonly Item[]): ChunkedList<Item> {
+    return new ChunkedList(chunksOf(items), items.length)
+  }
+
+  /** The item at a position; nothing where there is none. */
+  at(position: number): Item | undefined {
+    const [chunk, offset] = this.#locate(position)
+    return this.#chunks[chunk]?.items[offset]
+  }
+
+  /**
+   * The position of the first item that does not stand before what is looked for, in a list that is in order: all items before
+   * it compare below 0.
+   */
+  firstFrom(compare: (item: Item) => number): number {
+    const chunks = this.#chunks
+    const isBehind = (at: number): boolean => {
+      const last = chunks[at]?.items.at(-1)
+      return last === undefined || compare(last) >= 0
+    }
+    const found = firstWhere(chunks.length, isBehind)
+    const items = chunks[found]?.items ?? []
+    let position = firstWhere(items.length, (at) => {
+      const item = items[at]
+      return item === undefined || compare(item) >= 0
+    })
+    for (let at = 0; at < found; at += 1) position += chunks[at]?.items.length ?? 0
+    return position
+  }
+
+  /** The position of the first item with this text; -1 when there is none. All calls have to give the same texts. */
+  positionOf(text: string, textOf: (item: Item) => string): number {
+    let before = 0
+    for (const chunk of this.#chunks) {
+      const at = chunk.positions(textOf).get(text)
+      if (at !== undefined) return before + at
+      before += chunk.items.length
+    }
+    return -1
+  }
+
+  /** With another item in place of the one at a position. */
+  replaced(position: number, item: Item): ChunkedList<Item> {
+    const [at, offset] = this.#locate(position)
+    const items = this.#chunks[at]?.items
+    if (items === undefined) throw new RangeError(`there is no item ${position}`)
+    return this.#with(at, [items.with(offset, item)], 0)
+  }
+
+  /** With these items before the one at a position, or at the end. */
+  inserted(position: number, added: readonly Item[]): ChunkedList<Item> {
+    if (added.length === 0) return this
+    if (this.length === 0) return ChunkedList.of(added)
+    const [at, offset] = this.#locateGap(position)
+    const items = this.#chunks[at]?.items ?? []
+    const after = [...items.slice(0, offset), ...added, ...items.slice(offset)]
+    return this.#with(at, inChunks(after), added.length)
+  }
+
+  /** Without the items of these texts. All calls have to give the same texts. */
+  without(texts: ReadonlySet<string>, textOf: (item: Item) => string): ChunkedList<Item> {
+    let length = this.length
+    const chunks: Chunk<Item>[] = []
+    for (const chunk of this.#chunks) {
+      const left = hasAny(chunk.positions(textOf), texts)
+        ? new Chunk(chunk.items.filter((item) => !texts.has(textOf(item))))
+        : chunk
+      length -= chunk.items.length - left.items.length
+      if (left.items.length > 0) chunks.push(left)
+    }
+    return length === this.length ? this : new ChunkedList(chunks, length)
+  }
+
+  /** Without the items at these positions. */
+  withoutPositions(positions: ReadonlySet<number>): ChunkedList<Item> {
+    if (positions.size * chunk_items > this.length) {
+      return ChunkedList.of(this.toArray().filter((_, at) => !positions.has(at)))
+    }
+    return [...positions]
+      .sort((a, b) => b - a)
+      .reduce<ChunkedList<Item>>((list, position) => list.#removed(position), this)
+  }
+
+  toArray(): Item[] {
+    const all: Item[] = []
+    for (const { items } of this.#chunks) for (const item of items) all.push(item)
+    return all
+  }
+
+  #removed(position: number): ChunkedList<Item> {
+    const [at, offset] = this.#locate(position)
+    const items = this.#chunks[at]?.items
+    if (items === undefined) throw new RangeError(`there is no item ${position}`)
+    return this.#with(at, items.length === 1 ? [] : [items.toSpliced(offset, 1)], -1)
+  }
+
+  #with(at: number, runs: readonly (readonly Item[])[], growth: number): ChunkedList<Item> {
+    const chunks = this.#chunks.slice()
+    const [only] = runs
+    if (only !== undefined && runs.length === 1) chunks[at] = new Chunk(only)
+    else chunks.splice(at, 1, ...runs.map((items) => new Chunk(items)))
+    return new ChunkedList(chunks, this.length + growth)
+  }
+
+  /** In which chunk a position is, and where in it. */
+  #locate(position: number): readonly [chunk: number, offset: number] {
+    const chunks = this.#chunks
+    let before = 0
+    for (let at = 0; at < chunks.length; at += 1) {
+      const { length } = chunks[at]?.items ?? []
+      if (position < before + length) return [at, position - before]
+      before += length
+    }
+    return [chunks.length, 0]
+  }
+
+  /** Where items are inserted; at the end, that is behind the last chunk's items. */
+  #locateGap(position: number): readonly [chunk: number, offset: number] {
+    if (position < this.length) return this.#locate(position)
+    const last = this.#chunks.length - 1
+    return [last, this.#chunks[last]?.items.length ?? 0]
+  }
+}
+
+function chunksOf<Item>(items: readonly Item[]): readonly Chunk<Item>[] {
+  const chunks: Chunk<Item>[] = []
+  for (let at = 0; at < items.length; at += chunk_items) chunks.push(new Chunk(items.slice(at, at + chunk_items)))
+  return chunks
+}
+
+/** As one chunk, or as several if it would be too long. */
+function inChunks<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  if (items.length < 2 * chunk_items) return [items]
+  return chunksOf(items).map((chunk) => chunk.items)
+}
+
+function hasAny(positions: ReadonlyMap<string, number>, texts: ReadonlySet<string>): boolean {
+  if (texts.size > positions.size) {
+    for (const text of positions.keys()) if (texts.has(text)) return true
+    return false
+  }
+  for (const text of texts) if (positions.has(text)) return true
+  return false
+}
+
+/** The first of so many indexes for which something holds that holds for all behind it; the number of them if for none. */
+function firstWhere(count: number, holds: (at: number) => boolean): number {
+  let low = 0
+  let high = count
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { ChunkedList } from '../../../src/context/large/chunked-list.js'
+
+const number = fc.integer({ min: 0, max: 400 })
+const change = fc.oneof(
+  fc.record({ kind: fc.constant('replace' as const), at: fc.nat(2000), item: number }),
+  fc.record({ kind: fc.constant('insert' as const), at: fc.nat(2000), items: fc.array(number, { maxLength: 300 }) }),
+  fc.record({ kind: fc.constant('remove' as const), at: fc.array(fc.nat(2000), { maxLength: 8 }) }),
+  fc.record({ kind: fc.constant('pull' as const), items: fc.array(number, { maxLength: 200 }) }),
+)
+type Change = typeof change extends fc.Arbitrary<infer Made> ? Made : never
+
+function positionsIn(length: number, at: readonly number[]): ReadonlySet<number> {
+  return new Set(length === 0 ? [] : at.map((each) => each % length))
+}
+
+function changedArray(items: readonly number[], made: Change): readonly number[] {
+  switch (made.kind) {
+    case 'replace':
+      return items.length === 0 ? items : items.with(made.at % items.length, made.item)
+    case 'insert':
+      return items.toSpliced(made.at % (items.length + 1), 0, ...made.items)
+    case 'remove': {
+      const gone = positionsIn(items.length, made.at)
+      return items.filter((_, at) => !gone.has(at))
+    }
+    case 'pull':
+      return items.filter((item) => !made.items.includes(item))
+  }
+}
+
+function changedList(list: ChunkedList<number>, made: Change): ChunkedList<number> {
+  switch (made.kind) {
+    case 'replace':
+      return list.length === 0 ? list : list.replaced(made.at % list.length, made.item)
+    case 'insert':
+      return list.inserted(made.at % (list.length + 1), made.items)
+    case 'remove':
+      return list.withoutPositions(positionsIn(list.length, made.at))
+    case 'pull':
+      return list.without(new Set(made.items.map(String)), String)
+  }
+}
+
+test('a chunked list changes as an array does, and each version stays as it was', async () => {
+  fc.assert(
+    fc.property(fc.array(number, { maxLength: 500 }), fc.array(change, { maxLength: 30 }), (first, changes) => {
+      const versions = [{ items: first as readonly number[], list: ChunkedList.of(first) }]
+      for (const made of changes) {
+        const { items, list } = versions.at(-1) ?? { items: [], list: ChunkedList.of<number>([]) }
+        versions.push({ items: changedArray(items, made), list: changedList(list, made) })
+      }
+      for (const { items, list } of versions) {
+        assert.deepEqual(list.toArray(), items)
+        assert.equal(list.length, items.length)
+        assert.deepEqual(
+          [list.at(0), list.at(items.length - 1), list.at(items.length)],
+          [items[0], items.at(-1), undefined],
+        )
+        for (const item of [0, 7, 400]) assert.equal(list.positionOf(String(item), String), items.indexOf(item))
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('in a list in order, the first item is found that does not stand before what is looked for', async () => {
+  fc.assert(
+    fc.property(fc.array(number, { maxLength: 600 }), number, (items, sought) => {
+      const sorted = items.toSorted((a, b) => a - b)
+      const list = sorted.reduce(
+        (made, item) =>
+          made.inserted(
+            made.firstFrom((held) => held - item),
+            [item],
+          ),
+        ChunkedList.of<number>([]),
+      )
+      assert.deepEqual(list.toArray(), sorted)
+      const found = sorted.findIndex((item) => item >= sought)
+      assert.equal(
+        list.firstFrom((item) => item - sought),
+        found === -1 ? sorted.length : found,
+      )
+    }),
+    { numRuns: 60 },
+  )
+})
