@@ -1,0 +1,61 @@
+import { test } from 'tap'
+import { RunningBroker } from '../running.js'
+
+/** Entities that take long to read and to write. */
+const large = 30
+const keys = 20_000
+
+function largeObject(): unknown {
+  return Object.fromEntries(Array.from({ length: keys }, (_, n) => [`k${n}`, n]))
+}
+
+test('updates of other entities are carried out between the elements of a request that has many slow ones', async (t) => {
+  t.setTimeout(300_000)
+  const broker = await RunningBroker.start(t, ['-partitions', '1', '-httpThreads', '1'])
+  const store = { type: 'StructuredValue', value: largeObject() }
+  for (let n = 0; n < large; n += 1) {
+    const { status, text } = await broker.send('POST', '/v2/entities', { id: `Large${n}`, type: 'Large', store })
+    if (status !== 201) throw new Error(`${status} ${text}`)
+  }
+  const entities = Array.from({ length: large }, (_, n) => ({ id: `Large${n}`, type: 'Large', n: { value: n } }))
+  let isAnswered = false
+  const updated = broker.send('POST', '/v2/op/update', { actionType: 'append', entities }).then((reply) => {
+    isAnswered = true
+    return reply
+  })
+  let others = 0
+  while (!isAnswered) {
+    const small = { id: 'Small', type: 'Small', attributes: [{ name: 'n', type: 'Number', value: `${others}` }] }
+    t.equal((await broker.update('APPEND', small)).status, 200)
+    others += 1
+  }
+  t.equal((await updated).status, 204)
+  // The first may have been answered before the large request was read, the last one after it.
+  t.ok(others > 5, `${others} were answered meanwhile, one after the other`)
+  const { json } = await broker.send('GET', '/v2/entities?type=Large&attrs=n&options=keyValues&limit=100')
+  t.same(
+    json,
+    entities.map(({ id, type, n: { value } }) => ({ id, type, n: value })),
+  )
+  t.equal(await broker.end('SIGTERM'), 0)
+})
+
+test('a broker that ends carries out what it has deferred', async (t) => {
+  t.setTimeout(300_000)
+  const broker = await RunningBroker.start(t, ['-partitions', '1', '-httpThreads', '1', '-shutdownTimeout', '120'])
+  const store = { type: 'StructuredValue', value: largeObject() }
+  const created = await broker.send('POST', '/v2/entities', { id: 'Large', type: 'Large', store })
+  t.equal(created.status, 201)
+  const entities = Array.from({ length: 40 }, (_, n) => ({ id: 'Large', type: 'Large', n: { value: n } }))
+  const updated = broker.send('POST', '/v2/op/update', { actionType: 'append', entities })
+  const begun = async (): Promise<boolean> => {
+    const { json } = await broker.send('GET', '/v2/entities/Large?attrs=n&options=keyValues')
+    return typeof json === 'object' && json !== null && 'n' in json
+  }
+  while (!(await begun()));
+  t.equal(await broker.end('SIGTERM'), 0)
+  t.equal((await updated).status, 204)
+  await broker.run()
+  const { json } = await broker.send('GET', '/v2/entities/Large?attrs=n&options=keyValues')
+  t.match(json, { n: 39 })
+})
