@@ -23,6 +23,11 @@ export class Effort {
     return this.#isSpent
   }
 
+  /** How many steps are left; less than none when more was asked for than there was. */
+  get left(): number {
+    return this.#left
+  }
+
   /** Takes this many steps; false when fewer are left. */
   spend(steps: number): boolean {
     this.#left -= steps

@@ -2,6 +2,7 @@ import type { Value } from '../context/entity.js'
 import { isArray, isObject } from '../context/value.js'
 import { finite } from './apply-operator.js'
 import { type ExpressionScope, resultSize } from './expression-scope.js'
+import { listSteps } from './number-transformations.js'
 import { textOf } from './text-of.js'
 import type { Transformation, TransformationParts } from './transformation.js'
 
@@ -11,18 +12,30 @@ export const arrayTransformations = {
   arrAvg: ofNumbers((numbers) => sum(numbers) / numbers.length),
   arrMax: ofNumbers((numbers) => numbers.reduce((most, each) => Math.max(most, each))),
   arrMin: ofNumbers((numbers) => numbers.reduce((least, each) => Math.min(least, each))),
-  arrMed: ofNumbers(median),
-  arrSort: (input, _, { scope }) => (isArray(input) ? sorted(input, scope) : null),
-  arrReverse: (input, _, { scope }) => (isArray(input) && scope.effort.spend(input.length) ? input.toReversed() : null),
-  keys: (input, _, { scope }) => members(input, scope, ([name]) => name),
-  values: (input, _, { scope }) => members(input, scope, ([, value]) => value),
-  typeOf: (input) => (isArray(input) ? 'Array' : input === null ? 'null' : (kindNames[typeof input] ?? null)),
-  toString: toText,
+  arrMed: ofNumbers(median, sortSteps),
+  arrSort: {
+    cost: (input) => (isArray(input) ? sortSteps(input) : 1),
+    run: (input, _, { scope }) => (isArray(input) ? sorted(input, scope) : null),
+  },
+  arrReverse: { cost: listSteps, run: (input) => (isArray(input) ? input.toReversed() : null) },
+  keys: { cost: membersSteps, run: (input) => (isObject(input) ? Object.keys(input) : null) },
+  values: { cost: membersSteps, run: (input) => (isObject(input) ? Object.values(input) : null) },
+  typeOf: {
+    cost: () => 1,
+    run: (input) => (isArray(input) ? 'Array' : input === null ? 'null' : (kindNames[typeof input] ?? null)),
+  },
+  // What it takes to measure the value is taken while that is measured, before any of it is written.
+  toString: { cost: () => 1, run: toText },
 } satisfies Record<string, Transformation>
 
 /** Named by itself, because every object has something else of this name. */
 function toText(input: Value, _: readonly Value[], { scope }: TransformationParts): Value {
   return resultSize(input, scope) === undefined ? null : textOf(input)
+}
+
+/** To look up each member of an object. */
+function membersSteps(input: Value, _: readonly Value[], { sizes }: ExpressionScope): number {
+  return isObject(input) ? 1 + 20 * sizes.of(input) : 1
 }
 
 const kindNames: Readonly<Record<string, string>> = {
@@ -33,10 +46,16 @@ const kindNames: Readonly<Record<string, string>> = {
 }
 
 /** Of an array of numbers with something in it. */
-function ofNumbers(transform: (numbers: readonly number[]) => number): Transformation {
-  return (input, _, { scope }) => {
-    const numbers = isArray(input) && scope.effort.spend(sortSteps(input)) ? numbersOf(input) : undefined
-    return numbers === undefined || numbers.length === 0 ? null : finite(transform(numbers))
+function ofNumbers(
+  transform: (numbers: readonly number[]) => number,
+  cost: (input: readonly Value[]) => number = listSteps,
+): Transformation {
+  return {
+    cost: (input) => (isArray(input) ? cost(input) : 1),
+    run: (input) => {
+      const numbers = isArray(input) ? numbersOf(input) : undefined
+      return numbers === undefined || numbers.length === 0 ? null : finite(transform(numbers))
+    },
   }
 }
 
@@ -64,7 +83,6 @@ function median(numbers: readonly number[]): number {
 
 /** Numbers or texts, ascending; null for what has no order. */
 function sorted(values: readonly Value[], scope: ExpressionScope): Value {
-  if (!scope.effort.spend(sortSteps(values))) return null
   const numbers = numbersOf(values)
   if (numbers !== undefined) return numbers.toSorted((a, b) => a - b)
   const texts = textsOf(values)
@@ -75,11 +93,5 @@ function sorted(values: readonly Value[], scope: ExpressionScope): Value {
 
 /** What it takes to sort as many values at most. */
 function sortSteps({ length }: readonly Value[]): number {
-  return 1 + length * Math.ceil(Math.log2(length + 1))
-}
-
-function members(value: Value, { effort }: ExpressionScope, pick: (member: [string, Value]) => Value): Value {
-  if (!isObject(value)) return null
-  const all = Object.entries(value)
-  return effort.spend(all.length) ? all.map(pick) : null
+  return 1 + 2 * length + length * Math.ceil(Math.log2(length + 1))
 }

@@ -11,8 +11,25 @@ export interface ExpressionScope {
   readonly now: Milliseconds
   /** Spent by what is evaluated; when there is none left, every result is null. */
   readonly effort: Effort
+  readonly sizes: ObjectSizes
   /** How long a result may be as JSON, without the quotation marks around a text (`-outReqMsgMaxSize`). */
   readonly max_bytes: number
+}
+
+/**
+ * How many members objects have. To list them takes long where there are very many, and cannot be stopped, so each object is counted
+ * once at most, and what is done with its members is paid before.
+ */
+export class ObjectSizes {
+  readonly #known = new WeakMap<object, number>()
+
+  of(value: { readonly [name: string]: Value }): number {
+    const known = this.#known.get(value)
+    if (known !== undefined) return known
+    const size = Object.keys(value).length
+    this.#known.set(value, size)
+    return size
+  }
 }
 
 /** How deep arrays and objects of a result may be nested: more than a stored value in as many brackets as an expression has. */
@@ -24,34 +41,43 @@ const maxNesting = 128
  * a value several times count as often.
  */
 export function resultSize(value: Value, scope: ExpressionScope): number | undefined {
-  const size = sizeWithin(value, scope.max_bytes + (typeof value === 'string' ? 2 : 0), 0, scope.effort)
+  const size = sizeWithin(value, scope.max_bytes + (typeof value === 'string' ? 2 : 0), 0, scope)
   return size === undefined || typeof value !== 'string' ? size : size - 2
 }
 
-/** Of 64 characters, to count their bytes takes as long as a step. */
-const charactersPerStep = 64
+/** What it takes to measure a value and to write it as JSON, in steps: of each member and number, and of this many characters. */
+const member_steps = 32
+const number_steps = 4
+const charactersPerStep = 16
 
-function sizeWithin(value: Value, limit_bytes: number, depth: number, effort: Effort): number | undefined {
-  if (!effort.spend(1)) return undefined
-  if (isArray(value)) return partsWithin(value, limit_bytes, depth, effort)
-  if (isObject(value)) return membersWithin(value, limit_bytes, depth, effort)
-  const size = typeof value === 'string' ? textSize(value, effort) : scalarSize(value)
+function sizeWithin(value: Value, limit_bytes: number, depth: number, scope: ExpressionScope): number | undefined {
+  if (!scope.effort.spend(typeof value === 'number' ? number_steps : 1)) return undefined
+  if (isArray(value)) return partsWithin(value, limit_bytes, depth, scope)
+  if (isObject(value)) return membersWithin(value, limit_bytes, depth, scope)
+  const size = typeof value === 'string' ? textSize(value, scope.effort) : scalarSize(value)
   return size !== undefined && size <= limit_bytes ? size : undefined
 }
 
 function textSize(text: string, effort: Effort): number | undefined {
-  return effort.spend(Math.ceil(text.length / charactersPerStep)) ? Buffer.byteLength(text) + 2 : undefined
+  // Halves of surrogate pairs are escaped one by one.
+  const escaped = text.isWellFormed() ? 0 : 3 * text.length
+  return effort.spend(escaped + Math.ceil(text.length / charactersPerStep)) ? Buffer.byteLength(text) + 2 : undefined
 }
 
 function scalarSize(value: number | boolean | null): number | undefined {
   return typeof value === 'number' && !Number.isFinite(value) ? undefined : String(value).length
 }
 
-function partsWithin(parts: readonly Value[], limit_bytes: number, depth: number, effort: Effort): number | undefined {
+function partsWithin(
+  parts: readonly Value[],
+  limit_bytes: number,
+  depth: number,
+  scope: ExpressionScope,
+): number | undefined {
   if (depth === maxNesting) return undefined
   let size = 2 + Math.max(0, parts.length - 1)
   for (const part of parts) {
-    const own = sizeWithin(part, limit_bytes - size, depth + 1, effort)
+    const own = sizeWithin(part, limit_bytes - size, depth + 1, scope)
     if (own === undefined) return undefined
     size += own
   }
@@ -62,15 +88,15 @@ function membersWithin(
   members: { readonly [key: string]: Value },
   limit_bytes: number,
   depth: number,
-  effort: Effort,
+  scope: ExpressionScope,
 ): number | undefined {
-  if (depth === maxNesting) return undefined
+  if (depth === maxNesting || !scope.effort.spend(scope.sizes.of(members) * member_steps)) return undefined
   let size = 1
   for (const [name, member] of Object.entries(members)) {
-    const nameSize = textSize(name, effort)
+    const nameSize = textSize(name, scope.effort)
     if (nameSize === undefined) return undefined
     size += nameSize + 2
-    const own = sizeWithin(member, limit_bytes - size, depth + 1, effort)
+    const own = sizeWithin(member, limit_bytes - size, depth + 1, scope)
     if (own === undefined) return undefined
     size += own
   }

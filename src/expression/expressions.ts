@@ -2,7 +2,7 @@ import type { Value } from '../context/entity.js'
 import { compileOccurrences, type Occurrences } from '../context/occurrences.js'
 import { LruCache } from '../lru-cache.js'
 import { evaluate } from './evaluate.js'
-import { type ExpressionScope, resultSize } from './expression-scope.js'
+import { type ExpressionScope, ObjectSizes, resultSize } from './expression-scope.js'
 import { parseExpression } from './parse-expression.js'
 import type { Expression } from './syntax.js'
 
@@ -37,6 +37,8 @@ export type ExpressionHolder = Pick<Expressions, 'hold' | 'release'>
  * thread. What is kept makes no difference to any result.
  */
 export class Expressions {
+  /** For the scopes that they are evaluated with. */
+  readonly sizes = new ObjectSizes()
   readonly #held = new Map<string, HeldExpression>()
   readonly #read: LruCache<Read>
   readonly #compiled: LruCache<Compiled>

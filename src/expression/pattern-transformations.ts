@@ -6,14 +6,20 @@ import type { Transformation, TransformationParts } from './transformation.js'
 
 /** Transformations of texts by regular expressions, which run in linear time; a replacement is inserted as it is. */
 export const patternTransformations = {
-  matchRegex: (input, [regex], parts) => {
-    const found = occurrences(input, regex, parts)
-    return found === null ? null : found.at.map(({ start, end }) => found.text.slice(start, end))
+  matchRegex: {
+    cost: (input, [regex]) => searchedSteps(input, regex),
+    run: (input, [regex], parts) => {
+      const found = occurrences(input, regex, parts)
+      return found === null ? null : found.at.map(({ start, end }) => found.text.slice(start, end))
+    },
   },
-  replaceRegex: (input, [regex, replacement], parts) => {
-    const found = typeof replacement === 'string' ? occurrences(input, regex, parts) : null
-    if (found === null || typeof replacement !== 'string') return null
-    return joinedParts(remainder(found.text, found.at), replacement, parts.scope)
+  replaceRegex: {
+    cost: (input, [regex]) => searchedSteps(input, regex),
+    run: (input, [regex, replacement], parts) => {
+      const found = typeof replacement === 'string' ? occurrences(input, regex, parts) : null
+      if (found === null || typeof replacement !== 'string') return null
+      return joinedParts(remainder(found.text, found.at), replacement, parts.scope)
+    },
   },
 } satisfies Record<string, Transformation>
 
@@ -22,26 +28,40 @@ interface Found {
   readonly at: readonly Occurrence[]
 }
 
-/** Classes by Unicode property and flags such as `(?i)`: a few characters can stand for very many ranges. */
-const isElaborate = /\\[pP]|\(\?/
-
-/** To compile an expression, as if it had not been compiled before: what was is not to make a difference. */
-function compileSteps(regex: string): number {
-  return isElaborate.test(regex) ? 200_000 : 1000 + 50 * regex.length
+/** To read the text, and to compile the expression as if it had not been compiled before: what was is not to make a difference. */
+function searchedSteps(input: Value, regex: Value | undefined): number {
+  return typeof input === 'string' && typeof regex === 'string' ? textSteps(input) + compileSteps(regex) : 1
 }
 
-/** For each instruction of what was compiled, and for what was given up with the most that there may be. */
-const instruction_steps = 1000
-const givenUp_steps = 500_000
+/** A class by Unicode property stands for very many ranges; without case, any class may stand for every character there is. */
+const property = /\\[pP]/g
+const classOrProperty = /\[|\\[pP]/g
+
+function compileSteps(regex: string): number {
+  const elaborate = regex.includes('(?')
+    ? 100_000 * (1 + numberOf(classOrProperty, regex))
+    : 10_000 * numberOf(property, regex)
+  return elaborate + compile_steps + (regex.includes('{') ? repetition_steps : 0) + 60 * regex.length
+}
+
+/** A repetition of some characters can make as large a program as there may be. */
+const compile_steps = 4000
+const repetition_steps = 40_000
+
+function numberOf(part: RegExp, text: string): number {
+  return text.match(part)?.length ?? 0
+}
+
+/** For each instruction of what was compiled, which a search makes room for. */
+const instruction_steps = 100
 
 /** Where an expression matches in a text; null when one of them is none or the effort is spent. */
 function occurrences(input: Value, regex: Value | undefined, { scope, regexes }: TransformationParts): Found | null {
   const { effort } = scope
   if (typeof input !== 'string' || typeof regex !== 'string') return null
-  if (!effort.spend(textSteps(input) + compileSteps(regex))) return null
   const compiled = regexes(regex)
-  if (!effort.spend(compiled === undefined ? givenUp_steps : compiled.instructions * instruction_steps)) return null
-  const at = compiled?.in(input, effort)
+  if (compiled === undefined || !effort.spend(compiled.instructions * instruction_steps)) return null
+  const at = compiled.in(input, effort)
   return at === undefined ? null : { text: input, at }
 }
 

@@ -11,6 +11,9 @@ export type Unfilled = { readonly kind: 'macroOpen' } | { readonly kind: 'filled
 /** What stands for a macro that is unknown or null [NGSIv2 subscriptions 6.1]. */
 export type Blank = '' | 'null'
 
+/** To copy a member of an object. */
+const member_steps = 10
+
 /** Whether there is something to fill in. */
 export function hasMacro(text: string): boolean {
   return text.includes('${')
@@ -52,9 +55,11 @@ export class Filler {
   }
 
   #filled(template: Value): Value {
+    if (!this.#scope.effort.spend(1)) return null
     if (typeof template === 'string') return this.#filledText(template)
     if (isArray(template)) return template.map((item) => this.#filled(item))
     if (!isObject(template)) return template
+    if (!this.#scope.effort.spend(member_steps * this.#scope.sizes.of(template))) return null
     return Object.fromEntries(Object.entries(template).map(([name, member]) => [name, this.#filled(member)]))
   }
 

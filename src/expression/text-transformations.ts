@@ -7,58 +7,126 @@ import type { Transformation } from './transformation.js'
 
 /** Transformations of texts. Lengths and places are counted in characters, so that none is ever cut in two. */
 export const textTransformations = {
-  uppercase: ofText((text) => text.toUpperCase()),
-  lowercase: ofText((text) => text.toLowerCase()),
-  trim: ofText((text) => text.trim()),
-  len: (input, inputs, parts) => (isArray(input) ? input.length : textLength(input, inputs, parts)),
-  substring: ofText((text, [from, to]) => substring(text, from, to)),
-  split: ofTexts((text, separator, scope) => pieces(text, separator, scope)),
-  indexOf: ofTexts((text, part, { effort }) => {
-    const at = effort.spend(searchSteps(text, part)) ? text.indexOf(part) : -1
-    return at === -1 ? null : lengthOf(text.slice(0, at))
-  }),
-  includes: ofTexts((text, part, { effort }) => (effort.spend(searchSteps(text, part)) ? text.includes(part) : null)),
-  replaceStr: ofText((text, [part, replacement], scope) =>
-    typeof part === 'string' && typeof replacement === 'string' ? replaced(text, part, replacement, scope) : null,
+  uppercase: ofText(perCharacter(2), (text) => text.toUpperCase()),
+  lowercase: ofText(perCharacter(2), (text) => text.toLowerCase()),
+  trim: ofText(perCharacter(8), (text) => text.trim()),
+  len: {
+    cost: costOfText(perCharacter(8)),
+    run: (input) => (isArray(input) ? input.length : typeof input === 'string' ? lengthOf(input) : null),
+  },
+  substring: ofText(perCharacter(4), (text, [from, to]) => substring(text, from, to)),
+  split: ofTexts(splitSteps, (text, separator, scope) => pieces(text, separator, scope)),
+  indexOf: ofTexts(
+    (text, part) => searchSteps(text, part) + text.length / 8,
+    (text, part) => {
+      const at = text.indexOf(part)
+      return at === -1 ? null : lengthOf(text.slice(0, at))
+    },
   ),
-  parseInt: ofText((text) => {
+  includes: ofTexts(searchSteps, (text, part) => text.includes(part)),
+  replaceStr: ofText(
+    (text, [part]) => (typeof part === 'string' ? splitSteps(text, part) : 1),
+    (text, [part, replacement], scope) =>
+      typeof part === 'string' && typeof replacement === 'string' ? replaced(text, part, replacement, scope) : null,
+  ),
+  parseInt: ofText(perCharacter(4), (text) => {
     const number = parseDecimal(text)
     return number !== undefined && Number.isInteger(number) ? number : null
   }),
-  parseFloat: ofText((text) => parseDecimal(text) ?? null),
-  toJson: ofText((text, _, scope) => parsedJson(text, scope)),
-  getTime: ofText((text) => parseDate(text) ?? null),
+  parseFloat: ofText(perCharacter(4), (text) => parseDecimal(text) ?? null),
+  toJson: ofText(
+    (text) => 1 + 2 * text.length,
+    (text, _, scope) => parsedJson(text, scope),
+  ),
+  getTime: ofText(
+    () => date_steps,
+    (text) => parseDate(text) ?? null,
+  ),
 } satisfies Record<string, Transformation>
 
-const textLength = ofText((text) => lengthOf(text))
+/** To read a date, which is short, or what is too long for one. */
+const date_steps = 200
 
-function ofText(transform: (text: string, inputs: readonly Value[], scope: ExpressionScope) => Value): Transformation {
-  return (input, inputs, { scope }) =>
-    typeof input === 'string' && scope.effort.spend(textSteps(input)) ? transform(input, inputs, scope) : null
+type TextCost = (text: string, inputs: readonly Value[]) => number
+
+/** A step for this many characters. */
+export function perCharacter(charactersPerStep: number): TextCost {
+  return (text) => 4 + text.length / charactersPerStep
+}
+
+/** What is no text is told apart at once. */
+function costOfText(cost: TextCost): Transformation['cost'] {
+  return (input, inputs) => (typeof input === 'string' ? cost(input, inputs) : 1)
+}
+
+function ofText(
+  cost: TextCost,
+  transform: (text: string, inputs: readonly Value[], scope: ExpressionScope) => Value,
+): Transformation {
+  return {
+    cost: costOfText(cost),
+    run: (input, inputs, { scope }) => (typeof input === 'string' ? transform(input, inputs, scope) : null),
+  }
 }
 
 /** Of a text with another text as its argument. */
-function ofTexts(transform: (text: string, argument: string, scope: ExpressionScope) => Value): Transformation {
-  return ofText((text, [argument], scope) => (typeof argument === 'string' ? transform(text, argument, scope) : null))
+function ofTexts(
+  cost: (text: string, argument: string) => number,
+  transform: (text: string, argument: string, scope: ExpressionScope) => Value,
+): Transformation {
+  return ofText(
+    (text, [argument]) => (typeof argument === 'string' ? cost(text, argument) : 1),
+    (text, [argument], scope) => (typeof argument === 'string' ? transform(text, argument, scope) : null),
+  )
 }
 
-const beyondUnit = /[\ud800-\udfff]/
-
+/** How many characters a text has: a surrogate pair is one. */
 function lengthOf(text: string): number {
-  return beyondUnit.test(text) ? [...text].length : text.length
+  let pairs = 0
+  for (let at = 0; at < text.length; at += 1) {
+    if (!isPairAt(text, at)) continue
+    pairs += 1
+    at += 1
+  }
+  return text.length - pairs
+}
+
+function isPairAt(text: string, at: number): boolean {
+  return isSurrogate(text.charCodeAt(at), 0xd800) && isSurrogate(text.charCodeAt(at + 1), 0xdc00)
+}
+
+/** Whether a unit is one of the 1024 from this one on; NaN, behind a text, is none. */
+function isSurrogate(unit: number, first: number): boolean {
+  return unit >= first && unit < first + 0x400
 }
 
 /** Null when it is not wholly within the text. */
 function substring(text: string, from: Value | undefined, to: Value | undefined): string | null {
   if (typeof from !== 'number' || typeof to !== 'number' || !Number.isInteger(from) || !Number.isInteger(to))
     return null
-  if (from < 0 || to < from || to > lengthOf(text)) return null
-  return beyondUnit.test(text) ? [...text].slice(from, to).join('') : text.slice(from, to)
+  if (from < 0 || to < from || to > text.length) return null
+  const start = unitAt(text, from, 0)
+  const end = start === undefined ? undefined : unitAt(text, to - from, start)
+  return end === undefined ? null : text.slice(start, end)
+}
+
+/** The unit at which so many characters have ended that begin at a unit; nothing where there are fewer. */
+function unitAt(text: string, characters: number, from: number): number | undefined {
+  let at = from
+  for (let left = characters; left > 0; left -= 1) {
+    if (at >= text.length) return undefined
+    at += isPairAt(text, at) ? 2 : 1
+  }
+  return at
+}
+
+/** To take a text apart: without a separator each of its characters becomes a text. */
+function splitSteps(text: string, separator: string): number {
+  return searchSteps(text, separator) + (separator === '' ? 4 * text.length : 0)
 }
 
 /** An empty separator stands between all characters. */
 function pieces(text: string, separator: string, { effort }: ExpressionScope): readonly string[] | null {
-  if (!effort.spend(searchSteps(text, separator))) return null
   const found = separator === '' ? [...text] : text.split(separator)
   return effort.spend(found.length) ? found : null
 }
@@ -82,8 +150,6 @@ export function joinedParts(
 }
 
 function parsedJson(text: string, scope: ExpressionScope): Value {
-  // To parse takes longer than to go through the text.
-  if (!scope.effort.spend(text.length)) return null
   try {
     const value: Value = JSON.parse(text)
     return resultSize(value, scope) === undefined ? null : value

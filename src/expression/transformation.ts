@@ -11,5 +11,12 @@ export interface TransformationParts {
   readonly regexes: Regexes
 }
 
-/** Null for an input or argument of a kind that it does not take, and when the effort is spent. */
-export type Transformation = (input: Value, inputs: readonly Value[], parts: TransformationParts) => Value
+export interface Transformation {
+  /**
+   * The steps, of about 20 ns each, that it takes to read the input and the arguments, at most. They are paid before `run`; to tell
+   * them takes no longer than a few steps itself.
+   */
+  readonly cost: (input: Value, inputs: readonly Value[], scope: ExpressionScope) => number
+  /** Null for an input or argument of a kind that it does not take, and when the effort is spent: it pays for what it makes. */
+  readonly run: (input: Value, inputs: readonly Value[], parts: TransformationParts) => Value
+}

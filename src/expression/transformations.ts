@@ -5,7 +5,8 @@ import { patternTransformations } from './pattern-transformations.js'
 import { textTransformations } from './text-transformations.js'
 import type { Transformation, TransformationParts } from './transformation.js'
 
-const transformations: ReadonlyMap<string, Transformation> = new Map(
+/** All transformations, by their names [NGSIv2 subscriptions 6.3]. */
+export const transformations: ReadonlyMap<string, Transformation> = new Map(
   Object.entries<Transformation>({
     ...textTransformations,
     ...patternTransformations,
@@ -15,8 +16,8 @@ const transformations: ReadonlyMap<string, Transformation> = new Map(
 )
 
 /**
- * What a transformation makes of its input and its arguments: null when it does not take them; undefined when there is none
- * of this name [NGSIv2 subscriptions 6.3].
+ * What a transformation makes of its input and its arguments: null when it does not take them, or takes more effort than there is;
+ * undefined when there is none of this name [NGSIv2 subscriptions 6.3].
  */
 export function transformed(
   name: string,
@@ -24,5 +25,8 @@ export function transformed(
   inputs: readonly Value[],
   parts: TransformationParts,
 ): Value | undefined {
-  return transformations.get(name)?.(input, inputs, parts)
+  const transformation = transformations.get(name)
+  if (transformation === undefined) return undefined
+  const { cost, run } = transformation
+  return parts.scope.effort.spend(cost(input, inputs, parts.scope)) ? run(input, inputs, parts) : null
 }

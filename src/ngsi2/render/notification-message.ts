@@ -50,7 +50,7 @@ export function messageRenderer(parts: RendererParts): MessageRenderer {
     if (target.custom === undefined || !parts.fillsIn) {
       return { message: { format: formatOf(subscription) }, body: usual }
     }
-    const scope = scopeOf(change, cause, parts.max_bytes, effort)
+    const scope = scopeOf(change, cause, parts, effort)
     const rendered = customMessage(parts, subscription, {
       target,
       template: target.custom,
@@ -64,11 +64,9 @@ export function messageRenderer(parts: RendererParts): MessageRenderer {
 }
 
 /** What evaluates the conditions that are expressions of templates: only true itself holds [NGSIv2 subscriptions 4.1]. */
-export function conditionEvaluator({
-  expressions,
-  max_bytes,
-}: Omit<RendererParts, 'word' | 'fillsIn'>): ConditionEvaluator {
-  return (expression, change, cause, effort) => expressions.holds(expression, scopeOf(change, cause, max_bytes, effort))
+export function conditionEvaluator(parts: Omit<RendererParts, 'word' | 'fillsIn'>): ConditionEvaluator {
+  return (expression, change, cause, effort) =>
+    parts.expressions.holds(expression, scopeOf(change, cause, parts, effort))
 }
 
 function usualBody({ word }: RendererParts, subscription: Subscription, entity: NotifiedEntity, change: Change) {
@@ -175,7 +173,12 @@ function undeliverable(why: Undeliverable): Rendered {
 const metadataSeen = ['*', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
 
 /** The names and the time that expressions are evaluated with, for one message or one condition. */
-function scopeOf(change: Change, { origin, time }: Cause, max_bytes: number, whole: Effort): ExpressionScope {
+function scopeOf(
+  change: Change,
+  { origin, time }: Cause,
+  { expressions: { sizes }, max_bytes }: Pick<RendererParts, 'expressions' | 'max_bytes'>,
+  whole: Effort,
+): ExpressionScope {
   let lookUp: ExpressionScope['lookUp'] | undefined
   const names = (): ExpressionScope['lookUp'] => {
     const { id, type, attributes } = notifiedEntity(change, metadataSeen)
@@ -200,6 +203,7 @@ function scopeOf(change: Change, { origin, time }: Cause, max_bytes: number, who
     },
     now: time,
     effort: new Effort(maxSteps, whole),
+    sizes,
     max_bytes,
   }
 }
