@@ -88,6 +88,16 @@ export class LongText {
 
 const joined_characters = 64 * 1024
 
+/** An array of JSON with what each item is rendered as, in steps: each may be as long as a payload. */
+export function* listText<Item>(items: Iterable<Item>, render: (item: Item) => string): Steps<string> {
+  const texts = new LongText()
+  for (const item of items) {
+    texts.push(render(item))
+    yield
+  }
+  return `[${texts.joined}]`
+}
+
 /** At most this many are done between two looks at the clock. */
 const fewItems = 256
 

@@ -11,18 +11,11 @@ import {
   registrationTermsOf,
 } from '../registration/registration.js'
 import { json, shortForm } from '../short-form.js'
-import { inSlices, type Steps } from '../slices.js'
+import { inSlices, listText, type Steps } from '../slices.js'
 import { type Milliseconds, never, now } from '../time.js'
 import type { ConsoleParts } from './console-parts.js'
 import { GivenParameters } from './given-parameters.js'
 import { optionalDate } from './receiver-views.js'
-
-/** A page of registrations. */
-export interface RegistrationList {
-  /** Of all that fit, on whatever page. */
-  readonly count: number
-  readonly registrations: readonly ShownRegistration[]
-}
 
 /** A registration as it is stored, with how the calls of its providers went since the broker began; secrets of URLs are hidden. */
 export interface ShownRegistration {
@@ -97,8 +90,8 @@ async function listed(
       )
     ).flat(),
   )
-  const list: RegistrationList = { count, registrations: page.map((each) => shown(each, calls.get(each.id), at)) }
-  return json(list)
+  const registrations = listText(page, (each) => JSON.stringify(shown(each, calls.get(each.id), at)))
+  return { status: 200, body: `{"count":${count},"registrations":${await inSlices(registrations)}}` }
 }
 
 async function one(

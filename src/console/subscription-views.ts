@@ -7,7 +7,7 @@ import { operation } from '../management/response-forms.js'
 import { stateReads, subscriptionIdOf, unknownSubscription } from '../management/subscription-states.js'
 import { unavailable } from '../ngsi2/ngsi2-errors.js'
 import { json, shortForm } from '../short-form.js'
-import { LongText, mapInSlices } from '../slices.js'
+import { inSlices, listText } from '../slices.js'
 import { now } from '../time.js'
 import type { ConsoleParts } from './console-parts.js'
 import { explanationOf, imaginedChanges } from './explanation.js'
@@ -62,10 +62,8 @@ function listing(parts: ConsoleParts, all: (request: ApiRequest) => Promise<ApiR
 async function found({ broker }: ConsoleParts, which: SubscriptionSearch, isDetailed: boolean): Promise<ApiResponse> {
   const { count, subscriptions } = await broker.subscriptions.search(which)
   const at = now()
-  const items = new LongText()
   const shown = isDetailed ? shownDetails : shownState
-  await mapInSlices(subscriptions, (each) => items.push(JSON.stringify(shown(each, at))))
-  const list = `[${items.joined}]`
+  const list = await inSlices(listText(subscriptions, (each) => JSON.stringify(shown(each, at))))
   return { status: 200, body: isDetailed ? `{"count":${count},"subscriptions":${list}}` : list }
 }
 

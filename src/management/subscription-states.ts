@@ -4,7 +4,7 @@ import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { json, shortForm } from '../short-form.js'
-import { LongText, mapInSlices } from '../slices.js'
+import { inSlices, listText } from '../slices.js'
 import { shownStatus } from '../subscription/patch.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, never, now } from '../time.js'
@@ -32,9 +32,7 @@ export function stateReads(states: SubscriptionService['states']) {
     const service = parameters.get('service')
     const found = await states(service === undefined ? {} : { tenant: service.toLowerCase() as Tenant })
     const at = now()
-    const items = new LongText()
-    await mapInSlices(found, (state) => items.push(JSON.stringify(stateShown(state, at))))
-    return { status: 200, body: `[${items.joined}]` }
+    return { status: 200, body: await inSlices(listText(found, (state) => JSON.stringify(stateShown(state, at)))) }
   }
   const one = async (request: ApiRequest): Promise<ApiResponse> => {
     const [state] = await states({ id: subscriptionIdOf(request) })

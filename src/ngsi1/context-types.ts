@@ -1,6 +1,7 @@
 import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api.js'
 import type { TypeSummary } from '../broker/broker.js'
 import { pathsOfRead } from '../context/service-path.js'
+import { inSlices, listText, type Steps } from '../slices.js'
 import { pathOperation } from './operation.js'
 import { requestedPage, requestsCollapsed } from './parse/parameters.js'
 import { renderStatus } from './render/elements.js'
@@ -10,12 +11,13 @@ import type { Ngsi1Services } from './services.js'
 
 /** `GET /v1/contextTypes`: the types of the entities in the paths of the request [context 9]. */
 export function listTypes(services: Ngsi1Services): Operation {
-  return typesOperation(services, (types, request) => {
+  return typesOperation(services, async (types, request) => {
     const { offset, limit, counted } = requestedPage(request.parameters)
     const shown = types.slice(offset, offset + limit)
     if (shown.length === 0) return statusResponse('statusCode', nothing('types', types.length, offset, counted))
     const collapsed = requestsCollapsed(request.parameters)
-    return { status: 200, body: () => renderTypes(shown, collapsed, found(types.length, counted)) }
+    const list = await inSlices(renderTypes(shown, collapsed))
+    return { status: 200, body: `{"types":${list},"statusCode":${renderStatus(found(types.length, counted))}}` }
   })
 }
 
@@ -37,7 +39,7 @@ export function showType(services: Ngsi1Services): Operation {
 
 function typesOperation(
   services: Ngsi1Services,
-  respond: (types: readonly TypeSummary[], request: ApiRequest) => ApiResponse,
+  respond: (types: readonly TypeSummary[], request: ApiRequest) => ApiResponse | Promise<ApiResponse>,
 ): Operation {
   return pathOperation(services, 'read', async (request, tenant) => {
     const types = await services.broker.types(tenant, pathsOfRead(request.paths), request.client)
@@ -54,9 +56,9 @@ function nothing(what: 'types' | 'attributes', count: number, offset: number, co
   return statusOf(404, `Number of ${what}: ${count}. Offset is ${offset}`)
 }
 
-function renderTypes(types: readonly TypeSummary[], collapsed: boolean, status: ReturnType<typeof found>): string {
-  const items = types.map(({ type, attributes }) =>
+/** A list of types, in steps. */
+function renderTypes(types: readonly TypeSummary[], collapsed: boolean): Steps<string> {
+  return listText(types, ({ type, attributes }) =>
     JSON.stringify(collapsed || attributes.length === 0 ? { name: type } : { name: type, attributes }),
   )
-  return `{"types":[${items.join(',')}],"statusCode":${renderStatus(status)}}`
 }

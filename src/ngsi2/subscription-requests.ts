@@ -4,6 +4,7 @@ import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import { everywhere, isBoundTo, meansEverywhere } from '../context/service-path.js'
 import { err, ok, type Result } from '../result.js'
+import { inSlices } from '../slices.js'
 import { parseGivenId } from '../subscription/given-id.js'
 import { armedAt, type SubscriptionPatch } from '../subscription/patch.js'
 import { shortestBody } from '../subscription/shortest-message.js'
@@ -18,7 +19,7 @@ import {
   parseSubscriptionPatch,
   type SubscriptionBody,
 } from './parse/subscription-body.js'
-import { subscriptionShown } from './render/shown-subscription.js'
+import { renderSubscriptions, subscriptionShown } from './render/shown-subscription.js'
 import { noPayload, tenantOperation } from './tenant-operation.js'
 import { pageOf } from './uri-parameters.js'
 
@@ -102,8 +103,7 @@ export function listSubscriptions(services: Ngsi2Services): Operation {
       const page = await services.broker.subscriptions.page({ tenant, paths: meant, offset, limit })
       if (!page.ok) return unavailable(page.error)
       const { count, subscriptions } = page.value
-      const at = now()
-      const body = JSON.stringify(subscriptions.map((shown) => subscriptionShown(shown, at)))
+      const body = await inSlices(renderSubscriptions(subscriptions, now()))
       return { status: 200, body, ...(counted && { headers: { 'Fiware-Total-Count': String(count) } }) }
     },
   })

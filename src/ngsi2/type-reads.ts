@@ -2,6 +2,7 @@ import { type ApiRequest, type ApiResponse, type Operation, segment } from '../a
 import type { TypeSummary } from '../broker/broker.js'
 import { quote } from '../context/json-text.js'
 import { pathsOfRead } from '../context/service-path.js'
+import { inSlices, LongText, listText, type Steps } from '../slices.js'
 import { pathRead } from './checked-operation.js'
 import { refused, unavailable } from './ngsi2-errors.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
@@ -9,14 +10,14 @@ import { optionsOf, pageOf } from './uri-parameters.js'
 
 /** `GET /v2/types` [NGSIv2 context 13]. */
 export function listEntityTypes(services: Ngsi2Services): Operation {
-  return typesRead(services, (types, { parameters }) => {
+  return typesRead(services, async (types, { parameters }) => {
     const { offset, limit, counted } = pageOf(parameters)
     const shown = untypedFirst(types).slice(offset, offset + limit)
     const namesOnly = optionsOf(parameters).has('values')
-    const render = namesOnly ? ({ type }: TypeSummary) => quote(type) : typeText
+    const body = await inSlices(namesOnly ? listText(shown, ({ type }) => quote(type)) : typesText(shown))
     return {
       status: 200,
-      body: () => `[${shown.map(render).join(',')}]`,
+      body,
       ...(counted && { headers: { 'Fiware-Total-Count': String(types.length) } }),
     }
   })
@@ -24,10 +25,10 @@ export function listEntityTypes(services: Ngsi2Services): Operation {
 
 /** `GET /v2/types/{type}` [NGSIv2 context 13]. */
 export function showEntityType(services: Ngsi2Services): Operation {
-  return typesRead(services, (types, request) => {
+  return typesRead(services, async (types, request) => {
     const name = segment(request, 'type')
     const summary = types.find(({ type }) => type === name)
-    return summary === undefined ? typeUnknown : { status: 200, body: () => `{${membersOf(summary)}}` }
+    return summary === undefined ? typeUnknown : { status: 200, body: `{${await inSlices(membersOf(summary))}}` }
   })
 }
 
@@ -35,7 +36,7 @@ const typeUnknown = refused('NotFound', 'Entity type not found')
 
 function typesRead(
   services: Ngsi2Services,
-  respond: (types: readonly TypeSummary[], request: ApiRequest) => ApiResponse,
+  respond: (types: readonly TypeSummary[], request: ApiRequest) => Promise<ApiResponse>,
 ): Operation {
   return pathRead(services, async (request, tenant) => {
     const { paths, parameters, client } = request
@@ -52,15 +53,24 @@ function untypedFirst(types: readonly TypeSummary[]): readonly TypeSummary[] {
   return last?.type === '' ? [last, ...types.slice(0, -1)] : types
 }
 
-function typeText(summary: TypeSummary): string {
-  return `{"type":${quote(summary.type)},${membersOf(summary)}}`
+/** A list of types, in steps. */
+export function* typesText(types: readonly TypeSummary[]): Steps<string> {
+  const texts = new LongText()
+  for (const summary of types) {
+    texts.push(`{"type":${quote(summary.type)},${yield* membersOf(summary)}}`)
+    yield
+  }
+  return `[${texts.joined}]`
 }
 
-/** The expiration of an entity is no attribute of its type. */
-function membersOf({ attributes, attributeTypes, entities }: TypeSummary): string {
-  const members = attributes.flatMap((name, at) => {
+/** The expiration of an entity is no attribute of its type. In steps: a type may have any number of attributes. */
+function* membersOf({ attributes, attributeTypes, entities }: TypeSummary): Steps<string> {
+  const members = new LongText()
+  for (const [at, name] of attributes.entries()) {
+    if (name === 'dateExpires') continue
     const types = (attributeTypes?.[at] ?? []).map(quote).join(',')
-    return name === 'dateExpires' ? [] : [`${quote(name)}:{"types":[${types}]}`]
-  })
-  return `"attrs":{${members.join(',')}},"count":${entities}`
+    members.push(`${quote(name)}:{"types":[${types}]}`)
+    yield
+  }
+  return `"attrs":{${members.joined}},"count":${entities}`
 }

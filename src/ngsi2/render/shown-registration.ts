@@ -1,7 +1,7 @@
 import type { IndexedContext } from '../../registration/indexed-contexts.js'
 import { resourceIdOf } from '../../registration/registered-resources.js'
 import { everyIdPattern, type RegisteredEntity, registrationTermsOf } from '../../registration/registration.js'
-import { LongText, type Steps } from '../../slices.js'
+import { listText, type Steps } from '../../slices.js'
 import { never } from '../../time.js'
 import { dateText } from './date-text.js'
 
@@ -21,13 +21,8 @@ export function renderRegistration(resource: IndexedContext): string {
 }
 
 /** A list of them, in steps: each may be as long as a payload. */
-export function* renderRegistrations(resources: readonly IndexedContext[]): Steps<string> {
-  const items = new LongText()
-  for (const resource of resources) {
-    items.push(renderRegistration(resource))
-    yield
-  }
-  return `[${items.joined}]`
+export function renderRegistrations(resources: readonly IndexedContext[]): Steps<string> {
+  return listText(resources, renderRegistration)
 }
 
 function entityShown({ id, type, everyId }: RegisteredEntity): unknown {

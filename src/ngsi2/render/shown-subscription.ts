@@ -1,5 +1,6 @@
 import type { ShownSubscription } from '../../broker/broker.js'
 import type { Selector } from '../../context/query.js'
+import { listText, type Steps } from '../../slices.js'
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import type { HttpTarget, MqttTarget, SubscriptionTerms, Template } from '../../subscription/terms.js'
@@ -20,6 +21,11 @@ export function subscriptionShown({ subscription, delivery, fired }: ShownSubscr
     notification: notificationShown(subscription, terms, delivery),
     ...(throttling_ms > 0 && { throttling: Math.ceil(throttling_ms / 1000) }),
   }
+}
+
+/** A list of them, in steps: each may be as long as a payload. */
+export function renderSubscriptions(shown: readonly ShownSubscription[], at: Milliseconds): Steps<string> {
+  return listText(shown, (each) => JSON.stringify(subscriptionShown(each, at)))
 }
 
 /** What a subscription is about and what fires it. */
