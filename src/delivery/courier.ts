@@ -25,7 +25,7 @@ import { OwnedSources } from './owned-sources.js'
 import type { QueueLimits } from './queue-totals.js'
 import { goneUpTo, RemoteBarriers } from './remote-barriers.js'
 import { Sender } from './sender.js'
-import type { Source, SourceNumber } from './source.js'
+import { readUntilClosed, type Source, type SourceNumber } from './source.js'
 import type { StreamLimits } from './stream-limits.js'
 import { Streams } from './streams.js'
 import { pauseAfter, systemClock } from './subscription-queue.js'
@@ -81,10 +81,14 @@ export class Courier {
   #timer: NodeJS.Timeout | undefined
   #checking: NodeJS.Immediate | undefined
   #draining = false
+  /** The outboxes are closed. */
+  #isOver = false
 
-  constructor(parts: CourierParts) {
+  constructor(given: CourierParts) {
+    const sources = given.sources.map(readUntilClosed)
+    const parts = { ...given, sources }
     this.#parts = parts
-    const { sources, settings, report } = parts
+    const { settings, report } = parts
     this.#owned = new OwnedSources(sources, new Map(parts.begun?.closed))
     this.#barriers = new RemoteBarriers(coordinatorOf(sources), (id) => this.#queue.unbarred(id))
     this.#queue = this.#newQueue()
@@ -122,6 +126,7 @@ export class Courier {
     await this.#intake.read()
     await this.#intake.passOver(({ subscription, made }) => this.#queue.notified(subscription, made))
     report({ kind: 'ready' })
+    if (this.#draining) return
     this.#timer = setInterval(() => this.#sweep(), sweep_ms).unref()
     this.#queue.sweep()
     this.#attempts.start()
@@ -132,6 +137,11 @@ export class Courier {
   /** Does what the coordinator says. */
   obey(instruction: DeliveryInstruction): void {
     const { report } = this.#parts
+    if (this.#isOver) {
+      // The coordinator may not know yet: it follows its log until the courier has ended.
+      if ('ticket' in instruction) report({ kind: 'done', ticket: instruction.ticket })
+      return
+    }
     switch (instruction.kind) {
       case 'streams':
         this.#streams.connect(instruction.port)
@@ -240,7 +250,7 @@ export class Courier {
   async #drain(limit_ms: number): Promise<void> {
     this.#draining = true
     const begun = performance.now()
-    await this.#intake.read()
+    await Promise.race([this.#intake.read(), sleep(limit_ms, undefined, { ref: false })])
     await this.#attempts.idle(limit_ms - (performance.now() - begun), patience_ms)
     this.#attempts.close()
     this.#streams.close()
@@ -249,6 +259,7 @@ export class Courier {
     for (const writer of this.#ackWriters) writer.flush()
     await Promise.race([this.#queue.records.allAcked(), sleep(ackLimit_ms, undefined, { ref: false })])
     for (const writer of this.#ackWriters) writer.close()
+    this.#isOver = true
     await Promise.all(this.#parts.sources.map((source) => source.close()))
   }
 

@@ -44,3 +44,27 @@ export interface Source {
   ack(acks: readonly NoticeAck[]): Promise<boolean>
   close(): Promise<void>
 }
+
+/**
+ * An outbox that reads as an empty one as soon as it is being closed. A courier that ends leaves passes and questions behind that are in
+ * the middle of reading: what they find then goes nowhere, since nothing is sent or acked any more.
+ */
+export function readUntilClosed(source: Source): Source {
+  let isClosed = false
+  return {
+    owner: source.owner,
+    refresh: () => {
+      if (!isClosed) source.refresh()
+    },
+    last: () => (isClosed ? 0 : source.last()),
+    after: (number, limit) => (isClosed ? [] : source.after(number, limit)),
+    at: (number) => (isClosed ? undefined : source.at(number)),
+    stats: () => (isClosed ? [] : source.stats()),
+    statsOf: (id) => (isClosed ? undefined : source.statsOf(id)),
+    ack: (acks) => source.ack(acks),
+    close: () => {
+      isClosed = true
+      return source.close()
+    },
+  }
+}

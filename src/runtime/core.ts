@@ -57,6 +57,7 @@ import { appliedOf, type Connectable, type FeedParts, openFront, type RunningFro
 import { GuardedEndpoints } from './guarded-endpoints.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import { templateSettings } from './message-rendering.js'
+import { endInOrder } from './orderly-end.js'
 import { configuredKeys, reloadFiles } from './reload-files.js'
 import {
   type BrokerPlan,
@@ -354,25 +355,31 @@ export class Core {
     return Promise.race([this.#drained(limit_ms), late])
   }
 
-  /** Every stage takes from the same time. */
+  /** Every part takes from the same time. */
   async #drained(limit_ms: number): Promise<number> {
     const until = performance.now() + limit_ms
-    this.#sweeper?.stop()
-    this.#cluster?.ending(Math.min(limit_ms / 4, etcdAnswer_ms))
-    // While all listeners still answer: what comes meanwhile is sent on to the next owner.
-    await this.#cluster?.nodes?.handOver(Math.min(limit_ms / 2, handover_ms))
     const left_ms = (): number => Math.max(0, until - performance.now())
-    const fronts = [this.#front?.stop(left_ms()) ?? 0, ...this.#threads.map(stopThread(left_ms()))]
-    const stopped = await Promise.all(fronts)
-    this.#log.trace('shutdown', 'all requests have a response or are given up')
-    await this.#delivery?.drain(left_ms())
-    this.#log.trace('shutdown', 'no notification is being sent')
-    this.#coordination?.end()
-    await this.#partitions.drain()
-    this.#log.trace('shutdown', 'the partitions are closed')
-    await this.#cluster?.leave()
-    this.#cluster?.end()
-    return stopped.reduce((sum, givenUp) => sum + givenUp, 0)
+    let givenUp = 0
+    this.#cluster?.ending(Math.min(limit_ms / 4, etcdAnswer_ms))
+    const steps = {
+      sweeper: () => this.#sweeper?.stop(),
+      // While all listeners still answer: what comes meanwhile is sent on to the next owner.
+      handover: () => this.#cluster?.nodes?.handOver(Math.min(limit_ms / 2, handover_ms)),
+      frontEnds: async () => {
+        const fronts = [this.#front?.stop(left_ms()) ?? 0, ...this.#threads.map(stopThread(left_ms()))]
+        const stopped = await Promise.all(fronts)
+        givenUp = stopped.reduce((sum, each) => sum + each, 0)
+      },
+      clocks: () => this.#delivery?.stopClocks(),
+      courier: () => this.#delivery?.drainCourier(left_ms()),
+      coordinatorStore: () => this.#delivery?.close(),
+      nodeLinks: () => this.#coordination?.end(),
+      partitions: () => this.#partitions.drain(),
+      membership: () => this.#cluster?.leave(),
+      engine: () => this.#cluster?.end(),
+    }
+    await endInOrder(steps, (part) => this.#log.trace('shutdown', `ended: ${part}`))
+    return givenUp
   }
 
   /**

@@ -197,11 +197,19 @@ export class RunningDelivery {
     if (isCoordinator) this.begin()
   }
 
-  /** Ends in order, before the partitions do; what can be sent at once is sent, within this time [subscriptions 5.5]. */
-  async drain(limit_ms: number): Promise<void> {
+  /** Ends what happens by the clock. */
+  stopClocks(): void {
     this.subscriptions.stop()
     this.registry.stop()
-    await this.#courier.drain(limit_ms)
+  }
+
+  /** Sends what can be sent at once, within this time [subscriptions 5.5], and ends the courier. */
+  drainCourier(limit_ms: number): Promise<void> {
+    return this.#courier.drain(limit_ms)
+  }
+
+  /** Closes the coordinator's store: the courier has ended. */
+  async close(): Promise<void> {
     await this.#shared?.replica.close()
     await this.#store.close()
   }

@@ -1,0 +1,54 @@
+import { test } from 'tap'
+import { type Ending, type EndState, endInOrder, endTransition, partsUsed } from '../../src/runtime/orderly-end.js'
+import { Random } from '../replica/schedule.js'
+
+const parts = Object.keys(partsUsed) as Ending[]
+const none: EndState = { begun: new Set(), ended: new Set() }
+
+/** The parts in the order in which they have ended, where each may take any time; throws when one ends that is still used. */
+function played(seed: number, uses = partsUsed): readonly Ending[] {
+  const random = new Random(seed)
+  const order: Ending[] = []
+  let { state, end } = endTransition(none, { kind: 'begin' }, uses)
+  const ending: Ending[] = [...end]
+  while (ending.length > 0) {
+    const [part] = ending.splice(random.below(ending.length), 1)
+    if (part === undefined) break
+    order.push(part)
+    ;({ state, end } = endTransition(state, { kind: 'ended', part }, uses))
+    for (const next of end) {
+      const user = parts.find((each) => partsUsed[each].includes(next) && !state.ended.has(each))
+      if (user !== undefined) throw new Error(`${next} is ended while ${user} uses it`)
+    }
+    ending.push(...end)
+  }
+  return order
+}
+
+test('every part ends once, and nothing before what uses it, however long each takes', async (t) => {
+  for (let seed = 1; seed <= 200; seed += 1) t.same([...played(seed)].sort(), [...parts].sort())
+})
+
+test('the courier has ended before the stores whose outboxes it reads', async (t) => {
+  for (let seed = 1; seed <= 50; seed += 1) {
+    const order = played(seed)
+    const courier = order.indexOf('courier')
+    for (const part of ['coordinatorStore', 'partitions'] as const) t.ok(courier < order.indexOf(part))
+    t.ok(courier > order.indexOf('frontEnds'), 'what clients were promised is sent')
+  }
+  const without = { ...partsUsed, courier: [], clocks: [], frontEnds: [], handover: [] }
+  t.throws(() => Array.from({ length: 50 }, (_, seed) => played(seed, without)), /is ended while/)
+})
+
+test('parts end one after the other, and a part that cannot be ended ends the order', async (t) => {
+  const told: Ending[] = []
+  const steps = Object.fromEntries(parts.map((part) => [part, async () => {}])) as Record<Ending, () => Promise<void>>
+  await endInOrder(steps, (part) => told.push(part))
+  t.same([...told].sort(), [...parts].sort())
+  const fails = endInOrder({ ...steps, partitions: () => Promise.reject(new Error('a turn failed')) }, (part) =>
+    told.push(part),
+  )
+  told.length = 0
+  await t.rejects(fails, { message: 'a turn failed' })
+  t.notOk(told.includes('engine'))
+})
