@@ -59,12 +59,12 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   let membership: Membership | undefined
   let listing: Following | undefined
   const joined = (self: NodeFacts): Membership =>
-    new Membership(
+    new Membership(self, {
       nodes,
-      self,
-      (members) => report({ kind: 'members', members }),
-      (isMember) => report({ kind: 'isMember', isMember }),
-    )
+      changed: (members) => report({ kind: 'members', members }),
+      isMember: (isMember) => report({ kind: 'isMember', isMember }),
+      log: lines,
+    })
   report({ kind: 'ready' })
   await new Promise<void>((ended) => {
     onMessages(control, async (instruction: LogInstruction) => {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '../log/log.js'
 import { err, ok, type Result } from '../result.js'
 import { nodesSetting } from './cluster-description.js'
 import type { EtcdNodes, Following, MemberLease } from './etcd-nodes.js'
@@ -17,6 +18,9 @@ const ttl_ms = 6000
 
 /** How long after a refusal it is tried again. */
 const again_ms = 500
+
+/** How long a node waits for a lease before a line says so. */
+const patience_ms = 10_000
 
 /** How often somebody else may be faster to change the list of nodes. */
 const changesMost = 20
@@ -63,26 +67,32 @@ export function watchListed(nodes: EtcdNodes, changed: (nodes: ClusterNodes) => 
   })
 }
 
+export interface MembershipParts {
+  readonly nodes: Pick<EtcdNodes, 'join' | 'watchMembers'>
+  /** Hears of the members. */
+  readonly changed: (members: readonly NodeFacts[]) => void
+  /** Hears of the lease of this node. */
+  readonly isMember: (isMember: boolean) => void
+  readonly log: Pick<Log, 'info' | 'warn'>
+  /** How long a node waits for a lease before a line says so; ten seconds without it. */
+  readonly patience_ms?: number
+}
+
 /** Keeps a node a member of its cluster for as long as the process lives, and follows who the members are. */
 export class Membership {
-  readonly #nodes: EtcdNodes
+  readonly #parts: MembershipParts
   readonly #following: Following
-  readonly #isMember: (isMember: boolean) => void
   #self: NodeFacts
   #lease: MemberLease | undefined
+  /** While there is none. */
+  #wait: LeaseWait | undefined
   #hasLeft = false
 
-  /** Joins at once. `changed` hears of the members, `isMember` of the lease of this node. */
-  constructor(
-    nodes: EtcdNodes,
-    self: NodeFacts,
-    changed: (members: readonly NodeFacts[]) => void,
-    isMember: (isMember: boolean) => void,
-  ) {
-    this.#nodes = nodes
+  /** Joins at once. */
+  constructor(self: NodeFacts, parts: MembershipParts) {
+    this.#parts = parts
     this.#self = self
-    this.#isMember = isMember
-    this.#following = nodes.watchMembers(changed)
+    this.#following = parts.nodes.watchMembers(parts.changed)
     void this.#join()
   }
 
@@ -94,6 +104,7 @@ export class Membership {
 
   async leave(): Promise<void> {
     this.#hasLeft = true
+    this.#wait?.end()
     this.#following.stop()
     await this.#lease?.leave()
   }
@@ -101,18 +112,55 @@ export class Membership {
   async #join(): Promise<void> {
     while (!this.#hasLeft) {
       const self = this.#self
-      const joined = await this.#nodes.join(self, ttl_ms)
+      this.#wait ??= new LeaseWait(this.#parts)
+      const joined = await this.#parts.nodes.join(self, ttl_ms)
       if (!joined.ok) {
+        this.#wait.refused(joined.error.reason)
         await sleep(again_ms, undefined, { ref: false })
         continue
       }
       this.#lease = joined.value
+      this.#wait.granted()
+      this.#wait = undefined
       if (this.#hasLeft) return joined.value.leave()
       if (self !== this.#self) joined.value.tell(this.#self)
-      this.#isMember(true)
+      this.#parts.isMember(true)
       await joined.value.lost
       this.#lease = undefined
-      if (!this.#hasLeft) this.#isMember(false)
+      if (!this.#hasLeft) this.#parts.isMember(false)
     }
+  }
+}
+
+/** A wait for a lease: one line when it takes long, with what etcd says, and one when it is over then. */
+class LeaseWait {
+  readonly #log: Pick<Log, 'info' | 'warn'>
+  readonly #timer: NodeJS.Timeout
+  #reason = 'it has not answered'
+  #isTold = false
+
+  constructor({ log, patience_ms: limit_ms = patience_ms }: MembershipParts) {
+    this.#log = log
+    this.#timer = setTimeout(() => this.#tell(limit_ms), limit_ms)
+    this.#timer.unref()
+  }
+
+  refused(reason: string): void {
+    this.#reason = reason
+  }
+
+  granted(): void {
+    this.end()
+    if (this.#isTold) this.#log.info('cluster:members', 'etcd has given this node a lease: it is a member')
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #tell(after_ms: number): void {
+    this.#isTold = true
+    const since = `etcd has given it no lease for ${after_ms / 1000} s (${this.#reason})`
+    this.#log.warn('cluster:members', `this node is no member of its cluster: ${since}, and is asked again`)
   }
 }

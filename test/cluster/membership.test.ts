@@ -1,0 +1,74 @@
+import { type Test, test } from 'tap'
+import type { EngineUnavailable } from '../../src/cluster/engine.js'
+import type { MemberLease } from '../../src/cluster/etcd-nodes.js'
+import { Membership } from '../../src/cluster/membership.js'
+import type { NodeFacts } from '../../src/cluster/node-facts.js'
+import { err, ok, type Result } from '../../src/result.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import { until } from '../until.js'
+
+type Joined = Result<MemberLease, EngineUnavailable>
+
+const self: NodeFacts = {
+  ...{ name: 'a', slot: 0, address: '', hosts: [], ports: [], formats: [], unreachable: [] },
+  ...{ isLeaving: false, isFull: false, owns: [], coordinates: 0 as LogSequence },
+}
+
+/** A node that joins by what a test answers, with the lines that it writes. */
+function joining(t: Test, patience_ms: number, join: () => Promise<Joined>) {
+  const lines: string[] = []
+  const memberships: boolean[] = []
+  const membership = new Membership(self, {
+    nodes: { join, watchMembers: () => ({ stop: () => {} }) },
+    changed: () => {},
+    isMember: (isMember) => memberships.push(isMember),
+    log: {
+      warn: (_op, line) => void lines.push(`WARN ${line}`),
+      info: (_op, line) => void lines.push(`INFO ${line}`),
+    },
+    patience_ms,
+  })
+  t.teardown(() => membership.leave())
+  return { membership, lines, memberships }
+}
+
+function lease(lost: Promise<void> = new Promise(() => {})): Joined {
+  return ok({ lost, tell: () => {}, leave: async () => {} })
+}
+
+test('a node that gets no lease says so once, and why, and that it has one then', async (t) => {
+  const answers: ((joined: Joined) => void)[] = []
+  const { lines, memberships } = joining(t, 5, () => new Promise((resolve) => answers.push(resolve)))
+  await until(() => lines.length > 0, 'it says that it waits')
+  t.match(lines[0], /^WARN this node is no member of its cluster: etcd has given it no lease for 0.005 s \(it has not/)
+  let lose: () => void = () => {}
+  answers[0]?.(
+    lease(
+      new Promise((resolve) => {
+        lose = resolve
+      }),
+    ),
+  )
+  await until(() => memberships.length > 0, 'it is a member')
+  t.match(lines, [/^WARN/, /^INFO etcd has given this node a lease: it is a member/])
+  lose()
+  await until(() => lines.length > 2, 'it waits for another one, and says so')
+  t.match(lines[2], /^WARN/)
+  t.same(memberships, [true, false])
+})
+
+test('it says with what etcd refuses the lease', async (t) => {
+  const refused: Joined = err({ kind: 'unavailable', reason: 'permission denied' })
+  const { lines } = joining(t, 5, async () => refused)
+  await until(() => lines.length > 0, 'it says that it waits')
+  t.match(lines, [/no lease for 0.005 s \(permission denied\), and is asked again/])
+})
+
+test('a node that is a member in time, or leaves before, writes no line', async (t) => {
+  const { lines, memberships } = joining(t, 60_000, async () => lease())
+  await until(() => memberships.length > 0, 'it is a member')
+  const leaving = joining(t, 5, () => new Promise(() => {}))
+  await leaving.membership.leave()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.same([...lines, ...leaving.lines], [])
+})
