@@ -43,7 +43,9 @@ const tooLate: Err<Unavailable> = err({ kind: 'queryLate' })
 
 /** All subscriptions, in memory, by creation; with what their owner does to one of them done one after the other. */
 export class HeldSubscriptions {
-  readonly #held = new Map<SubscriptionId, SubscriptionInForce>()
+  #held: Map<SubscriptionId, SubscriptionInForce> = new Map()
+  /** Whether they are held by creation: one may come into force behind one that was begun after it. */
+  #isOrdered = true
   /** Room is taken for these, which are not held yet. */
   readonly #reserved = new Map<SubscriptionId, Subscription>()
   /** Held for those who start, and not on disk yet: nobody is shown them. */
@@ -55,6 +57,8 @@ export class HeldSubscriptions {
   readonly #entities = new EntityCosts()
   readonly #limits: SubscriptionLimits
   #order = 0
+  /** The highest order of any that was held. */
+  #highest = 0
   /** Until it is held. */
   #stored: PackedWithClocks<Subscription> | undefined
   #packed: PackedWithClocks<Subscription> | undefined
@@ -88,7 +92,7 @@ export class HeldSubscriptions {
   packed(): PackedWithClocks<Subscription> {
     const known = this.#stored ?? this.#packed
     if (known !== undefined) return known
-    const held = [...this.#held.values()]
+    const held = [...this.#byCreation.values()]
     const made = packedWithClocks(
       held.map(({ subscription }) => subscription),
       (at) => held[at]?.clock,
@@ -183,32 +187,47 @@ export class HeldSubscriptions {
 
   put(inForce: SubscriptionInForce, { isOpening } = { isOpening: false }): void {
     const { subscription } = inForce
-    this.remove(subscription.id)
-    this.#packed = undefined
-    this.#held.set(subscription.id, inForce)
-    if (isOpening) this.#opening.add(subscription.id)
+    const { id, order } = subscription
+    const held = this.#leave(id)
+    // One that is replaced keeps its place in the map.
+    this.#held.set(id, inForce)
+    if (held?.subscription.order !== order && order < this.#highest) this.#isOrdered = false
+    this.#highest = Math.max(this.#highest, order)
+    if (isOpening) this.#opening.add(id)
     this.#count(subscription)
-    this.#order = Math.max(this.#order, subscription.order)
+    this.#order = Math.max(this.#order, order)
   }
 
   remove(id: SubscriptionId): void {
-    this.unreserve(id)
-    this.#opening.delete(id)
-    const held = this.#held.get(id)
-    if (held === undefined) return
-    this.#packed = undefined
+    this.#leave(id)
     this.#held.delete(id)
-    this.#uncount(held.subscription)
   }
 
-  /** Those that are in force. */
+  /** What is known of an id, which goes, or is replaced. */
+  #leave(id: SubscriptionId): SubscriptionInForce | undefined {
+    this.unreserve(id)
+    this.#opening.delete(id)
+    this.#packed = undefined
+    const held = this.#held.get(id)
+    if (held !== undefined) this.#uncount(held.subscription)
+    return held
+  }
+
+  get #byCreation(): ReadonlyMap<SubscriptionId, SubscriptionInForce> {
+    if (this.#isOrdered) return this.#held
+    this.#held = new Map([...this.#held].sort(([, a], [, b]) => a.subscription.order - b.subscription.order))
+    this.#isOrdered = true
+    return this.#held
+  }
+
+  /** Those that are in force, by creation. */
   all(): readonly SubscriptionInForce[] {
-    return [...this.#held.values()].filter((held) => this.#isShown(held))
+    return [...this.#byCreation.values()].filter((held) => this.#isShown(held))
   }
 
   /** The records of those of which a change is not decided yet. */
   undecided(): readonly Subscription[] {
-    return [...this.#held.values()].map(({ subscription }) => subscription).filter(isUndecided)
+    return [...this.#byCreation.values()].map(({ subscription }) => subscription).filter(isUndecided)
   }
 
   #isShown({ subscription }: SubscriptionInForce): boolean {

@@ -36,7 +36,7 @@ export class RegistrationIndex {
     return this.#registrations.size
   }
 
-  /** Expired ones included, in no particular order. */
+  /** Expired ones included, in the order in which they were put first. */
   all(): Iterable<Registration> {
     return this.#registrations.values()
   }
@@ -79,7 +79,8 @@ export class RegistrationIndex {
   /** Adds a registration, or replaces the one with its id. */
   put(registration: Registration): void {
     const { id, tenant, contexts } = registration
-    this.remove(id)
+    // One that is replaced keeps its place.
+    this.#leave(id)
     const registrations = this.#tenants.get(tenant) ?? new TenantRegistrations()
     if (contexts.length > 0) this.#tenants.set(tenant, registrations)
     for (const [at, context] of contexts.entries()) {
@@ -92,6 +93,11 @@ export class RegistrationIndex {
   }
 
   remove(id: RegistrationId): void {
+    this.#leave(id)
+    this.#registrations.delete(id)
+  }
+
+  #leave(id: RegistrationId): void {
     const held = this.#registrations.get(id)
     if (held === undefined) return
     const { tenant, contexts } = held
@@ -102,7 +108,6 @@ export class RegistrationIndex {
       this.#resources.delete(resourceIdOf(indexed))
     }
     if (registrations?.isEmpty) this.#tenants.delete(tenant)
-    this.#registrations.delete(id)
   }
 
   #firstResource(id: RegistrationId): IndexedContext | undefined {

@@ -38,6 +38,26 @@ test('so many subscriptions are taken, and one that takes the place of another n
   t.equal(put(all, subscription()), 'put')
 })
 
+test('subscriptions are listed by creation, whichever was changed, or came into force, last', async (t) => {
+  const stored = [1, 2, 3].map(() => subscription())
+  const all = held(plenty, ...stored)
+  const ids = () => all.all().map(({ subscription: { id } }) => id)
+  const created = stored.map(({ id }) => id)
+  t.same(ids(), created)
+  const [first, second] = stored
+  if (first === undefined || second === undefined) throw new Error('nothing is stored')
+  put(all, { ...first, throttling_ms: 1000 })
+  t.same(ids(), created, 'a change leaves it where it is, so that pages neither skip nor repeat one')
+  // The one that was begun first waits longer for what it begins with.
+  const [earlier, later] = [subscription(), subscription()]
+  put(all, later)
+  put(all, earlier)
+  t.same(ids(), [...created, earlier.id, later.id])
+  all.remove(second.id)
+  put(all, { ...first, throttling_ms: 2000 })
+  t.same(ids(), [first.id, created[2], earlier.id, later.id])
+})
+
 test('patterns of a tenant that together hold up an update of a new id are refused; equal ones count once', async (t) => {
   const all = held()
   const taken = Array.from({ length: 200 }, (_, number) => put(all, costly(number)))

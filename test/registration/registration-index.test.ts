@@ -39,6 +39,16 @@ function indexOf(...registrations: readonly Registration[]): RegistrationIndex {
   return index
 }
 
+test('a registration that is renewed stays where it is in the list of all', async (t) => {
+  const index = indexOf(registration(1, [context('S1')]), registration(2, [context('S2')]))
+  const all = () => [...index.all()].map(({ order }) => order)
+  index.put(registration(1, [context('S3')]))
+  t.same(all(), [1, 2])
+  t.equal(index.size, 2)
+  index.remove(registration(1, []).id)
+  t.same(all(), [2])
+})
+
 test('a tenant is empty until something is registered in it, and when the last registration is gone', async (t) => {
   const index = new RegistrationIndex()
   const one = registration(1, [context('S4')])
