@@ -89,7 +89,8 @@ class Pieces {
     const held = this.#joined
     if (held !== undefined && held.length >= length) return held
     const size = Math.max(length, Math.min(this.#most, Math.max(firstSize_bytes, 2 * length)))
-    if (!this.#memory.take(size - (held?.length ?? 0))) return undefined
+    // What is copied together is let go of: its memory goes over to the copy.
+    if (!this.#memory.take(size - (held?.length ?? this.#length))) return undefined
     const joined = Buffer.allocUnsafeSlow(size)
     ;(held ?? this.#only)?.copy(joined, 0, 0, this.#length)
     this.#only = undefined
