@@ -92,12 +92,15 @@ export class Admission {
    * instead, now or while it waits; other work never is.
    */
   ask(work: (permit: Permit) => void, refuse?: () => void): Permit {
+    // Permits of other front ends may have come back, for those that wait.
+    this.#serve()
     if (refuse !== undefined && this.turnsAway()) {
       refuse()
       return noPermit
     }
     const waiting = new Waiting(this, work, refuse, this.#semaphore.draw())
-    if (this.#semaphore.isGranted(waiting.ticket)) {
+    // Behind those that wait, also if one of them has its permit and is about to begin.
+    if (this.#queue.size === 0 && this.#semaphore.isGranted(waiting.ticket)) {
       if (this.#meter.on) this.#meter.free()
       this.#give(waiting)
     } else {
@@ -105,7 +108,7 @@ export class Admission {
       this.#queue.add(waiting)
       this.#waiting += 1
       this.#tell()
-      this.#watch()
+      this.#serve()
       this.#limitWaits()
     }
     return waiting

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { Admission, type Permit, permitShare } from '../../src/http/admission.js'
 import { parseAccept } from '../../src/http/headers.js'
+import { Overload } from '../../src/http/overload.js'
 import { kindOf, parseParameters, segmentsOf } from '../../src/http/target.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 
@@ -113,6 +114,38 @@ test('a permit that comes back in one front end is given to the first that waits
   t.same(taken, [1, 0])
   fourth.leave()
   t.equal(new SharedSemaphore(memory).free, 1)
+})
+
+test('permits that come back from another front end are given to those that wait before a new request', async (t) => {
+  const memory = SharedSemaphore.memory(2)
+  const meter = { on: false, free: () => {}, waited: () => {} }
+  const quiet = { permits: () => {}, tracing: false, waited: () => {}, refused: () => {} }
+  const one = new Admission(new SharedSemaphore(memory), 1, meter, quiet)
+  // Who waits for longer than a nanosecond keeps others out.
+  const two = new Admission(new SharedSemaphore(memory), 1, meter, quiet, new Overload(1n))
+  const elsewhere = [one.ask(() => {}), one.ask(() => {})]
+  const started: string[] = []
+  const permits = [two.ask(() => started.push('waits'))]
+  for (const permit of elsewhere) permit.leave()
+  // The other front end has not been told of it yet.
+  permits.push(
+    two.ask(
+      () => started.push('new'),
+      () => started.push('refused'),
+    ),
+  )
+  t.same(started, ['waits', 'new'])
+  for (const permit of permits) permit.leave()
+
+  const all = [one.ask(() => {}), one.ask(() => {})]
+  permits.push(two.ask(() => permits.push(two.ask(() => started.push('third')))))
+  permits.push(two.ask(() => started.push('second')))
+  for (const permit of all) permit.leave()
+  permits.push(two.ask(() => started.push('fourth')))
+  t.same(started, ['waits', 'new', 'second'], 'what the first begins stands behind the second')
+  for (let rounds = 0; rounds < 4; rounds += 1) for (const permit of [...permits]) permit.leave()
+  await turns()
+  t.same(started, ['waits', 'new', 'second', 'third', 'fourth'])
 })
 
 /** Time for what is told through shared memory. */
