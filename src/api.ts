@@ -3,6 +3,7 @@ import type { PathRange } from './context/query.js'
 import type { Origin } from './context/update.js'
 import { endsHere } from './hops.js'
 import type { OperationTimes } from './measure/operation-times.js'
+import type { StageSums } from './measure/requests.js'
 import type { Result } from './result.js'
 
 /**
@@ -64,6 +65,8 @@ export interface Client {
   hold(bytes: number): boolean
   /** Where it is noted what the operation waits for; nothing unless slow requests are kept. */
   readonly times: OperationTimes | undefined
+  /** Where it is noted how long the stages of the request take; nothing unless they are timed. */
+  readonly timed?: StageSums | undefined
   /** Waits for something with the request's permit given back, and takes another one to go on. */
   aside<Result>(wait: () => Promise<Result>): Promise<Result>
 }

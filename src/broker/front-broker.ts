@@ -107,7 +107,7 @@ export class FrontBroker implements Broker {
       const known = await confirmed.confirm([readers.partitionOf(tenant, id)])
       if (!known.ok) return known
     }
-    const found = await this.#reading(readers.entities(tenant, paths, id, client.times))
+    const found = await this.#reading(readers.entities(tenant, paths, id, client.times), client)
     if (found === undefined) return this.#manyEntities(tenant, paths, { id: { kind: 'exact', id }, type }, client)
     return ok(type === undefined ? found : found.filter((entity) => entity.type === type))
   }
@@ -123,7 +123,7 @@ export class FrontBroker implements Broker {
    * client has gone.
    */
   async query(query: Query, client: Client): Promise<Result<Page, Unavailable>> {
-    const page = await this.#reading(this.#page(query, client))
+    const page = await this.#reading(this.#page(query, client), client)
     if (!page.ok) return page
     return ok({ entities: new StoredEntities(page.value.records), count: page.value.count })
   }
@@ -201,7 +201,7 @@ export class FrontBroker implements Broker {
     const confirming = this.#confirming()
     const known = confirming && (await confirming)
     if (known?.ok === false) return known
-    return this.#reading(this.#parts.queries.types(tenant, paths, isDetailed, client))
+    return this.#reading(this.#parts.queries.types(tenant, paths, isDetailed, client), client)
   }
 
   view<Name extends ViewName>(
@@ -209,7 +209,7 @@ export class FrontBroker implements Broker {
     ask: Views[Name]['ask'],
     client: Client,
   ): Promise<Result<Views[Name]['found'], Unavailable>> {
-    return this.#reading(this.#parts.queries.view(name, ask, client))
+    return this.#reading(this.#parts.queries.view(name, ask, client), client)
   }
 
   async health(): Promise<PartitionHealth> {
@@ -221,12 +221,12 @@ export class FrontBroker implements Broker {
     }
   }
 
-  async #reading<Result>(read: Promise<Result>): Promise<Result> {
+  async #reading<Result>(read: Promise<Result>, { timed }: Client): Promise<Result> {
     const { timing } = this.#parts
     if (!timing.timingOn) return read
     const began = process.hrtime.bigint()
     const result = await read
-    timing.stage('mongoReadWait', process.hrtime.bigint() - began)
+    timing.stage('mongoReadWait', process.hrtime.bigint() - began, timed)
     return result
   }
 }

@@ -48,7 +48,7 @@ export class Updates {
         : await this.#askAll(elements, (element) => this.#addressed(element, time))
     if (!sent.ok) return sent
     noteTurns(sent.value, client?.times)
-    if (this.#parts.timing.timingOn) this.#timeTurns(sent.value)
+    if (this.#parts.timing.timingOn) this.#timeTurns(sent.value, client)
     const replies = repliesOf(elements, sent.value)
     return elements.length === 1 ? atOnce(replies) : inSlices(replies)
   }
@@ -78,7 +78,7 @@ export class Updates {
     })
     if (!sent.ok) return sent
     noteTurns(sent.value, client?.times)
-    if (this.#parts.timing.timingOn) this.#timeTurns(sent.value)
+    if (this.#parts.timing.timingOn) this.#timeTurns(sent.value, client)
     const replies = mapInSlices(sent.value, rawReplyOrFailure)
     return ok(replies instanceof Promise ? await replies : replies)
   }
@@ -123,7 +123,7 @@ export class Updates {
     const { reply, turn, entered } = result.value
     client?.times?.turn(entered, turn)
     if (reply.kind !== 'rawUpdate') return failed(reply)
-    if (this.#parts.timing.timingOn) this.#timeTurns([result], parseStage)
+    if (this.#parts.timing.timingOn) this.#timeTurns([result], client, parseStage)
     return ok(reply)
   }
 
@@ -131,8 +131,9 @@ export class Updates {
    * Elements of one request that share a turn share its cost; the longest turn is what the request took. What partitions
    * parsed and rendered for it in that time is counted where it belongs.
    */
-  #timeTurns(outcomes: Replied, parseStage: ParseStage = 'jsonV1Parse'): void {
+  #timeTurns(outcomes: Replied, client: Client | undefined, parseStage: ParseStage = 'jsonV1Parse'): void {
     const { timing } = this.#parts
+    const request = client?.timed
     let [decided_ns, committed_ns, parse_ns, render_ns, isRaw] = [0, 0, 0, 0, false]
     for (const result of outcomes) {
       if (!result.ok) continue
@@ -145,11 +146,11 @@ export class Updates {
       render_ns += reply.spent.render_ns
     }
     if (isRaw) {
-      timing.stage(parseStage, BigInt(parse_ns))
-      timing.stage('render', BigInt(render_ns))
+      timing.stage(parseStage, BigInt(parse_ns), request)
+      timing.stage('render', BigInt(render_ns), request)
     }
-    timing.stage('mongoBackend', BigInt(Math.max(0, decided_ns - parse_ns - render_ns)))
-    timing.stage('mongoWriteWait', BigInt(committed_ns))
+    timing.stage('mongoBackend', BigInt(Math.max(0, decided_ns - parse_ns - render_ns)), request)
+    timing.stage('mongoWriteWait', BigInt(committed_ns), request)
   }
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type ApiResponse, type Client, isLong } from '../api.js'
 import type { StepSubject } from '../measure/loop-steps.js'
 import type { OperationTimes } from '../measure/operation-times.js'
+import { StageSums } from '../measure/requests.js'
 import { HeldMemory, headCost_bytes } from '../shared-memory/request-memory.js'
 import { DamagedRecord } from '../storage-fault.js'
 import type { Permit } from './admission.js'
@@ -57,7 +58,8 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
     const { switches } = context
     const isTimed = switches.get('verbosity') >= 3 || switches.get('slowAbove_ms') > 0
     const stages = isTimed ? new Stages() : undefined
-    this.#exchange = { context, connection, incoming, head, writer, life: this.#life, log, stages, begun }
+    const timed = context.meter.timingOn ? new StageSums() : undefined
+    this.#exchange = { context, connection, incoming, head, writer, life: this.#life, log, stages, timed, begun }
     this.#memory = new HeldMemory(context.memory)
     this.#reader = new RequestReader(this.#exchange, this.#memory, this)
     this.#sender = new ResponseSender(this.#exchange, this.#reader, this)
@@ -93,6 +95,10 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
 
   get times(): OperationTimes | undefined {
     return this.#exchange.stages?.times
+  }
+
+  get timed(): StageSums | undefined {
+    return this.#exchange.timed
   }
 
   whenGone(act: () => void): void {
@@ -337,7 +343,7 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
   }
 
   end(): void {
-    const { context, connection } = this.#exchange
+    const { context, connection, timed } = this.#exchange
     const { meter, stopping } = context
     // If the client goes while its work is under way the work keeps the permit: else another request would work beside it.
     if (!this.#isWorkedOn) this.#permit?.leave()
@@ -345,8 +351,8 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
     this.#sender.release()
     meter.requestEnded()
     if (meter.timingOn && !this.#sender.isStream) {
-      meter.stage('total', process.hrtime.bigint() - this.#reader.received)
-      meter.stagesDone()
+      meter.stage('total', process.hrtime.bigint() - this.#reader.received, timed)
+      if (timed !== undefined) meter.stagesDone(timed)
     }
     connection.leave(this, this.#hasTurn)
     if (stopping && !connection.busy) connection.finish()

@@ -54,8 +54,10 @@ export function runOperation(context: ServerContext, due: OperationRun): void {
     .catch((fault) => due.failed(fault))
 }
 
-function isRead({ meter }: ServerContext, { stages, parseStage }: OperationRun, since: Nanoseconds | undefined): void {
-  if (since !== undefined && parseStage !== undefined) meter.stage(parseStage, process.hrtime.bigint() - since)
+function isRead({ meter }: ServerContext, due: OperationRun, since: Nanoseconds | undefined): void {
+  const { stages, parseStage, request } = due
+  if (since !== undefined && parseStage !== undefined)
+    meter.stage(parseStage, process.hrtime.bigint() - since, request.client.timed)
   stages?.over('parse')
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { StageSums } from '../measure/requests.js'
 import type { Nanoseconds } from '../time.js'
 import type { ClientConnection } from './connections.js'
 import type { Head } from './headers.js'
@@ -19,6 +20,8 @@ export interface RequestParts {
   readonly log: RequestLog
   /** Undefined unless the log line of the request shows them. */
   readonly stages: Stages | undefined
+  /** Undefined unless stages were timed when the request began. */
+  readonly timed: StageSums | undefined
   readonly begun: Nanoseconds
 }
 

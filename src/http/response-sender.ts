@@ -82,11 +82,11 @@ export class ResponseSender implements PendingResponse {
 
   #render({ body = '' }: ApiResponse): string {
     if (typeof body === 'string') return body
-    const { context, stages } = this.#exchange
+    const { context, stages, timed } = this.#exchange
     const { meter } = context
     const since = meter.timingOn ? process.hrtime.bigint() : undefined
     const text = body()
-    if (since !== undefined) meter.stage('render', process.hrtime.bigint() - since)
+    if (since !== undefined) meter.stage('render', process.hrtime.bigint() - since, timed)
     stages?.over('render')
     return text
   }

@@ -8,6 +8,7 @@ import {
   type Payload,
   type Rejection,
   type RequestMeter,
+  type StageSums,
   type TimingStage,
   timingStages,
 } from './requests.js'
@@ -40,7 +41,6 @@ export class RequestCounters implements RequestMeter {
   readonly #routes: Routes
   readonly #row: number
   readonly #counters = new Map<Countable, number>()
-  readonly #stages = new BigUint64Array(timingStages.length)
   #connections = 0
   #inFlight = 0
 
@@ -117,14 +117,13 @@ export class RequestCounters implements RequestMeter {
     this.#tables.traffic.put(this.#row, 'permitsQueued', queued)
   }
 
-  stage(stage: TimingStage, duration: Nanoseconds): void {
+  stage(stage: TimingStage, duration: Nanoseconds, request: StageSums | undefined): void {
     const index = timingStages.indexOf(stage)
     this.#tables.timing.add(this.#row, index, duration)
-    this.#stages[index] = (this.#stages[index] ?? 0n) + duration
+    request?.add(index, duration)
   }
 
-  stagesDone(): void {
-    this.#tables.timing.publish(this.#row, this.#stages, process.hrtime.bigint())
-    this.#stages.fill(0n)
+  stagesDone({ durations }: StageSums): void {
+    this.#tables.timing.publish(this.#row, durations, process.hrtime.bigint())
   }
 }

@@ -18,10 +18,10 @@ export interface RequestMeter {
   requestEnded(): void
   /** The state of the request semaphore's share of this front end. */
   permits(free: number, taken: number, queued: number): void
-  /** How long a stage of a request took; only called while `timingOn`. */
-  stage(stage: TimingStage, duration: Nanoseconds): void
-  /** The request's last stage is over: what was reported since the last call becomes `timing.last`. */
-  stagesDone(): void
+  /** How long a stage of a request took, which is noted of it as well; only called while `timingOn`. */
+  stage(stage: TimingStage, duration: Nanoseconds, request: StageSums | undefined): void
+  /** The last stage of a request is over: what was noted of it becomes `timing.last`. */
+  stagesDone(request: StageSums): void
   readonly timingOn: boolean
 }
 
@@ -39,6 +39,16 @@ export const timingStages = [
   'total',
 ] as const
 export type TimingStage = (typeof timingStages)[number]
+
+/** How long the stages of one request took together, while stages are timed. */
+export class StageSums {
+  /** In the order of `timingStages`. */
+  readonly durations = new BigUint64Array(timingStages.length)
+
+  add(stage: number, duration: Nanoseconds): void {
+    this.durations[stage] = (this.durations[stage] ?? 0n) + duration
+  }
+}
 
 export const rejections = [
   'too_large',

@@ -253,7 +253,7 @@ function interfaces(
       get timingOn() {
         return meter.timingOn
       },
-      stage: (stage, duration) => meter.stage(stage, duration),
+      stage: (stage, duration, request) => meter.stage(stage, duration, request),
     },
   })
   const { forwardLimit, forwardsMax, forwardsEach } = options.notifications

@@ -7,7 +7,13 @@ import { openHttpServer } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { DamageLog } from '../../src/log/damage-log.js'
 import type { Log } from '../../src/log/log.js'
-import type { Rejection, RequestMeter } from '../../src/measure/requests.js'
+import {
+  type Rejection,
+  type RequestMeter,
+  type StageSums,
+  type TimingStage,
+  timingStages,
+} from '../../src/measure/requests.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
 import { ngsi1Interface } from '../../src/ngsi1/routes.js'
 import { ngsi2Interface } from '../../src/ngsi2/ngsi2-interface.js'
@@ -30,6 +36,8 @@ export class Noted implements RequestMeter {
   taken = 0
   queued = 0
   timingOn = false
+  /** Of each request that has ended while stages were timed the stages that it has had. */
+  readonly timed: (readonly TimingStage[])[] = []
 
   counted(resource: Resource | undefined, verb: string, payload: 'json' | 'text' | 'none', wrongVerb: boolean): void {
     this.events.push(`${verb} ${resource?.pattern ?? 'unknown'} ${payload}${wrongVerb ? ' wrong verb' : ''}`)
@@ -58,10 +66,13 @@ export class Noted implements RequestMeter {
     this.taken = taken
     this.queued = queued
   }
-  stage(stage: string): void {
+  stage(stage: TimingStage, _: bigint, request: StageSums | undefined): void {
     this.events.push(stage)
+    request?.add(timingStages.indexOf(stage), 1n)
   }
-  stagesDone(): void {}
+  stagesDone({ durations }: StageSums): void {
+    this.timed.push(timingStages.filter((_, stage) => (durations[stage] ?? 0n) > 0n))
+  }
 }
 
 export interface Line {

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
-import type { ApiRequest, ApiResponse } from '../../src/api.js'
+import type { ApiRequest, ApiResponse, Resource } from '../../src/api.js'
 import { ProxyNotice } from '../../src/http/proxy-notice.js'
 import { openHttpServer } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
@@ -17,6 +17,7 @@ import { givenSteps } from '../given-steps.js'
 import {
   bodyOf,
   connected,
+  echo,
   everything,
   get,
   givenFrontEnd,
@@ -133,6 +134,41 @@ test('requests wait for a permit, in the order of their coming, and one whose co
   const third = sockets[2]
   t.equal(third && bodyOf(await everything(third)), '3')
   t.equal(meter.taken, 0)
+})
+
+test('the stages that are timed are those of the request, whatever is worked on beside it', async (t) => {
+  let finish: () => void = () => {}
+  const slow: Resource = {
+    pattern: '/v1/slow',
+    anyCase: true,
+    operations: {
+      GET: {
+        use: 'read',
+        prepare: ({ client }) =>
+          ok(async () => {
+            meter.stage('mongoReadWait', 1n, client.timed)
+            await new Promise<void>((resolve) => {
+              finish = resolve
+            })
+            return { status: 200, body: '{}' }
+          }),
+      },
+    },
+  }
+  const given = await givenFrontEnd(t, {}, [echo, slow])
+  const { meter, talk, connect } = given
+  meter.timingOn = true
+  const waiting = await connect()
+  waiting.write('GET /v1/slow HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
+  await when(() => meter.events.includes('mongoReadWait'))
+  await talk('GET /v1/echo/a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
+  finish()
+  await everything(waiting)
+  await when(() => meter.timed.length === 2)
+  t.same(meter.timed, [
+    ['render', 'total'],
+    ['mongoReadWait', 'total'],
+  ])
 })
 
 test('management needs no permit, and other operations need one as the policy says', async (t) => {

@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import type { SubscriptionService } from '../../src/broker/broker.js'
 import { statisticsText } from '../../src/management/statistics-text.js'
+import { StageSums } from '../../src/measure/requests.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { bodyOf, broker, desk, management, parameters, text } from './given.js'
 
@@ -92,8 +93,9 @@ test('timings show where the time went, with nine digits', async (t) => {
   t.ok(requests.timingOn)
   t.match(bodyOf(await ask('GET', '/statistics')), { timing: { accumulated: {}, last: {} } })
   for (const total of [1_000n, 2_000_000_000n]) {
-    requests.stage('total', total)
-    requests.stagesDone()
+    const request = new StageSums()
+    requests.stage('total', total, request)
+    requests.stagesDone(request)
   }
   t.match(
     text(await ask('GET', '/statistics')),

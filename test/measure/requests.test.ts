@@ -3,6 +3,7 @@ import type { Countable } from '../../src/measure/counted-routes.js'
 import { maxRoutes, Routes, verbIndex } from '../../src/measure/counted-routes.js'
 import { counterColumn } from '../../src/measure/counters.js'
 import { Measures } from '../../src/measure/measures.js'
+import { StageSums } from '../../src/measure/requests.js'
 
 const update: Countable = { pattern: '/v1/updateContext', counter: 'updates', operations: { POST: true } }
 const level: Countable = { pattern: '/a/{b}', countedAs: '/a[/{b}]', counter: 'logRequests', operations: { PUT: true } }
@@ -73,19 +74,42 @@ test('a counter that does not exist is a fault of the table', async (t) => {
 test('the last request is the one that ended last, on whichever front end, and none after a reset', async (t) => {
   const { measures, requests } = given()
   const other = new Measures(measures.memory, 1).requests(resources)
-  requests.stage('total', 5n)
-  requests.stage('render', 2n)
-  requests.stagesDone()
-  other.stage('total', 7n)
-  other.stagesDone()
+  const [first, second, third] = [new StageSums(), new StageSums(), new StageSums()]
+  requests.stage('total', 5n, first)
+  requests.stage('render', 2n, first)
+  requests.stagesDone(first)
+  other.stage('total', 7n, second)
+  other.stagesDone(second)
   t.same([...measures.timing.last], [['total', 7n]])
   t.same(Object.fromEntries(measures.timing.accumulated), { render: 2n, total: 12n })
   measures.reset(process.hrtime.bigint())
   t.equal(measures.timing.last.size, 0)
   t.equal(measures.timing.accumulated.size, 0)
-  requests.stage('total', 1n)
-  requests.stagesDone()
+  requests.stage('total', 1n, third)
+  requests.stagesDone(third)
   t.same([...measures.timing.last], [['total', 1n]], 'without the stages of the request before')
+})
+
+test('the stages of the last request are its own, whatever went on beside it', async (t) => {
+  const { measures, requests } = given()
+  const [one, two] = [new StageSums(), new StageSums()]
+  requests.stage('jsonV1Parse', 1n, one)
+  requests.stage('jsonV1Parse', 10n, two)
+  requests.stage('mongoReadWait', 20n, two)
+  requests.stage('render', 2n, one)
+  requests.stage('total', 3n, one)
+  requests.stagesDone(one)
+  t.same(Object.fromEntries(measures.timing.last), { jsonV1Parse: 1n, render: 2n, total: 3n })
+  requests.stage('render', 100n, undefined)
+  requests.stage('total', 30n, two)
+  requests.stagesDone(two)
+  t.same(Object.fromEntries(measures.timing.last), { jsonV1Parse: 10n, mongoReadWait: 20n, total: 30n })
+  t.same(Object.fromEntries(measures.timing.accumulated), {
+    jsonV1Parse: 11n,
+    mongoReadWait: 20n,
+    render: 102n,
+    total: 33n,
+  })
 })
 
 test('connections, requests and permits are shown as they stand', async (t) => {
