@@ -10,9 +10,10 @@ export type Updated = Pick<Entity, 'modified' | 'correlator'>
 export interface AttributeEdits {
   /** The attribute at a position of the entity as it was, in its present state; nothing where there was none. */
   at(position: number): Attribute | undefined
-  replace(position: number, attribute: Attribute): void
-  /** Adds one that the entity did not have: it has no position. */
-  add(attribute: Attribute): void
+  /** Gives the attribute as it is held from now on. */
+  replace(position: number, attribute: Attribute): Attribute
+  /** Adds one that the entity did not have: it has no position. Gives it as it is held from now on. */
+  add(attribute: Attribute): Attribute
   /** The first that is a location, apart from one. */
   location(apart: Attribute | undefined): Attribute | undefined
   /**
@@ -37,12 +38,14 @@ export class ArrayEdits implements AttributeEdits {
     return this.#after[position]
   }
 
-  replace(position: number, attribute: Attribute): void {
+  replace(position: number, attribute: Attribute): Attribute {
     this.#after[position] = attribute
+    return attribute
   }
 
-  add(attribute: Attribute): void {
+  add(attribute: Attribute): Attribute {
     this.#after.push(attribute)
+    return attribute
   }
 
   location(apart: Attribute | undefined): Attribute | undefined {

@@ -1,6 +1,17 @@
 import { err, ok, type Result } from '../result.js'
 import type { Milliseconds } from '../time.js'
 import { type Attribute, compareBytes, type Metadata, type Value } from './entity.js'
+import {
+  type AttributeParts,
+  attributeOf,
+  type HeldMetadata,
+  type HeldValue,
+  metadataHeld,
+  plainMetadata,
+  plainValue,
+  valueHeld,
+} from './large/large-attribute.js'
+import { LargeMetadata, sameElement } from './large/large-metadata.js'
 import { isOperation, operated } from './operators.js'
 import { dateValue, isDateType, isUnrestricted } from './typed-value.js'
 import type { GivenAttribute, UnmetTerms, UpdateRefusal, UpdateTerms } from './update.js'
@@ -38,26 +49,26 @@ export function updatedAttribute(
   { time, autocast, isLocation }: Making,
 ): Attribute {
   const type = given.type === '' ? held.type : given.type
-  const value = given.value === undefined ? held.value : storedText(held, given.value, type, autocast)
-  const metadata = overlayMetadata(held.metadata, given.metadata)
+  const value = given.value === undefined ? valueHeld(held) : storedText(held, given.value, type, autocast)
+  const metadata = metadataAfter(metadataHeld(held), given.metadata)
   const same =
     type === held.type &&
     isLocation === held.isLocation &&
-    sameValue(value, held.value) &&
-    sameMetadata(metadata, held.metadata)
+    isSameValue(value, valueHeld(held)) &&
+    isSameMetadata(metadata, metadataHeld(held))
   if (same) return held
   const { name, instance, created } = held
-  return { name, instance, type, value, isLocation, metadata, created, modified: time }
+  return attributeOf({ name, instance, type, value, isLocation, metadata, created, modified: time })
 }
 
 /** What NGSIv1 writes is text; where a date is stored, a text that is one stays a date [NGSIv2 context 14.2]. */
 function storedText(held: Attribute, value: Value, type: string, autocast: boolean): Value {
-  if (autocast || (typeof held.value === 'number' && isDateType(held.type))) return castText(value, type)
+  if (autocast || (isDateType(held.type) && typeof held.value === 'number')) return castText(value, type)
   return value
 }
 
 /** What an update of NGSIv2 makes of an attribute, before it is known whether that is the location. */
-export interface Drafted extends Pick<Attribute, 'name' | 'instance' | 'type' | 'value' | 'metadata'> {
+export interface Drafted extends Pick<AttributeParts, 'name' | 'instance' | 'type' | 'value' | 'metadata'> {
   /** Whether its value is what an update operator has left: that is a change even where it is equal [NGSIv2 context 12.1]. */
   readonly isOperated: boolean
 }
@@ -75,24 +86,27 @@ export function draftAttribute(
   const { name } = given
   const keeps = held !== undefined && valueOnly !== undefined
   const type = keeps ? held.type : given.type
-  const metadata = overlayMetadata(held === undefined || overridesMetadata ? [] : held.metadata, given.metadata)
+  const before = held === undefined || overridesMetadata ? [] : metadataHeld(held)
+  const metadata = metadataAfter(before, given.metadata)
   const read = keeps ? readAsStored(held, given.value ?? null, valueOnly) : ok(given.value ?? null)
   if (!read.ok) return read
   const isOperated = isOperation(read.value)
-  const value = isOperation(read.value) ? operated(read.value, held?.value) : read
+  const value = isOperation(read.value) ? operated(read.value, held && valueHeld(held)) : read
   if (!value.ok) return unmet({ kind: 'operatorUnfit', operator: value.error, name })
   if (value.value === undefined) return ok(undefined)
   const instance = given.instance === '' ? (held?.instance ?? '') : given.instance
-  return ok({ name, instance, type, value: value.value, metadata: keeps ? held.metadata : metadata, isOperated })
+  const kept = keeps ? metadataHeld(held) : metadata
+  return ok({ name, instance, type, value: value.value, metadata: kept, isOperated })
 }
 
 /** The value as the stored type reads it [NGSIv2 context 9.3]. */
 function readAsStored(
-  { name, type, metadata }: Attribute,
+  held: Attribute,
   value: Value,
   valueOnly: UpdateTerms['valueOnly'],
 ): Result<Value, UpdateRefusal> {
-  if (valueOnly === 'forbiddenCharacters' && !isUnrestricted(type, metadata))
+  const { name, type } = held
+  if (valueOnly === 'forbiddenCharacters' && !isUnrestricted(type, held.metadata))
     return unmet({ kind: 'valueForbidden', name })
   if (!isDateType(type)) return ok(value)
   const date = dateValue(value)
@@ -119,10 +133,30 @@ export function draftedAttribute(
     type === held.type &&
     isLocation === held.isLocation &&
     instance === held.instance &&
-    sameValue(value, held.value) &&
-    sameMetadata(metadata, held.metadata)
+    isSameValue(value, valueHeld(held)) &&
+    isSameMetadata(metadata, metadataHeld(held))
   if (same) return held
-  return { name, instance, type, value, isLocation, metadata, created: held?.created ?? time, modified: time }
+  return attributeOf({
+    name,
+    instance,
+    type,
+    value,
+    isLocation,
+    metadata,
+    created: held?.created ?? time,
+    modified: time,
+  })
+}
+
+/** Two large values are compared only if they are the very same: an update gives a plain one. */
+function isSameValue(a: HeldValue, b: HeldValue): boolean {
+  return a === b || sameValue(plainValue(a), plainValue(b))
+}
+
+/** See `overlayMetadata`. */
+function metadataAfter(held: HeldMetadata, given: readonly Metadata[]): HeldMetadata {
+  if (!(held instanceof LargeMetadata)) return overlayMetadata(held, given)
+  return given.length === 0 ? held : held.overlaid(given)
 }
 
 /**
@@ -153,11 +187,14 @@ function positionOf(elements: readonly Metadata[], name: string): number {
   return -1
 }
 
-function sameMetadata(a: readonly Metadata[], b: readonly Metadata[]): boolean {
+function isSameMetadata(a: HeldMetadata, b: HeldMetadata): boolean {
   if (a === b) return true
-  return a.length === b.length && a.every((element, at) => sameElement(element, b[at]))
+  if (a.length !== b.length) return false
+  if (a instanceof LargeMetadata && b instanceof LargeMetadata) return a.isSame(b)
+  const [left, right] = [plainMetadata(a), plainMetadata(b)]
+  return left.every((element, at) => isSameElement(element, right[at]))
 }
 
-function sameElement(a: Metadata, b: Metadata | undefined): boolean {
-  return b !== undefined && a.name === b.name && a.type === b.type && sameValue(a.value, b.value)
+function isSameElement(a: Metadata, b: Metadata | undefined): boolean {
+  return b !== undefined && sameElement(a, b)
 }

@@ -4,16 +4,14 @@ import { type HeldAttributes, IndexedAttributes } from './held-attributes.js'
 import { LargeEdits, withoutAttributes } from './large/large-edits.js'
 import { LargeEntity } from './large/large-entity.js'
 import { SortedAttributes } from './large/sorted-attributes.js'
-
-/** Smaller entities are faster as they are. */
-const largeFrom = 64
+import { largeFrom, weightOf } from './large/weight.js'
 
 /**
  * An entity in the form in which many updates are applied to it: as it is when it is small. The updates of either form come to
  * the same.
  */
 export function prepared(entity: Entity): Entity {
-  if (entity instanceof LargeEntity || entity.attributes.length < largeFrom) return entity
+  if (entity instanceof LargeEntity || weightOf(entity.attributes, largeFrom) < largeFrom) return entity
   return LargeEntity.of(entity) ?? entity
 }
 

@@ -45,13 +45,18 @@ export interface Measure {
   readonly metadata: number
 }
 
+/** How much a value has of it. */
+export type ValueMeasure = Pick<Measure, 'size' | 'values'>
+
+export function valueMeasure(value: Value): ValueMeasure {
+  return { size: sizeOfValue(value), values: valuesBelow(value) }
+}
+
 /** What one attribute adds to the measure of its entity. */
 export function measureOfAttribute(attribute: Attribute): Measure {
-  return {
-    size: sizeOfAttribute(attribute),
-    values: valuesBelow(attribute.value),
-    metadata: attribute.metadata.length,
-  }
+  const { value, metadata } = attribute
+  const size = attributeFrame(attribute) + sizeOfValue(value) + sizeOfMetadata(metadata)
+  return { size, values: valuesBelow(value), metadata: metadata.length }
 }
 
 /** Elements of metadata of attributes, together. */
@@ -81,17 +86,27 @@ export function sizeOf({ attributes }: Pick<Entity, 'attributes'>): number {
   return size
 }
 
-/** What an attribute adds to the size of its entity. */
-function sizeOfAttribute({ name, type, instance, value, metadata }: Attribute): number {
-  let size = attribute_frame + name.length + type.length + instance.length + sizeOfValue(value)
-  for (const element of metadata) size += metadata_frame + element.name.length + sizeOfValue(element.value)
+function sizeOfAttribute(attribute: Attribute): number {
+  return attributeFrame(attribute) + sizeOfValue(attribute.value) + sizeOfMetadata(attribute.metadata)
+}
+
+/** What an attribute takes beside its value and its metadata. */
+export function attributeFrame({ name, type, instance }: Pick<Attribute, 'name' | 'type' | 'instance'>): number {
+  return attribute_frame + name.length + type.length + instance.length
+}
+
+/** What elements of metadata add to the size of an entity. */
+export function sizeOfMetadata(metadata: readonly Metadata[]): number {
+  let size = 0
+  for (const { name, value } of metadata) size += metadata_frame + name.length + sizeOfValue(value)
   return size
 }
 
 /** What they take beside their texts. */
 const attribute_frame = 14
 export const metadata_frame = 6
-const member_frame = 4
+export const member_frame = 4
+export const item_frame = 1
 const scalar_size = 4
 /** What an item or a member takes at least. */
 export const least_size = 3
@@ -99,7 +114,7 @@ export const least_size = 3
 function sizeOfValue(value: Value): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return scalar_size
-  if (isArray(value)) return value.reduce<number>((size, item) => size + 1 + sizeOfValue(item), 2)
+  if (isArray(value)) return value.reduce<number>((size, item) => size + item_frame + sizeOfValue(item), 2)
   let size = 2
   for (const [key, member] of Object.entries(value)) size += member_frame + key.length + sizeOfValue(member)
   return size

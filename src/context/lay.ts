@@ -34,11 +34,11 @@ export function laid(
         ? madeByWording(held, given, command, location, when)
         : madeByTerms(held, given, terms, command, when)
     if (!made.ok) return action === 'UPDATE' ? made : asSecondLocation(made, edits, held)
-    if (terms !== undefined && made.value?.isLocation === true) located = made.value
-    if (made.value === undefined || made.value === held) continue
-    if (held) edits.replace(at, made.value)
-    else edits.add(made.value)
-    changed.add(given.name)
+    if (made.value === undefined) continue
+    const isChanged = made.value !== held
+    const attribute = !isChanged ? made.value : held ? edits.replace(at, made.value) : edits.add(made.value)
+    if (terms !== undefined && attribute.isLocation) located = attribute
+    if (isChanged) changed.add(given.name)
   }
   if (changed.size === 0) return ok({ entity, changed: [] })
   const after = edits.entity({ modified: time, correlator: rootOf(command) }, located, action === 'UPDATE')

@@ -3,6 +3,7 @@ import type { Attribute, Entity, Metadata, Value } from './entity.js'
 import type { GeoShape } from './geo/geo-shape.js'
 import { parseCoordinates } from './geo/point.js'
 import { isShapeType, parseShape } from './geo/shape-parse.js'
+import { type AttributeParts, plainMetadata, plainValue } from './large/large-attribute.js'
 import { LargeEntity } from './large/large-entity.js'
 import type { GivenAttribute, LocationMoment, ShapeMoment, UpdateRefusal } from './update.js'
 import { isObject } from './value.js'
@@ -35,8 +36,8 @@ export function shapeOfLocation({ type, value }: Pick<Attribute, 'type' | 'value
  * Whether an attribute is the location because NGSIv1 has marked it with metadata `location`, and not by its type
  * [NGSIv2 context 14.2, 14.4].
  */
-export function isMarked({ isLocation, type, value }: Pick<Attribute, 'isLocation' | 'type' | 'value'>): boolean {
-  return isLocation && type !== 'geo:point' && typeof value === 'string'
+export function isMarked(attribute: Pick<Attribute, 'isLocation' | 'type' | 'value'>): boolean {
+  return attribute.isLocation && attribute.type !== 'geo:point' && typeof attribute.value === 'string'
 }
 
 /** Whether metadata `ignoreType` says that an attribute of a shape's type is no location [NGSIv2 context 3.5]. */
@@ -91,14 +92,16 @@ export class LocationKeeper {
  */
 export function isLocationByTerms(
   held: Attribute | undefined,
-  { name, type, value, metadata }: Pick<Attribute, 'name' | 'type' | 'value' | 'metadata'>,
+  after: Pick<AttributeParts, 'name' | 'type' | 'value' | 'metadata'>,
   overridesMetadata: boolean,
   when: ShapeMoment,
 ): Result<boolean, UpdateRefusal> {
+  const { name, type } = after
   const hasMark = held !== undefined && isMarked(held) && !overridesMetadata
+  if (!hasMark && !isShapeType(type)) return ok(false)
+  const value = plainValue(after.value)
   if (!hasMark) {
-    if (!isShapeType(type)) return ok(false)
-    const isIgnored = ignoresShape(metadata)
+    const isIgnored = ignoresShape(plainMetadata(after.metadata))
     // What a geo:json holds is an object even where it does not matter what is in it.
     if (value === null || (isIgnored && !(type === 'geo:json' && !isObject(value)))) return ok(false)
   }

@@ -1,7 +1,9 @@
 import { err, ok, type Result } from '../result.js'
 import type { Value } from './entity.js'
+import { type HeldValue, plainValue } from './large/large-attribute.js'
+import { LargeValue } from './large/large-value.js'
 import { compareValues } from './order.js'
-import { isArray, isObject } from './value.js'
+import { canonical, isArray, isObject } from './value.js'
 
 /** What a value can ask to be done to the stored one, in place of being stored itself [NGSIv2 context 12]. */
 const operators = ['$inc', '$mul', '$min', '$max', '$push', '$addToSet', '$pull', '$pullAll', '$set', '$unset'] as const
@@ -33,7 +35,7 @@ export function mayStandTogether(keys: readonly string[]): boolean {
  *
  * @param held nothing for a new attribute, whose reference is 0, the beginning of 1970, an empty array or an empty object
  */
-export function operated(operation: Operation, held: Value | undefined): Result<Value | undefined, Operator> {
+export function operated(operation: Operation, held: HeldValue | undefined): Result<HeldValue | undefined, Operator> {
   const { $set: set, $unset: unset } = operation
   if (set !== undefined && unset !== undefined) return setAndUnset(set, unset, held)
   for (const operator of operators) {
@@ -48,22 +50,22 @@ export function operated(operation: Operation, held: Value | undefined): Result<
 /** Says that an operator cannot be applied: no value is a symbol. */
 const unfit = Symbol('unfit')
 
-type Apply = (given: Value, held: Value | undefined) => Value | undefined | typeof unfit
+type Apply = (given: Value, held: HeldValue | undefined) => HeldValue | undefined | typeof unfit
 
 const apply: { readonly [Name in Operator]: Apply } = {
   $inc: (given, held = 0) => arithmetic(given, held, (a, b) => a + b),
   $mul: (given, held = 0) => arithmetic(given, held, (a, b) => a * b),
   $min: (given, held) => extreme(given, held, -1),
   $max: (given, held) => extreme(given, held, 1),
-  $push: (given, held = []) => (isArray(held) ? pushed(given, held) : unfit),
-  $addToSet: (given, held = []) => (isArray(held) ? addedToSet(given, held) : unfit),
+  $push: (given, held = []) => (isList(held) ? pushed(given, held) : unfit),
+  $addToSet: (given, held = []) => (isList(held) ? addedToSet(given, held) : unfit),
   $pull: (given, held) => pulled([given], held),
   $pullAll: (given, held) => (isArray(given) ? pulled(given, held) : unfit),
   $set: (given, held = {}) => (isObject(given) ? changed(held, given, {}) : given),
   $unset: (given, held) => (isObject(given) && held !== undefined ? changed(held, {}, given) : held),
 }
 
-function setAndUnset(set: Value, unset: Value, held: Value | undefined): Result<Value | undefined, Operator> {
+function setAndUnset(set: Value, unset: Value, held: HeldValue | undefined): Result<HeldValue | undefined, Operator> {
   if (!isObject(set)) return err('$set')
   if (!isObject(unset)) return err('$unset')
   if (Object.keys(set).some((key) => Object.hasOwn(unset, key))) return err('$set')
@@ -72,29 +74,35 @@ function setAndUnset(set: Value, unset: Value, held: Value | undefined): Result<
 }
 
 /** A result that is too large for a number does not fit. */
-function arithmetic(given: Value, held: Value, calculate: (a: number, b: number) => number): number | typeof unfit {
+function arithmetic(given: Value, held: HeldValue, calculate: (a: number, b: number) => number): number | typeof unfit {
   if (typeof given !== 'number' || typeof held !== 'number') return unfit
   const result = calculate(held, given)
   return Number.isFinite(result) ? result : unfit
 }
 
-function extreme(given: Value, held: Value | undefined, sign: 1 | -1): Value {
+function extreme(given: Value, held: HeldValue | undefined, sign: 1 | -1): HeldValue {
   if (held === undefined && typeof given === 'string') return given
   const reference = held === undefined ? 0 : held
-  return sign * compareValues(given, reference) > 0 ? given : reference
+  return sign * compareValues(given, plainValue(reference)) > 0 ? given : reference
 }
 
-function pushed(given: Value, held: readonly Value[]): Value | typeof unfit {
+function isList(held: HeldValue): held is readonly Value[] | LargeValue {
+  return held instanceof LargeValue ? held.kind === 'array' : isArray(held)
+}
+
+function pushed(given: Value, held: readonly Value[] | LargeValue): HeldValue | typeof unfit {
   const several = severalIn(given)
   if (several === unfit) return unfit
   const { items, position = held.length } = several
   const at = position < 0 ? Math.max(0, held.length + position) : Math.min(position, held.length)
+  if (held instanceof LargeValue) return held.inserted(at, items)
   return [...held.slice(0, at), ...items, ...held.slice(at)]
 }
 
-function addedToSet(given: Value, held: readonly Value[]): Value | typeof unfit {
+function addedToSet(given: Value, held: readonly Value[] | LargeValue): HeldValue | typeof unfit {
   const several = severalIn(given)
   if (several === unfit || several.position !== undefined) return unfit
+  if (held instanceof LargeValue) return held.extended(several.items)
   const known = new Set(held.map(canonical))
   const added: Value[] = []
   for (const item of several.items) {
@@ -105,9 +113,10 @@ function addedToSet(given: Value, held: readonly Value[]): Value | typeof unfit 
   return added.length === 0 ? held : [...held, ...added]
 }
 
-function pulled(given: readonly Value[], held: Value | undefined): Value | undefined | typeof unfit {
+function pulled(given: readonly Value[], held: HeldValue | undefined): HeldValue | undefined | typeof unfit {
   if (held === undefined) return undefined
-  if (!isArray(held)) return unfit
+  if (!isList(held)) return unfit
+  if (held instanceof LargeValue) return held.reduced(given)
   const gone = new Set(given.map(canonical))
   return held.filter((item) => !gone.has(canonical(item)))
 }
@@ -128,21 +137,14 @@ function severalIn(given: Value): Several | typeof unfit {
 
 /** An object with some keys set and others removed: keys are names, whatever stands in them. */
 function changed(
-  held: Value,
+  held: HeldValue,
   set: { readonly [key: string]: Value },
   unset: { readonly [key: string]: Value },
-): Value | typeof unfit {
+): HeldValue | typeof unfit {
+  if (held instanceof LargeValue) return held.kind === 'object' ? held.changed(set, unset) : unfit
   if (!isObject(held)) return unfit
   const members = new Map(Object.entries(held))
   for (const [key, value] of Object.entries(set)) members.set(key, value)
   for (const key of Object.keys(unset)) members.delete(key)
   return Object.fromEntries(members)
-}
-
-/** A text that equal values share, and no others: one look into a set then tells whether an array has a value. */
-function canonical(value: Value): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (isArray(value)) return `[${value.map(canonical).join()}]`
-  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`)
-  return `{${members.sort().join()}}`
 }

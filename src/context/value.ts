@@ -17,6 +17,14 @@ function sameMember(a: { readonly [key: string]: Value }, b: { readonly [key: st
   return left !== undefined && right !== undefined && sameValue(left, right)
 }
 
+/** A text that equal values share, and no others: one look into a set then tells whether an array has a value. */
+export function canonical(value: Value): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (isArray(value)) return `[${value.map(canonical).join()}]`
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`)
+  return `{${members.sort().join()}}`
+}
+
 /**
  * A text as the attribute's type would have it, for clients who write numbers, booleans and dates as texts; what can
  * not be converted stays text [context 3.4]. Dates become seconds since 1970.

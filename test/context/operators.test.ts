@@ -1,16 +1,20 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { Value } from '../../src/context/entity.js'
+import { valueMeasure } from '../../src/context/entity-size.js'
+import { type HeldValue, plainValue } from '../../src/context/large/large-attribute.js'
+import { LargeValue } from '../../src/context/large/large-value.js'
 import { isOperation, operated } from '../../src/context/operators.js'
 import { limitNow_ms } from '../pace.js'
 
 type Case = readonly [what: string, operation: Value, held: Value | undefined, after: Value | undefined]
 
 /** What an operation leaves; `unfit` and the operator when it does not fit. */
-function outcome(operation: Value, held: Value | undefined): Value | undefined {
+function outcome(operation: Value, held: HeldValue | undefined): Value | undefined {
   if (!isOperation(operation)) return 'no operation'
   const after = operated(operation, held)
-  return after.ok ? after.value : `unfit ${after.error}`
+  if (!after.ok) return `unfit ${after.error}`
+  return after.value && plainValue(after.value)
 }
 
 const cases: readonly Case[] = [
@@ -111,4 +115,33 @@ test('large arrays are told apart in linear time', async (t) => {
   const began = performance.now()
   t.same(outcome({ $pullAll: many.slice(1) }, many), [{ number: 0 }])
   t.ok(performance.now() - began < limitNow_ms(5000))
+})
+
+test('an operator leaves the same of a large value, after any others, as of the value itself', async () => {
+  const keyed = fc.dictionary(fc.constantFrom('a', 'b', '1', '0', '__proto__', 'c'), value, { maxKeys: 4 })
+  const operation = fc.oneof(
+    fc.tuple(fc.constantFrom('$push', '$addToSet', '$pull', '$max'), value).map(([name, given]) => ({ [name]: given })),
+    fc.tuple(array, fc.integer({ min: -3, max: 3 })).map(([$each, $position]) => ({ $push: { $each, $position } })),
+    array.map(($each) => ({ $addToSet: { $each } })),
+    array.map(($pullAll) => ({ $pullAll })),
+    keyed.map(($set) => ({ $set })),
+    keyed.map(($unset) => ({ $unset })),
+    fc.tuple(keyed, keyed).map(([$set, $unset]) => ({ $set, $unset })),
+  )
+  fc.assert(
+    fc.property(fc.oneof(array, keyed), fc.array(operation, { maxLength: 12 }), (first, operations) => {
+      const versions: { plain: Value; large: HeldValue }[] = [{ plain: first, large: LargeValue.of(first) }]
+      for (const each of operations) {
+        const { plain, large } = versions.at(-1) ?? { plain: first, large: first }
+        const [left, right] = [operated(each, plain), operated(each, large)]
+        if (left.ok !== right.ok) return false
+        if (!left.ok || !right.ok || left.value === undefined || right.value === undefined) continue
+        const measure = right.value instanceof LargeValue ? right.value.measure : valueMeasure(plainValue(right.value))
+        if (JSON.stringify(measure) !== JSON.stringify(valueMeasure(plainValue(left.value)))) return false
+        versions.push({ plain: plainValue(left.value), large: right.value })
+      }
+      return versions.every(({ plain, large }) => JSON.stringify(plainValue(large)) === JSON.stringify(plain))
+    }),
+    { numRuns: 300 },
+  )
 })

@@ -98,14 +98,25 @@ export class ChunkedList<Item> {
     return this.#with(at, inChunks(after), added.length)
   }
 
-  /** Without the items of these texts. All calls have to give the same texts. */
-  without(texts: ReadonlySet<string>, textOf: (item: Item) => string): ChunkedList<Item> {
+  /**
+   * Without the items of these texts. All calls have to give the same texts.
+   *
+   * @param dropped hears of each item that goes
+   */
+  without(
+    texts: ReadonlySet<string>,
+    textOf: (item: Item) => string,
+    dropped: (item: Item) => void = () => {},
+  ): ChunkedList<Item> {
+    const stays = (item: Item): boolean => {
+      if (!texts.has(textOf(item))) return true
+      dropped(item)
+      return false
+    }
     let length = this.length
     const chunks: Chunk<Item>[] = []
     for (const chunk of this.#chunks) {
-      const left = hasAny(chunk.positions(textOf), texts)
-        ? new Chunk(chunk.items.filter((item) => !texts.has(textOf(item))))
-        : chunk
+      const left = hasAny(chunk.positions(textOf), texts) ? new Chunk(chunk.items.filter(stays)) : chunk
       length -= chunk.items.length - left.items.length
       if (left.items.length > 0) chunks.push(left)
     }
@@ -120,6 +131,18 @@ export class ChunkedList<Item> {
     return [...positions]
       .sort((a, b) => b - a)
       .reduce<ChunkedList<Item>>((list, position) => list.#removed(position), this)
+  }
+
+  /** Whether both have the same items. What one list was made from the other with, and no more, is looked at. */
+  isSame(other: ChunkedList<Item>, same: (a: Item, b: Item) => boolean): boolean {
+    if (this.length !== other.length) return false
+    const chunks = other.#chunks
+    if (!this.#chunks.every(({ items }, at) => items.length === chunks[at]?.items.length)) {
+      return areSame(this.toArray(), other.toArray(), same)
+    }
+    return this.#chunks.every(
+      (chunk, at) => chunk === chunks[at] || areSame(chunk.items, chunks[at]?.items ?? [], same),
+    )
   }
 
   toArray(): Item[] {
@@ -167,6 +190,13 @@ function chunksOf<Item>(items: readonly Item[]): readonly Chunk<Item>[] {
   const chunks: Chunk<Item>[] = []
   for (let at = 0; at < items.length; at += chunk_items) chunks.push(new Chunk(items.slice(at, at + chunk_items)))
   return chunks
+}
+
+function areSame<Item>(a: readonly Item[], b: readonly Item[], same: (a: Item, b: Item) => boolean): boolean {
+  return a.every((item, at) => {
+    const other = b[at]
+    return item === other || (item !== undefined && other !== undefined && same(item, other))
+  })
 }
 
 /** As one chunk, or as several if it would be too long. */

@@ -1,10 +1,11 @@
 import { err, ok, type Result } from '../../result.js'
 import type { AttributeEdits, Updated } from '../attribute-edits.js'
 import { type Attribute, compareAttributes, type Entity } from '../entity.js'
-import { type Measure, measureOfAttribute } from '../entity-size.js'
+import type { Measure } from '../entity-size.js'
 import { withOneLocation } from '../location.js'
 import type { UpdateRefusal } from '../update.js'
 import { ChunkedList } from './chunked-list.js'
+import { attributeMeasure, attributeOf, metadataHeld, valueHeld } from './large-attribute.js'
 import { difference, isInOrder, type LargeEntity, sum } from './large-entity.js'
 
 /** The edits of a large entity. Each costs what it changes, whatever else the entity has. */
@@ -29,7 +30,8 @@ export class LargeEdits implements AttributeEdits {
     return position === -1 ? undefined : this.#list.at(position)
   }
 
-  replace(position: number, attribute: Attribute): void {
+  replace(position: number, made: Attribute): Attribute {
+    const attribute = this.#entity.prepared(made)
     const held = this.#list.at(position)
     if (held === undefined) throw new RangeError(`there is no attribute at ${position}`)
     this.#list = this.#list.replaced(position, attribute)
@@ -37,11 +39,14 @@ export class LargeEdits implements AttributeEdits {
     this.#count(attribute, held)
     this.#locations.delete(held)
     if (attribute.isLocation) this.#locations.add(attribute)
+    return attribute
   }
 
-  add(attribute: Attribute): void {
+  add(made: Attribute): Attribute {
+    const attribute = this.#entity.prepared(made)
     this.#added.push(attribute)
     this.#count(attribute, undefined)
+    return attribute
   }
 
   location(apart: Attribute | undefined): Attribute | undefined {
@@ -65,8 +70,8 @@ export class LargeEdits implements AttributeEdits {
 
   #count(attribute: Attribute, held: Attribute | undefined): void {
     if (this.#measure === undefined) return
-    const more = sum(this.#measure, measureOfAttribute(attribute))
-    this.#measure = held === undefined ? more : difference(more, measureOfAttribute(held))
+    const more = sum(this.#measure, attributeMeasure(attribute))
+    this.#measure = held === undefined ? more : difference(more, attributeMeasure(held))
   }
 
   /** With what was added in its place; nothing when the attributes are not in order, or one stands there twice. */
@@ -112,7 +117,13 @@ const fewOf = 8
 /** With an attribute that is a location no more. */
 function withoutMark(list: ChunkedList<Attribute>, location: Attribute): ChunkedList<Attribute> {
   const position = list.firstFrom((held) => compareAttributes(held, location))
-  return list.replaced(position, { ...location, isLocation: false })
+  return list.replaced(position, unmarked(location))
+}
+
+function unmarked(location: Attribute): Attribute {
+  const { name, instance, type, created, modified } = location
+  const [value, metadata] = [valueHeld(location), metadataHeld(location)]
+  return attributeOf({ name, instance, type, value, isLocation: false, metadata, created, modified })
 }
 
 /** A large entity without the attributes at these positions. */
@@ -122,7 +133,7 @@ export function withoutAttributes(entity: LargeEntity, gone: ReadonlySet<number>
     const attribute = entity.list.at(at)
     if (attribute === undefined) continue
     if (attribute === location) location = undefined
-    measure &&= difference(measure, measureOfAttribute(attribute))
+    measure &&= difference(measure, attributeMeasure(attribute))
   }
   return entity.with(updated, { list: entity.list.withoutPositions(gone), location, measure })
 }

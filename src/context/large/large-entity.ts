@@ -1,7 +1,9 @@
 import type { Milliseconds } from '../../time.js'
 import { type Attribute, compareAttributes, type Entity } from '../entity.js'
-import { type Measure, measureOfAttribute } from '../entity-size.js'
+import type { Measure } from '../entity-size.js'
 import { ChunkedList } from './chunked-list.js'
+import { attributeMeasure, preparedAttribute } from './large-attribute.js'
+import { largeFrom } from './weight.js'
 
 /** The attributes of a large entity, with what is known of them. */
 export interface LargeAttributes {
@@ -10,6 +12,8 @@ export interface LargeAttributes {
   readonly location: Attribute | undefined
   /** Nothing when nobody has asked for it yet. */
   readonly measure: Measure | undefined
+  /** What a value or the metadata of an attribute weighs at least that has a form of its own. */
+  readonly from: number
 }
 
 /**
@@ -44,13 +48,13 @@ export class LargeEntity implements Entity {
   }
 
   /** An entity in this form; nothing for one whose attributes are not as they should be. */
-  static of(entity: Entity): LargeEntity | undefined {
+  static of(entity: Entity, from = largeFrom): LargeEntity | undefined {
     if (entity instanceof LargeEntity) return entity
-    const { attributes } = entity
+    const attributes = entity.attributes.map((attribute) => preparedAttribute(attribute, from))
     if (!isInOrder(attributes)) return undefined
     const [location, another] = attributes.filter(({ isLocation }) => isLocation)
     if (another !== undefined) return undefined
-    return new LargeEntity(entity, { list: ChunkedList.of(attributes), location, measure: undefined })
+    return new LargeEntity(entity, { list: ChunkedList.of(attributes), location, measure: undefined, from })
   }
 
   static arrayOf(entity: LargeEntity): readonly Attribute[] {
@@ -68,7 +72,7 @@ export class LargeEntity implements Entity {
 
   /** How much it has of what is limited. It is counted once; after that only what changes. */
   get measure(): Measure {
-    this.#measure ??= this.list.toArray().map(measureOfAttribute).reduce(sum, nothing)
+    this.#measure ??= this.list.toArray().map(attributeMeasure).reduce(sum, nothing)
     return this.#measure
   }
 
@@ -78,9 +82,18 @@ export class LargeEntity implements Entity {
   }
 
   /** The entity after an update. */
-  with({ modified, correlator }: Pick<Entity, 'modified' | 'correlator'>, held: LargeAttributes): LargeEntity {
+  with(
+    { modified, correlator }: Pick<Entity, 'modified' | 'correlator'>,
+    held: Omit<LargeAttributes, 'from'>,
+  ): LargeEntity {
     const { path, id, type, sequence, created } = this
-    return new LargeEntity({ path, id, type, sequence, created, modified, correlator }, held)
+    const entity = { path, id, type, sequence, created, modified, correlator }
+    return new LargeEntity(entity, { ...held, from: this.#held.from })
+  }
+
+  /** An attribute in the form in which the entity holds it. */
+  prepared(attribute: Attribute): Attribute {
+    return preparedAttribute(attribute, this.#held.from)
   }
 
   /** Where an attribute of this name and instance stands; -1 when there is none. */
