@@ -42,10 +42,8 @@ interface Arrived {
   open: number
   /** How many of those are deferred: the replies to all others are sent together, though a turn may end in the middle of them. */
   deferred: number
-  /** The positions of those whose reply is not sent. */
-  unsent: number[]
-  /** A reply was sent. */
-  isHeard: boolean
+  /** The positions of those whose reply was sent, when there was a first batch reply; it may have had none. */
+  sent: Set<number> | undefined
 }
 
 /** One command of a batch. */
@@ -148,10 +146,11 @@ export class Inbox {
   #enter(port: MessagePort, batch: Batch): void {
     const commands = decodeCommands(batch.commands)
     const open = commands.length
-    const arrived = { port, batch, commands, replies: [], open, deferred: 0, unsent: [], isHeard: false }
+    const arrived: Arrived = { port, batch, commands, replies: [], open, deferred: 0, sent: undefined }
+    const before = this.#arrived
     this.#open.add(arrived)
     this.#shares.arrived(
-      commands.map((command, at) => ({ command, order: this.#arrived + at, arrived, at, isDeferred: false })),
+      commands.map((command, at) => ({ command, order: before + at, arrived, at, isDeferred: false })),
     )
     this.#arrived += open
   }
@@ -199,10 +198,16 @@ export class Inbox {
       ownership?.turned()
     })
     this.#shares.taken(offered, replies.length)
-    for (const [index, reply] of replies.entries()) {
+    let last: Arrived | undefined
+    for (let index = 0; index < replies.length; index += 1) {
       const waiting = offered[index]
-      if (waiting?.isDeferred) waiting.arrived.deferred -= 1
-      if (waiting) this.#replied(waiting.arrived, waiting.at, reply)
+      if (waiting === undefined) break
+      const { arrived, at } = waiting
+      arrived.replies[at] = replies[index]
+      arrived.open -= 1
+      if (waiting.isDeferred) arrived.deferred -= 1
+      if (arrived !== last) this.#touched.add(arrived)
+      last = arrived
     }
   }
 
@@ -210,13 +215,6 @@ export class Inbox {
     waiting.isDeferred = true
     waiting.arrived.deferred += 1
     this.#touched.add(waiting.arrived)
-  }
-
-  #replied(arrived: Arrived, at: number, reply: Reply): void {
-    arrived.replies[at] = reply
-    arrived.unsent.push(at)
-    arrived.open -= 1
-    this.#touched.add(arrived)
   }
 
   /** What a turn has taken before stands in the log before all that its sender sends later. */
@@ -227,10 +225,10 @@ export class Inbox {
       const refusal = refusalOf(arrived.batch, begun, tenure)
       if (refusal === undefined) continue
       refused.add(arrived)
+      this.#touched.add(arrived)
+      arrived.open = 0
       arrived.deferred = 0
-      for (let at = 0; at < arrived.commands.length; at += 1) {
-        if (arrived.replies[at] === undefined) this.#replied(arrived, at, refusal)
-      }
+      for (let at = 0; at < arrived.commands.length; at += 1) arrived.replies[at] ??= refusal
     }
     if (refused.size > 0) this.#shares.remove(({ arrived }) => refused.has(arrived))
   }
@@ -262,10 +260,8 @@ export class Inbox {
     for (const arrived of this.#touched) {
       if (arrived.open > arrived.deferred) continue
       if (arrived.open === 0) this.#open.delete(arrived)
-      if (arrived.unsent.length === 0 && arrived.isHeard) continue
-      arrived.port.postMessage(unsentReplies(arrived, cost))
-      arrived.isHeard = true
-      arrived.unsent = []
+      const replies = unsentReplies(arrived)
+      if (replies !== undefined) arrived.port.postMessage({ ...replies, ...cost } satisfies BatchReply)
     }
     this.#touched.clear()
   }
@@ -302,13 +298,18 @@ export class Inbox {
   }
 }
 
-/** The replies of a batch that are not sent. */
-function unsentReplies({ batch, commands, replies, unsent }: Arrived, cost: TurnCost): BatchReply {
-  if (unsent.length === commands.length) {
-    return { batch: batch.number, replies: encodeReplies(replies.filter(isThere)), ...cost }
+/** The replies of a batch that are to be sent now; nothing when a batch reply has none and is not the first. */
+function unsentReplies(arrived: Arrived): Omit<BatchReply, keyof TurnCost> | undefined {
+  const { batch, replies, open, sent } = arrived
+  if (open === 0 && sent === undefined) {
+    return { batch: batch.number, replies: encodeReplies(replies.filter(isThere)) }
   }
-  const some = unsent.map((at) => replies[at]).filter(isThere)
-  return { batch: batch.number, replies: encodeReplies(some), at: unsent, ...cost }
+  const known = sent ?? new Set()
+  const at = Array.from(replies.keys()).filter((each) => replies[each] !== undefined && !known.has(each))
+  if (at.length === 0 && sent !== undefined) return undefined
+  for (const each of at) known.add(each)
+  arrived.sent = known
+  return { batch: batch.number, replies: encodeReplies(at.map((each) => replies[each]).filter(isThere)), at }
 }
 
 function isThere(reply: Reply | undefined): reply is Reply {

@@ -236,13 +236,13 @@ export class Mailbox {
       const waiting = this.#nextCommands()
       const batch = this.#batchOf(waiting)
       if (batch === undefined) continue
-      this.#underWay.set(batch.number, { commands: [...waiting], open: waiting.length, isNew: true })
+      this.#underWay.set(batch.number, { commands: waiting, open: waiting.length, isNew: true })
       this.#new += 1
       this.#port.postMessage(batch)
     }
   }
 
-  #nextCommands(): readonly Waiting[] {
+  #nextCommands(): Waiting[] {
     const most = this.#alikeMost()
     if (this.#gathering.length > most) return this.#gathering.splice(0, most)
     const batch = this.#gathering
@@ -288,9 +288,10 @@ export class Mailbox {
     const sent = this.#underWay.get(turn.batch)
     if (sent === undefined) return
     const replies = decodeReplies(turn.replies)
+    const { at: positions } = turn
     let resolved = 0
     for (const [index, reply] of replies.entries()) {
-      const at = turn.at?.[index] ?? index
+      const at = positions === undefined ? index : (positions[index] ?? -1)
       const waiting = sent.commands[at]
       if (waiting === undefined) continue
       sent.commands[at] = undefined

@@ -87,9 +87,11 @@ export class TurnShares<Waiting extends WaitingCommand> {
     return this.#fresh.length === 0 && this.#round.length === 0 && this.#lanes.length === 0
   }
 
-  /** Takes commands that have arrived. */
-  arrived(waiting: Iterable<Waiting>): void {
-    for (const each of waiting) this.#fresh.push(each)
+  /** Takes commands that have arrived, in an array that belongs to nobody else. */
+  arrived(waiting: Waiting[]): void {
+    // To fill an array that has lived long costs the garbage collector more than a new one.
+    if (this.#fresh.length === 0) this.#fresh = waiting
+    else for (const each of waiting) this.#fresh.push(each)
   }
 
   /** What the next turn is to carry out, or as much from its beginning as fits into the turn. At least one, unless nothing waits. */
@@ -105,7 +107,7 @@ export class TurnShares<Waiting extends WaitingCommand> {
   taken(offered: readonly Waiting[], count: number): void {
     const ofRound = this.#round.splice(0, count).length
     const [lane] = this.#lanes
-    if (lane === undefined) this.#fresh.splice(0, count - ofRound)
+    if (lane === undefined) this.#fromFresh(count - ofRound)
     else if (count > ofRound) {
       this.#served(lane, count - ofRound)
       return
@@ -128,7 +130,14 @@ export class TurnShares<Waiting extends WaitingCommand> {
 
   #beginRound(): void {
     this.#isDue = true
-    this.#pass(this.#fresh.splice(0, roundMost), () => false)
+    this.#pass(this.#fromFresh(roundMost), () => false)
+  }
+
+  #fromFresh(most: number): readonly Waiting[] {
+    const fresh = this.#fresh
+    if (fresh.length > most) return fresh.splice(0, most)
+    this.#fresh = []
+    return fresh
   }
 
   #served(lane: Lane<Waiting>, count: number): void {
@@ -143,7 +152,7 @@ export class TurnShares<Waiting extends WaitingCommand> {
     if (!isUpdate(last)) return
     const round = this.#round.splice(0)
     const isFirst = this.#lanes.length === 0
-    if (isFirst) round.push(...this.#fresh.splice(0, roundMost - round.length))
+    if (isFirst) round.push(...this.#fromFresh(roundMost - round.length))
     const isOfRequest = ({ command }: Waiting): boolean => isOneRequest(last, command)
     if (!round.some(isOfRequest)) {
       this.#round = round
