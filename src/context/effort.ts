@@ -7,14 +7,11 @@ export const maxSteps = 2_000_000
 /** Counts the steps of matching one entity after another. */
 export class Effort {
   readonly #limit: number
-  readonly #whole: Effort | undefined
   #left: number
   #isSpent = false
 
-  /** What it takes is taken from another one as well, of which it is a part. */
-  constructor(limit: number, whole?: Effort) {
+  constructor(limit: number) {
     this.#limit = limit
-    this.#whole = whole
     this.#left = limit
   }
 
@@ -31,14 +28,14 @@ export class Effort {
   /** Takes this many steps; false when fewer are left. */
   spend(steps: number): boolean {
     this.#left -= steps
-    if (this.#left >= 0 && (this.#whole === undefined || this.#whole.spend(steps))) return true
+    if (this.#left >= 0) return true
     this.#isSpent = true
     return false
   }
 
-  /** As many as at first, for the next entity. */
-  renew(): void {
-    this.#left = this.#limit
+  /** As many as at first, or this many, for the next entity. */
+  renew(steps = this.#limit): void {
+    this.#left = steps
     this.#isSpent = false
   }
 }

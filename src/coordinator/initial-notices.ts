@@ -85,6 +85,7 @@ function messagesAbout(
   const { id, tenant } = subscription
   const terms = termsOf(subscription)
   const whole = { ...subscription, terms: { ...terms, notification: { ...terms.notification, onlyChanged: false } } }
+  // As many as the templates of one change may take.
   const effort = new Effort(maxSteps)
   return entities.flatMap((entity, at) => {
     const rendered = message(whole, stateOf(tenant, entity), { origin, time: made }, effort)

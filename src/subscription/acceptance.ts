@@ -1,8 +1,8 @@
 import { Effort, maxSteps } from '../context/effort.js'
-import type { Entity } from '../context/entity.js'
 import { compileQuery } from '../context/match.js'
 import type { Scope } from '../context/query.js'
 import type { Cause, Change } from './change.js'
+import { indexOf } from './change-index.js'
 import type { Subscription } from './subscription.js'
 
 /** Whether an expression of templates is true of the entity of a change; false when that takes more than the effort has [NGSIv2 subscriptions 4.1, 6.3]. */
@@ -11,25 +11,27 @@ export type ConditionEvaluator = (expression: string, change: Change, cause: Cau
 /**
  * What tells whether the selectors and the expression of a subscription by the rules of NGSIv2 hold for the entity of a change;
  * nothing for one that has no expression and means what the index finds for it [NGSIv2 subscriptions 4.1]. They do not when that
- * takes more steps than there may be, or than the effort of the change has left.
+ * takes more steps than it may.
  */
-export function acceptanceOf(subscription: Subscription, ofChange: Effort): ((change: Change) => boolean) | undefined {
+export function acceptanceOf(subscription: Subscription): ((change: Change, effort: Effort) => boolean) | undefined {
   const { terms, tenant, path, selectors } = subscription
   const condition = terms?.condition
   if (condition === undefined) return undefined
-  const effort = new Effort(maxSteps, ofChange)
+  const own = new Effort(maxSteps)
   const matches = compileQuery(
     {
       ...{ tenant, paths: [path], selectors, attributes: [], scopes: condition.scopes },
       ...{ order: [], offset: 0, limit: 0, counted: false },
     },
-    effort,
+    own,
   )
   const needed = attributesNeeded(condition.scopes)
-  return ({ entity }) => {
-    effort.renew()
-    if (needed.some((name) => !hasAttribute(entity, name))) return false
-    return matches(entity) && !effort.isSpent
+  return (change, effort) => {
+    const most = effort.left
+    own.renew(most)
+    if (needed.some((name) => indexOf(change).after(name) === undefined)) return false
+    const isMatch = matches(change.entity)
+    return effort.spend(most - own.left) && isMatch
   }
 }
 
@@ -42,8 +44,4 @@ function attributesNeeded(scopes: readonly Scope[]): readonly string[] {
     if (scope.kind !== 'filter' || scope.filter.on !== 'metadata') return []
     return scope.filter.statements.flatMap(({ path: [name = ''] }) => name)
   })
-}
-
-function hasAttribute({ attributes }: Entity, wanted: string): boolean {
-  return attributes.some(({ name }) => name === wanted)
 }

@@ -1,14 +1,7 @@
 import type { Entity, EntityId, EntityType } from '../context/entity.js'
 import { inRange } from '../context/query.js'
 import { hearsMoreThanChanges } from './hearing.js'
-import {
-  type IndexedSubscription,
-  isHeard,
-  type MatchGroup,
-  MatchGroups,
-  type Triggered,
-  untyped,
-} from './match-group.js'
+import { type IndexedSubscription, type MatchGroup, MatchGroups, type Triggered, untyped } from './match-group.js'
 
 /** Up to this many subscriptions to an id are searched one by one; more are indexed by type and path. */
 const fewSubscriptions = 8
@@ -82,7 +75,7 @@ class Single implements MatchGroup {
     const { kind, changed } = into.change
     const isFound =
       kind === 'put' && changed.length > 0 && (onChange.length === 0 || onChange.some((name) => into.has(name)))
-    if ((isFound || hearsMoreThanChanges(subscription)) && isHeard(this.#indexed, into.change)) into.add(this.#indexed)
+    if (isFound || hearsMoreThanChanges(subscription)) into.consider(this.#indexed)
   }
 
   gather(into: Set<IndexedSubscription>): void {

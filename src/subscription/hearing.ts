@@ -1,7 +1,6 @@
-import type { Attribute, Entity } from '../context/entity.js'
-import { isOperation } from '../context/operators.js'
-import { sameValue } from '../context/value.js'
+import { isListed } from '../context/listed.js'
 import type { Change } from './change.js'
+import { indexOf } from './change-index.js'
 import type { Subscription } from './subscription.js'
 import type { Alteration, FiringCondition } from './terms.js'
 
@@ -24,56 +23,45 @@ export function hearsMoreThanChanges({ terms }: Subscription): boolean {
 }
 
 /**
- * What an update did as a subscription sees it, with the attributes that have changed for it: to one that does not hear of metadata,
- * an update that changes nothing else has changed nothing [NGSIv2 subscriptions 4.2].
+ * What an update did as a subscription sees it: to one that does not hear of metadata, an update that changes nothing else has changed
+ * nothing [NGSIv2 subscriptions 4.2].
  */
-export function alterationFor(
-  change: Change,
-  onMetadata: boolean,
-): { readonly what: Alteration | undefined; readonly changed: readonly string[] } {
+export function alterationFor(change: Change, onMetadata: boolean): Alteration | undefined {
   const what = alterationOf(change)
-  if (what !== 'entityChange' || onMetadata || change.isForced) return { what, changed: change.changed }
-  const changed = change.changed.filter((name) => isMoreThanMetadata(name, change))
-  return { what: changed.length > 0 ? what : 'entityUpdate', changed }
+  if (what !== 'entityChange' || countsMetadata(change, onMetadata)) return what
+  return indexOf(change).moreThanMetadata.length > 0 ? what : 'entityUpdate'
+}
+
+/** The attributes that have changed for a subscription. */
+function changedFor(change: Change, onMetadata: boolean): readonly string[] {
+  const isUpdate = change.kind === 'put' && change.before !== undefined
+  return !isUpdate || countsMetadata(change, onMetadata) ? change.changed : indexOf(change).moreThanMetadata
+}
+
+function countsMetadata({ isForced }: Change, onMetadata: boolean): boolean {
+  return onMetadata || isForced
 }
 
 /** Whether the rules of NGSIv2 have a subscription hear of what an update did, before its expression is asked [NGSIv2 subscriptions 4.2, 4.3]. */
 export function hears(onChange: readonly string[], condition: FiringCondition, change: Change): boolean {
   const listed = condition.alterations
-  const { what, changed } = alterationFor(change, condition.onMetadata)
+  const { onMetadata } = condition
+  const what = alterationFor(change, onMetadata)
+  const hasChanged = () => triggers(onChange, () => changedFor(change, onMetadata))
   if (what === undefined) return false
   if (what === 'entityDelete') return listed.includes('entityDelete')
-  if (what === 'entityCreate') return isListed(listed, 'entityCreate') && triggers(onChange, changed)
-  if (listed.includes('entityUpdate')) return triggers(onChange, namesGiven(change))
-  return what === 'entityChange' && isListed(listed, 'entityChange') && triggers(onChange, changed)
+  if (what === 'entityCreate') return isHeard(listed, 'entityCreate') && hasChanged()
+  if (listed.includes('entityUpdate')) return triggers(onChange, () => indexOf(change).given)
+  return what === 'entityChange' && isHeard(listed, 'entityChange') && hasChanged()
 }
 
 /** Without a list, creations and changes count. */
-function isListed(listed: readonly Alteration[], what: 'entityCreate' | 'entityChange'): boolean {
+function isHeard(listed: readonly Alteration[], what: 'entityCreate' | 'entityChange'): boolean {
   return listed.length === 0 || listed.includes(what)
 }
 
-function triggers(onChange: readonly string[], names: readonly string[]): boolean {
-  return onChange.length === 0 || onChange.some((name) => names.includes(name))
-}
-
-/** The names of the attributes that the request contained. */
-export function namesGiven({ given }: Change): readonly string[] {
-  return given.map(({ name }) => name)
-}
-
-/** Whether something else of an attribute has changed than its metadata. */
-function isMoreThanMetadata(name: string, { before, entity, given }: Change): boolean {
-  if (given.some((one) => one.name === name && one.value !== undefined && isOperation(one.value))) return true
-  const [was, is] = [attributeOf(before, name), attributeOf(entity, name)]
-  if (was === undefined || is === undefined || was.type !== is.type || !sameValue(was.value, is.value)) return true
-  return sameValue(metadataValues(was), metadataValues(is))
-}
-
-function attributeOf(entity: Entity | undefined, name: string): Attribute | undefined {
-  return entity?.attributes.find((attribute) => attribute.name === name)
-}
-
-function metadataValues({ metadata }: Attribute) {
-  return metadata.map(({ name, type, value }) => [name, type, value])
+function triggers(onChange: readonly string[], namesOf: () => readonly string[]): boolean {
+  if (onChange.length === 0) return true
+  const names = namesOf()
+  return onChange.some((name) => isListed(name, names))
 }

@@ -1,3 +1,4 @@
+import type { Effort } from '../context/effort.js'
 import type { Entity, EntityType } from '../context/entity.js'
 import { inRange, type PathRange } from '../context/query.js'
 import type { Change } from './change.js'
@@ -7,12 +8,15 @@ import type { SubscriptionInForce } from './subscription.js'
 
 /** A subscription as the index holds it. */
 export interface IndexedSubscription extends SubscriptionInForce {
-  /** Of one by the rules of NGSIv2: whether its selectors and its expression hold for the entity [NGSIv2 subscriptions 4.1]. */
-  readonly accepts: ((change: Change) => boolean) | undefined
+  /**
+   * Of one by the rules of NGSIv2: whether its selectors and its expression hold for the entity, which takes its steps from the effort
+   * [NGSIv2 subscriptions 4.1].
+   */
+  readonly accepts: ((change: Change, effort: Effort) => boolean) | undefined
   /** What its notices say while a change of the subscription is undecided. */
   readonly provisional: Provisional | undefined
-  /** The number of the last change that triggered it. */
-  triggeredBy: number
+  /** The number of the last change of which it was found out whether it is triggered. */
+  lookedAtBy: number
 }
 
 /** Subscriptions that mean an entity. */
@@ -44,9 +48,11 @@ export class Triggered {
     return this.#names.has(name)
   }
 
-  add(indexed: IndexedSubscription): void {
-    if (indexed.triggeredBy === this.#number) return
-    indexed.triggeredBy = this.#number
+  /** Adds a subscription that may hear of the change, if it does. It is found out once, by however many attributes it is found. */
+  consider(indexed: IndexedSubscription): void {
+    if (indexed.lookedAtBy === this.#number) return
+    indexed.lookedAtBy = this.#number
+    if (!isHeard(indexed, this.change)) return
     this.#subscriptions.push(indexed)
     const { order } = indexed.subscription
     if (order < this.#lastOrder) this.#isInOrder = false
@@ -104,15 +110,14 @@ class PathMatchGroup implements MatchGroup {
 
   gatherTriggered(into: Triggered): void {
     const { change } = into
-    for (const indexed of this.#attentive) if (isHeard(indexed, change)) into.add(indexed)
+    for (const indexed of this.#attentive) into.consider(indexed)
     if (change.kind !== 'put' || change.changed.length === 0) return
-    for (const indexed of this.#ofAny) if (isHeard(indexed, change)) into.add(indexed)
+    for (const indexed of this.#ofAny) into.consider(indexed)
     if (this.#ofName.size < change.changed.length) {
       for (const [name, subscriptions] of this.#ofName)
-        if (into.has(name)) for (const one of subscriptions) if (isHeard(one, change)) into.add(one)
+        if (into.has(name)) for (const one of subscriptions) into.consider(one)
     } else {
-      for (const name of change.changed)
-        for (const one of this.#ofName.get(name) ?? nobody) if (isHeard(one, change)) into.add(one)
+      for (const name of change.changed) for (const one of this.#ofName.get(name) ?? nobody) into.consider(one)
     }
   }
 
@@ -126,7 +131,7 @@ class PathMatchGroup implements MatchGroup {
 const nobody: readonly IndexedSubscription[] = []
 
 /** By the rules of NGSIv1 whoever is found by a changed attribute hears of it. */
-export function isHeard({ subscription: { onChange = [], terms } }: IndexedSubscription, change: Change): boolean {
+function isHeard({ subscription: { onChange = [], terms } }: IndexedSubscription, change: Change): boolean {
   return terms?.condition === undefined || hears(onChange, terms.condition, change)
 }
 

@@ -1,4 +1,3 @@
-import type { Effort } from '../context/effort.js'
 import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
 import { lastingPattern } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
@@ -23,16 +22,11 @@ export class MatcherIndex {
   readonly #tenants = new Map<Tenant, TenantIndex>()
   readonly #found: FoundSubscriptions
   readonly #names = new SharedNames()
-  readonly #effort: Effort
   readonly #expressions: ExpressionHolder | undefined
 
-  /**
-   * Caches at most this many bytes of what was found; `effort` is what the conditions of all subscriptions may take of one change;
-   * `expressions` keep those of the subscriptions read.
-   */
-  constructor(limit_bytes: number, effort: Effort, expressions?: ExpressionHolder) {
+  /** Caches at most this many bytes of what was found; `expressions` keep those of the subscriptions read. */
+  constructor(limit_bytes: number, expressions?: ExpressionHolder) {
     this.#found = new LruCache(limit_bytes)
-    this.#effort = effort
     this.#expressions = expressions
   }
 
@@ -59,9 +53,9 @@ export class MatcherIndex {
     const indexed = {
       subscription: names === attributes ? subscription : { ...subscription, attributes: names },
       clock,
-      accepts: acceptanceOf(subscription, this.#effort),
+      accepts: acceptanceOf(subscription),
       provisional,
-      triggeredBy: 0,
+      lookedAtBy: 0,
     }
     if (this.#expressions) for (const text of expressionsOf(subscription)) this.#expressions.hold(text)
     const ofTenant = entry(this.#tenants, tenant, () => new TenantIndex(tenant, this.#found))

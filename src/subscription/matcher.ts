@@ -1,4 +1,3 @@
-import { Effort, maxSteps } from '../context/effort.js'
 import type { Entity } from '../context/entity.js'
 import { rootOf } from '../context/lay.js'
 import type { ExpressionHolder } from '../expression/expressions.js'
@@ -14,6 +13,7 @@ import { MatchTrace, type Silence } from './match-trace.js'
 import { MatcherIndex } from './matcher-index.js'
 import { type MessageRenderer, type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
 import { hasFired, isLegacy } from './patch.js'
+import { StepShare } from './step-share.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
 import type { SubscriptionTerms } from './terms.js'
 
@@ -30,9 +30,6 @@ interface MatcherParts {
   readonly memory_bytes: number
 }
 
-/** What the conditions and the templates of all subscriptions may take of one change, in steps: some 400 ms. */
-const stepsOfChange = 10 * maxSteps
-
 /**
  * What the changes of a turn match: the notices that are to be committed with it [subscriptions 3]. One per partition; a
  * turn ends with `commit` or `undo`.
@@ -47,14 +44,13 @@ export class Matcher {
   readonly #trace: MatchTrace
   #notices: NewNotice[] = []
   readonly #claims = new Claims()
-  readonly #effort = new Effort(stepsOfChange)
   /** How many changes were looked at. */
   #changes = 0
   /** How many messages the change under way has caused. */
   #sent = 0
 
   constructor({ word, message, holds, expressions, log, memory_bytes }: MatcherParts) {
-    this.#index = new MatcherIndex(memory_bytes, this.#effort, expressions)
+    this.#index = new MatcherIndex(memory_bytes, expressions)
     this.#expressions = expressions
     this.#word = word
     this.#message = message
@@ -104,7 +100,6 @@ export class Matcher {
     if (groups.length === 0) return
     this.#changes += 1
     this.#sent = 0
-    this.#effort.renew()
     const triggered = triggeredOf(this.#changes, groups, change)
     this.#trace.untriggered(groups, triggered, change, cause)
     if (comesBack(change, cause)) {
@@ -115,7 +110,8 @@ export class Matcher {
     const isShown = showing(change.entity)
     const isTraced = this.#trace.isOfTriggered
     const due: Subscription[] = []
-    const messages = new Messages(this.#message, change, cause, this.#effort)
+    const share = new StepShare(triggered)
+    const messages = new Messages(this.#message, change, cause, share)
     let undecided: IndexedSubscription[] | undefined
     for (const indexed of triggered) {
       if (indexed.provisional !== undefined) {
@@ -123,14 +119,14 @@ export class Matcher {
         undecided.push(indexed)
         continue
       }
-      const silence = this.#claim(indexed, isShown, messages, change, cause)
+      const silence = this.#claim(indexed, isShown, messages, change, cause, share)
       if (silence === undefined && isLegacy(indexed.subscription)) due.push(indexed.subscription)
       else if (silence === undefined) this.#send(indexed.subscription, messages.of(indexed.subscription), change, cause)
       if (isTraced) this.#trace.triggered(indexed, silence, change, cause)
     }
     if (due.length > 0) this.#notify(due, change, cause)
-    if (undecided !== undefined) this.#matchUndecided(undecided, isShown, messages, change, cause)
-    if (this.#effort.isSpent) this.#warnOfEffort(change)
+    if (undecided !== undefined) this.#matchUndecided(undecided, isShown, messages, change, cause, share)
+    if (share.isTooSmall) this.#warnOfSteps(change, share)
   }
 
   /**
@@ -146,12 +142,13 @@ export class Matcher {
       if (provisional?.by !== 'proposed') outcomes.set(subscription.id, 'not triggered')
     }
     this.#changes += 1
-    this.#effort.renew()
     const isShown = showing(change.entity)
-    const messages = new Messages(this.#message, change, cause, this.#effort)
-    for (const indexed of triggeredOf(this.#changes, groups, change)) {
+    const triggered = triggeredOf(this.#changes, groups, change)
+    const share = new StepShare(triggered)
+    const messages = new Messages(this.#message, change, cause, share)
+    for (const indexed of triggered) {
       if (indexed.provisional?.by === 'proposed') continue
-      outcomes.set(indexed.subscription.id, this.#claim(indexed, isShown, messages, change, cause))
+      outcomes.set(indexed.subscription.id, this.#claim(indexed, isShown, messages, change, cause, share))
     }
     this.#claims.undo()
     return outcomes
@@ -176,14 +173,15 @@ export class Matcher {
     messages: Messages,
     change: Change,
     cause: Cause,
+    share: StepShare,
   ): Silence | undefined {
     const { time, origin } = cause
     if (origin.ends) return 'come round'
     if (time >= subscription.expires) return 'expired'
-    if (accepts !== undefined && !accepts(change)) return 'condition not met'
+    if (accepts !== undefined && !accepts(change, share.effort())) return 'condition not met'
     const { throttling_ms, terms } = subscription
     const jexl = terms?.condition?.jexl
-    if (jexl !== undefined && !this.#holds(jexl, change, cause, this.#effort)) return 'condition not met'
+    if (jexl !== undefined && !this.#holds(jexl, change, cause, share.effort())) return 'condition not met'
     const shows = isLegacy(subscription) ? isShown(subscription) : messages.of(subscription) !== undefined
     if (!shows) return 'nothing to show'
     if (terms?.status !== 'oneshot') {
@@ -223,13 +221,14 @@ export class Matcher {
     messages: Messages,
     change: Change,
     cause: Cause,
+    share: StepShare,
   ): void {
     const standing = new Map<SubscriptionId, number>()
     for (const by of ['standing', 'proposed'] as const) {
       for (const indexed of undecided) {
         const { subscription, provisional } = indexed
         if (provisional?.by !== by) continue
-        const silence = this.#claim(indexed, isShown, messages, change, cause)
+        const silence = this.#claim(indexed, isShown, messages, change, cause, share)
         if (this.#trace.isOfTriggered) this.#trace.triggered(indexed, silence, change, cause)
         if (silence !== undefined) continue
         if (isLegacy(subscription)) this.#notify([subscription], change, cause)
@@ -248,9 +247,9 @@ export class Matcher {
     }
   }
 
-  #warnOfEffort({ entity: { id, type } }: Change): void {
+  #warnOfSteps({ entity: { id, type } }: Change, { steps }: StepShare): void {
     const what = `the conditions and templates of its subscriptions take too long for ${id} (${type})`
-    this.#log.warn('subscriptions:effort', `${what}: beyond ${stepsOfChange} steps conditions are false, macros null`)
+    this.#log.warn('subscriptions:effort', `${what}: beyond ${steps} steps each, conditions are false and macros null`)
   }
 
   /** The bodies are rendered here as long as they are short together; else the entity is stored once for all of them. */
@@ -294,8 +293,8 @@ class Messages {
   readonly #render: (subscription: Subscription) => Rendered | undefined
   #last: { readonly of: Subscription; readonly rendered: Rendered | undefined } | undefined
 
-  constructor(render: MessageRenderer, change: Change, cause: Cause, effort: Effort) {
-    this.#render = (subscription) => render(subscription, change, cause, effort)
+  constructor(render: MessageRenderer, change: Change, cause: Cause, share: StepShare) {
+    this.#render = (subscription) => render(subscription, change, cause, share.effort())
   }
 
   of(subscription: Subscription): Rendered | undefined {

@@ -16,10 +16,10 @@ export function meansEntity(subscription: Subscription, entity: Entity): boolean
   const { tenant, terms, onChange = [] } = subscription
   const condition = terms?.condition && { ...terms.condition, scopes: [] }
   const meant: Subscription = { ...subscription, onChange, terms: terms && { ...terms, status: 'active', condition } }
-  const index = new MatcherIndex(0, new Effort(maxSteps))
+  const index = new MatcherIndex(0)
   index.put({ subscription: meant, clock: noClock })
   const found = new Set<IndexedSubscription>()
   for (const group of index.groups(tenant, entity)) group.gather(found)
   const state = stateOf(tenant, entity)
-  return [...found].some(({ accepts }) => accepts === undefined || accepts(state))
+  return [...found].some(({ accepts }) => accepts === undefined || accepts(state, new Effort(maxSteps)))
 }

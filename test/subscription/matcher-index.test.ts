@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { unbounded } from '../../src/context/effort.js'
 import type { Entity, EntityType, Tenant } from '../../src/context/entity.js'
 import { acceptedPattern } from '../../src/context/pattern.js'
 import { inPaths, type Selector } from '../../src/context/query.js'
@@ -104,7 +103,7 @@ test('the index finds those that asking one subscription after another finds, wh
       fc.array(step, { minLength: 40, maxLength: 80 }),
       fc.array(asking, { minLength: 1, maxLength: 5 }),
       (steps, pool) => {
-        const index = new MatcherIndex(1000, unbounded())
+        const index = new MatcherIndex(1000)
         const all = new Map<SubscriptionId, Subscription>()
         for (const next of steps) {
           if ('put' in next) {
@@ -130,7 +129,7 @@ test('the index finds those that asking one subscription after another finds, wh
 })
 
 test('more groups of one entity than are remembered are found all the same', async (t) => {
-  const index = new MatcherIndex(10_000, unbounded())
+  const index = new MatcherIndex(10_000)
   for (let n = 1; n <= 100; n += 1) index.put(nth(n, { selectors: [pattern(`Silo1|x${n}`)] }))
   const asked = { tenant, entity: entity('Silo1', 'Silo'), changed: ['level'] }
   t.equal(foundBy(index, asked).length, 100)
@@ -138,7 +137,7 @@ test('more groups of one entity than are remembered are found all the same', asy
 })
 
 test('many who listen to one id are told apart by type, path and attribute, and all of them go again', async (t) => {
-  const index = new MatcherIndex(10_000, unbounded())
+  const index = new MatcherIndex(10_000)
   const conditions = [
     { selectors: [exact(id('Silo1'), type('Silo'))], onChange: ['level'] },
     { selectors: [exact(id('Silo1'))], onChange: ['door'] },
@@ -160,7 +159,7 @@ test('many who listen to one id are told apart by type, path and attribute, and 
 })
 
 test('what was found for an entity holds for its path and type only, whatever characters they have', async (t) => {
-  const index = new MatcherIndex(10_000, unbounded())
+  const index = new MatcherIndex(10_000)
   index.put(nth(1, { selectors: [pattern('.', type('T'))], path: { path: path('/a'), below: false } }))
   const found = (name: string, of: string, where: string) =>
     foundBy(index, { tenant, entity: entity(name, of, where), changed: ['level'] }).length
@@ -173,7 +172,7 @@ test('what was found for an entity holds for its path and type only, whatever ch
 })
 
 test('entities that nobody has subscribed to have no group, and share one answer', async (t) => {
-  const index = new MatcherIndex(10_000, unbounded())
+  const index = new MatcherIndex(10_000)
   const [silo, tank] = [entity('Silo1', 'Silo'), entity('Tank1', 'Tank')]
   t.equal(index.groups(tenant, silo).length, 0)
   index.put(nth(1, { selectors: [exact(id('Silo2')), pattern('2$', type('Silo'))] }))

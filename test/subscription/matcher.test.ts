@@ -68,23 +68,33 @@ test('a notice has what its change has: the line, path and tenant of the entity,
   ])
 })
 
-test('what the conditions of all subscriptions take of one change has a bound, and each change has it anew', async (t) => {
+test('each condition may take an equal part of what all may take of a change, whatever the others take', async (t) => {
   const warnings: string[] = []
+  const shares: number[] = []
   const matcher = new Matcher({
     ...{ word: shortWording, ...rendering, memory_bytes: 10_000 },
     log: { ...silentLog, warn: (_, message) => warnings.push(message) },
-    holds: (_expression, _change, _cause, effort) => effort.spend(1_500_000),
+    holds: (expression, _change, _cause, effort) => {
+      shares.push(effort.left)
+      return effort.spend(Number(expression))
+    },
   })
-  const terms = { ...termsOf({}), condition: { ...unconditional, jexl: 'true' } }
-  for (let order = 1; order <= 20; order += 1) matcher.put(nth(order, { terms }))
+  const taking = (steps: number) => ({ ...termsOf({}), condition: { ...unconditional, jexl: String(steps) } })
+  for (let order = 1; order <= 20; order += 1) {
+    matcher.put(nth(order, { terms: taking(order % 2 === 0 ? 400_001 : 400_000) }))
+  }
   for (const value of ['1', '2']) {
     const next = command('APPEND', 'Silo1', [given('level', value)], silo)
     for (const effect of applyUpdate([], next).effects) matcher.match(changeBy(next, effect), next)
-    t.equal(matcher.notices.length, 13)
+    t.same(
+      matcher.notices.flatMap((notice) => ('subscription' in notice ? notice.subscription : [])),
+      [1, 3, 5, 7, 9, 11, 13, 15, 17, 19].map(nthId),
+    )
     matcher.commit()
   }
+  t.same(new Set(shares), new Set([400_000]))
   t.equal(warnings.length, 2)
-  t.match(warnings[0], /take too long for Silo1 \(Silo\): beyond 20000000 steps/)
+  t.match(warnings[0], /take too long for Silo1 \(Silo\): beyond 400000 steps each/)
 })
 
 test('only subscriptions of the same tenant are woken; no tenant is one of its own', async (t) => {

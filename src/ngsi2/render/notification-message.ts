@@ -1,8 +1,6 @@
-import { Effort, maxSteps } from '../../context/effort.js'
+import type { Effort } from '../../context/effort.js'
 import { compareBytes, type Metadata, type Value } from '../../context/entity.js'
-import { plainDate } from '../../context/json-text.js'
 import { shownType } from '../../context/value.js'
-import { namesOf } from '../../expression/entity-names.js'
 import { filledPatch, type PatchedAttribute, type PatchTemplate } from '../../expression/entity-patch.js'
 import type { ExpressionScope } from '../../expression/expression-scope.js'
 import type { Expressions } from '../../expression/expressions.js'
@@ -17,12 +15,13 @@ import {
   type Undeliverable,
   undeliverableText,
 } from '../../subscription/custom-message.js'
-import { type MessageRenderer, type NoticeMessage, type NoticeRenderer, serviceOf } from '../../subscription/notice.js'
+import type { MessageRenderer, NoticeMessage, NoticeRenderer } from '../../subscription/notice.js'
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import type { NotificationTarget, Template } from '../../subscription/terms.js'
+import { changeView } from './change-view.js'
 import { typedMember, valueMember } from './ngsi-shown.js'
-import { type NotifiedEntity, notificationBody, notifiedEntity } from './notification.js'
+import { bodyWith, notifiedItem } from './notification.js'
 
 export interface RendererParts {
   /** Those of the thread. */
@@ -43,22 +42,15 @@ type Rendered = NonNullable<ReturnType<MessageRenderer>>
  */
 export function messageRenderer(parts: RendererParts): MessageRenderer {
   return (subscription, change, cause, effort) => {
-    const { target, metadata } = termsOf(subscription).notification
-    const entity = notifiedEntity(change, metadata)
-    const usual = usualBody(parts, subscription, entity, change)
-    if (usual === undefined) return undefined
+    const { target, onlyChanged } = termsOf(subscription).notification
+    const usual = () => usualBody(parts, subscription, change)
     if (target.custom === undefined || !parts.fillsIn) {
-      return { message: { format: formatOf(subscription) }, body: usual }
+      const body = usual()
+      return body === undefined ? undefined : { message: { format: formatOf(subscription) }, body }
     }
+    if (onlyChanged && usual() === undefined) return undefined
     const scope = scopeOf(change, cause, parts, effort)
-    const rendered = customMessage(parts, subscription, {
-      target,
-      template: target.custom,
-      entity,
-      usual,
-      change,
-      scope,
-    })
+    const rendered = customMessage(parts, subscription, { target, template: target.custom, usual, change, scope })
     return rendered.ok ? rendered.value : undeliverable(rendered.error)
   }
 }
@@ -69,9 +61,9 @@ export function conditionEvaluator(parts: Omit<RendererParts, 'word' | 'fillsIn'
     parts.expressions.holds(expression, scopeOf(change, cause, parts, effort))
 }
 
-function usualBody({ word }: RendererParts, subscription: Subscription, entity: NotifiedEntity, change: Change) {
+function usualBody({ word }: RendererParts, subscription: Subscription, change: Change): string | undefined {
   const isLegacy = formatOf(subscription) === undefined
-  return isLegacy ? word(subscription, [change.entity]) : notificationBody(subscription, entity, change)
+  return isLegacy ? word(subscription, [change.entity]) : changeView(change).body(subscription)
 }
 
 /** The header `Ngsiv2-AttrsFormat`, which the form of NGSIv1 has not [NGSIv2 subscriptions 9]. */
@@ -83,9 +75,8 @@ function formatOf(subscription: Subscription): string | undefined {
 interface Custom {
   readonly target: NotificationTarget
   readonly template: Template
-  readonly entity: NotifiedEntity
   /** The body without the template. */
-  readonly usual: string
+  readonly usual: () => string | undefined
   readonly change: Change
   readonly scope: ExpressionScope
 }
@@ -96,12 +87,12 @@ function customMessage(
   custom: Custom,
 ): Result<Rendered, Undeliverable> {
   const { target, template, usual, scope } = custom
-  const patched = template.ngsi === undefined ? ok(usual) : patchedBody(parts, subscription, custom, template.ngsi)
+  const patched = template.ngsi === undefined ? ok(undefined) : patchedBody(parts, subscription, custom, template.ngsi)
   if (!patched.ok) return patched
   const filler = new Filler(parts.expressions, scope)
   const rendered = (own: NoticeMessage, body: FilledBody): Rendered =>
     body.kind === 'usual'
-      ? { message: { ...own, format: formatOf(subscription) }, body: patched.value }
+      ? { message: { ...own, format: formatOf(subscription) }, body: patched.value ?? usual() ?? '' }
       : { message: { ...own, format: 'custom', contentType: body.contentType }, body: body.text }
   if (target.kind === 'mqtt') {
     const filled = filledMqtt(target.topic, template, filler)
@@ -114,17 +105,18 @@ function customMessage(
   return ok(rendered({ ...(url !== undefined && { url }), ...(method !== undefined && { method }), headers }, body))
 }
 
-/** The body with the attributes of the template laid upon the entity before any are selected [NGSIv2 subscriptions 6.2]. */
+/** The body, where it is not the usual one, with the attributes of the template laid upon the entity before any are selected [NGSIv2 subscriptions 6.2]. */
 function patchedBody(
   { expressions }: RendererParts,
   subscription: Subscription,
-  { entity, usual, change, scope }: Custom,
+  { change, scope }: Custom,
   ngsi: NonNullable<Template['ngsi']>,
-): Result<string, Undeliverable> {
-  if (formatOf(subscription) === undefined) return ok(usual)
+): Result<string | undefined, Undeliverable> {
+  if (formatOf(subscription) === undefined) return ok(undefined)
   const filled = filledPatch(patchOf(ngsi), expressions, scope)
   if (!filled.ok) return filled
   const { metadata } = termsOf(subscription).notification
+  const entity = changeView(change).entity(metadata)
   const { id = entity.id, type = entity.type, values } = filled.value
   const kept = entity.attributes.filter(({ name }) => !values.has(name))
   const laid = Array.from(values, ([name, value]) => ({
@@ -132,7 +124,8 @@ function patchedBody(
     byKind: true as const,
   }))
   const attributes = [...kept, ...laid].sort((a, b) => compareBytes(a.name, b.name))
-  return ok(notificationBody(subscription, { id, type, attributes }, change) ?? usual)
+  const item = notifiedItem(subscription, { id, type, attributes }, change)
+  return ok(item === undefined ? undefined : bodyWith(subscription, item))
 }
 
 function patchOf({ id, type, ...attributes }: NonNullable<Template['ngsi']>): PatchTemplate {
@@ -169,46 +162,17 @@ function undeliverable(why: Undeliverable): Rendered {
   return { message: { undeliverable: { level, reason: undeliverableText(why) } }, body: '' }
 }
 
-/** What expressions see of metadata [NGSIv2 subscriptions 6.3]. */
-const metadataSeen = ['*', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
-
 /** The names and the time that expressions are evaluated with, for one message or one condition. */
 function scopeOf(
   change: Change,
-  { origin, time }: Cause,
+  cause: Cause,
   { expressions: { sizes }, max_bytes }: Pick<RendererParts, 'expressions' | 'max_bytes'>,
-  whole: Effort,
+  effort: Effort,
 ): ExpressionScope {
-  let lookUp: ExpressionScope['lookUp'] | undefined
-  const names = (): ExpressionScope['lookUp'] => {
-    const { id, type, attributes } = notifiedEntity(change, metadataSeen)
-    return namesOf({
-      ...{
-        id,
-        type: type === '' ? 'Thing' : type,
-        service: serviceOf({ tenant: change.tenant, service: origin.service }),
-        servicePath: change.entity.path,
-      },
-      authToken: origin.token,
-      attributes: attributes.map((attribute) => ({
-        ...{ name: attribute.name, value: asSeen(attribute) },
-        metadata: attribute.metadata.map((element) => ({ name: element.name, value: asSeen(element) })),
-      })),
-    })
+  let names: ExpressionScope['lookUp'] | undefined
+  const lookUp = (name: string): Value | undefined => {
+    names ??= changeView(change).lookUp(cause)
+    return names(name)
   }
-  return {
-    lookUp: (name) => {
-      lookUp ??= names()
-      return lookUp(name)
-    },
-    now: time,
-    effort: new Effort(maxSteps, whole),
-    sizes,
-    max_bytes,
-  }
-}
-
-/** Dates are texts to clients. */
-function asSeen({ value, type }: { readonly value: Value; readonly type: string }): Value {
-  return plainDate(value, type) ?? value
+  return { lookUp, now: cause.time, effort, sizes, max_bytes }
 }

@@ -1,7 +1,9 @@
 import type { Attribute, Metadata } from '../../context/entity.js'
 import { quote } from '../../context/json-text.js'
+import { isListed } from '../../context/listed.js'
 import type { Change } from '../../subscription/change.js'
-import { alterationFor, namesGiven } from '../../subscription/hearing.js'
+import { indexOf } from '../../subscription/change-index.js'
+import { alterationFor } from '../../subscription/hearing.js'
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import type { AttributesFormat, SubscriptionTerms } from '../../subscription/terms.js'
@@ -23,34 +25,29 @@ export function notifiedEntity(change: Change, metadata: readonly string[]): Not
   return { id, type, attributes }
 }
 
-/**
- * The body of a notification in one of the five forms; nothing when only what was changed may be shown and nothing of that is left
- * [NGSIv2 subscriptions 5].
- */
-export function notificationBody(
-  subscription: Subscription,
-  entity: NotifiedEntity,
-  change: Change,
-): string | undefined {
-  const terms = termsOf(subscription)
-  const attributes = selectedAttributes(subscription, terms, entity.attributes, change)
-  return attributes && bodyText(subscription, terms.notification.format, entity, attributes)
+/** Whether the body of a notification in a format is its entity alone [NGSIv2 subscriptions 5.2]. */
+function isBare(format: AttributesFormat): boolean {
+  return format === 'simplifiedNormalized' || format === 'simplifiedKeyValues'
 }
 
-/** The body in one of the five forms [NGSIv2 subscriptions 5.2]. */
-function bodyText(
-  { id }: Pick<Subscription, 'id'>,
-  format: AttributesFormat,
-  entity: NotifiedEntity,
-  attributes: readonly VisibleAttribute[],
-): string {
+/**
+ * What a notification in one of the five forms shows of an entity, without what is around it in the body; nothing when only what was
+ * changed may be shown and nothing of that is left [NGSIv2 subscriptions 5].
+ */
+export function notifiedItem(subscription: Subscription, entity: NotifiedEntity, change: Change): string | undefined {
+  const terms = termsOf(subscription)
+  const { format } = terms.notification
+  const attributes = selectedAttributes(subscription, terms, entity.attributes, change)
+  if (attributes === undefined) return undefined
+  if (format === 'values') return attributesAsValues(attributes)
   const isKeyValues = format === 'keyValues' || format === 'simplifiedKeyValues'
-  const item =
-    format === 'values'
-      ? attributesAsValues(attributes)
-      : attributesInEntity(entity, attributes, isKeyValues ? 'keyValues' : 'normalized')
-  if (format === 'simplifiedNormalized' || format === 'simplifiedKeyValues') return item
-  return `{"subscriptionId":${quote(id)},"data":[${item}]}`
+  return attributesInEntity(entity, attributes, isKeyValues ? 'keyValues' : 'normalized')
+}
+
+/** The body with what it shows [NGSIv2 subscriptions 5.2]. */
+export function bodyWith({ id, ...subscription }: Pick<Subscription, 'id' | 'terms'>, item: string): string {
+  const isAlone = isBare(termsOf(subscription).notification.format)
+  return isAlone ? item : `{"subscriptionId":${quote(id)},"data":[${item}]}`
 }
 
 /**
@@ -63,13 +60,15 @@ function selectedAttributes(
   all: readonly VisibleAttribute[],
   change: Change,
 ): readonly VisibleAttribute[] | undefined {
-  const given = onlyChanged ? new Set(change.kind === 'remove' ? [] : namesGiven(change)) : undefined
-  const own = given === undefined ? all : all.filter(({ name }) => given.has(name))
+  const given = onlyChanged ? (change.kind === 'remove' ? noNames : indexOf(change).given) : undefined
+  const own = given === undefined ? all : all.filter(({ name }) => isListed(name, given))
   const builtin = (name: string) =>
     onlyChanged && !ofChanges.has(name) ? undefined : builtinOf(name, change, condition?.onMetadata ?? true)
   const shown = excepts ? withoutThose(own, names) : selected(own, { names, given, covered, builtin })
   return onlyChanged && shown.length === 0 ? undefined : shown
 }
+
+const noNames: readonly string[] = []
 
 function withoutThose(own: readonly VisibleAttribute[], names: readonly string[]): readonly VisibleAttribute[] {
   const left = new Set(names)
@@ -79,7 +78,7 @@ function withoutThose(own: readonly VisibleAttribute[], names: readonly string[]
 interface Selection {
   readonly names: readonly string[]
   /** Those of the request, where no others are shown. */
-  readonly given: ReadonlySet<string> | undefined
+  readonly given: readonly string[] | undefined
   readonly covered: boolean
   readonly builtin: (name: string) => VisibleAttribute | undefined
 }
@@ -93,11 +92,11 @@ function selected(
   const listed = (name: string): readonly VisibleAttribute[] => {
     const held = byName.get(name) ?? builtin(name)
     if (held !== undefined) return [held]
-    const isMissing = covered && !isBuiltin(name) && (given === undefined || given.has(name))
+    const isMissing = covered && !isBuiltin(name) && (given === undefined || isListed(name, given))
     return isMissing ? [{ name, type: 'None', value: null, metadata: [] }] : []
   }
-  if (names.length > 0 && !names.includes(allNames)) return names.flatMap(listed)
-  const shown = own.filter(({ name }) => name !== expiration || names.includes(name))
+  if (names.length > 0 && !isListed(allNames, names)) return names.flatMap(listed)
+  const shown = own.filter(({ name }) => name !== expiration || isListed(name, names))
   return [...shown, ...names.flatMap((name) => (name === allNames || byName.has(name) ? [] : listed(name)))]
 }
 
@@ -115,7 +114,7 @@ function isBuiltin(name: string): boolean {
 
 function builtinOf(name: string, change: Change, onMetadata: boolean): VisibleAttribute | undefined {
   if (name !== alterationType) return builtinAttribute(name)?.(change.entity)
-  const { what } = alterationFor(change, onMetadata)
+  const what = alterationFor(change, onMetadata)
   return what && { name, type: 'Text', value: what, metadata: [] }
 }
 
@@ -123,25 +122,22 @@ function builtinOf(name: string, change: Change, onMetadata: boolean): VisibleAt
 function notifiedAttribute(attribute: Attribute, names: readonly string[], change: Change): VisibleAttribute {
   const visible = visibleAttribute(attribute, names)
   const added = (['actionType', 'previousValue'] as const).flatMap((name) => {
-    if (!names.includes(name) || visible.metadata.some((element) => element.name === name)) return []
+    if (!isListed(name, names) || visible.metadata.some((element) => element.name === name)) return []
     return (name === 'actionType' ? actionType(attribute, change) : previousValue(attribute, change)) ?? []
   })
   return added.length === 0 ? visible : { ...visible, metadata: [...visible.metadata, ...added] }
 }
 
 function actionType({ name }: Attribute, change: Change): Metadata | undefined {
-  if (change.kind === 'remove' || !namesGiven(change).includes(name)) return undefined
-  const isNew = before(name, change) === undefined
+  const index = indexOf(change)
+  if (change.kind === 'remove' || !isListed(name, index.given)) return undefined
+  const isNew = index.before(name) === undefined
   return { name: 'actionType', type: 'Text', value: isNew ? 'append' : 'update' }
 }
 
 function previousValue(attribute: Attribute, change: Change): Metadata | undefined {
-  const was = change.kind === 'put' ? before(attribute.name, change) : attribute
+  const was = change.kind === 'put' ? indexOf(change).before(attribute.name) : attribute
   if (was === undefined) return undefined
   const { type, value } = visibleAttribute(was, [])
   return { name: 'previousValue', type, value }
-}
-
-function before(name: string, { before: entity }: Change): Attribute | undefined {
-  return entity?.attributes.find((attribute) => attribute.name === name)
 }

@@ -1,5 +1,6 @@
 import { compareBytes, type Metadata, type Value } from '../../context/entity.js'
 import { geometryOf } from '../../context/geo/geojson.js'
+import { isListed } from '../../context/listed.js'
 import { ignoresShape, isMarked } from '../../context/location.js'
 import { isObject, shownType } from '../../context/value.js'
 import type { ShownAttribute, ShownEntity } from '../../providers/merge-responses.js'
@@ -124,12 +125,12 @@ function builtinsOf(
 /** The metadata of an attribute, those that stand in the core as parts of their own included [NGSIv2 context 6, 14]. */
 function metadataShown(attribute: ShownAttribute, names: NamesShown): readonly ShownMetadata[] {
   const own = ownMetadata(attribute)
-  const isAll = names.length === 0 || names.includes(all)
-  const shown = isAll ? own : own.filter(({ name }) => names.includes(name))
+  const isAll = names.length === 0 || isListed(all, names)
+  const shown = isAll ? own : own.filter(({ name }) => isListed(name, names))
   if (names.length === 0) return shown
   const dates = [date('dateCreated', attribute.created), date('dateModified', attribute.modified)]
   const added = dates.flatMap((element) => {
-    const isAdded = element !== undefined && names.includes(element.name)
+    const isAdded = element !== undefined && isListed(element.name, names)
     return isAdded && !own.some(({ name }) => name === element.name) ? [element] : []
   })
   return added.length === 0 ? shown : [...shown, ...added]

@@ -1,0 +1,38 @@
+import { Effort, maxSteps } from '../context/effort.js'
+import type { IndexedSubscription } from './match-group.js'
+
+/** What the conditions and the templates of all subscriptions may take of one change together, in steps: some 160 ms. */
+const stepsOfChange = 4 * maxSteps
+
+/**
+ * How many steps each condition and each template of a change may take: an equal part of what all may take together, so that
+ * what is notified to one depends on how many others hear of the change, but neither on what theirs take nor on their order.
+ */
+export class StepShare {
+  readonly steps: number
+  #last: Effort | undefined
+  #isSpent = false
+
+  constructor(triggered: readonly IndexedSubscription[]) {
+    let parts = 0
+    for (const { subscription } of triggered) {
+      const { condition, notification } = subscription.terms ?? {}
+      if (condition !== undefined && condition.scopes.length > 0) parts += 1
+      if (condition?.jexl !== undefined) parts += 1
+      if (notification?.target.custom !== undefined) parts += 1
+    }
+    this.steps = Math.floor(Math.min(maxSteps, stepsOfChange / Math.max(1, parts)))
+  }
+
+  /** For one condition or template. */
+  effort(): Effort {
+    this.#isSpent ||= this.#last?.isSpent === true
+    this.#last = new Effort(this.steps)
+    return this.#last
+  }
+
+  /** Whether one had too few steps because there are so many of them. */
+  get isTooSmall(): boolean {
+    return this.steps < maxSteps && (this.#isSpent || this.#last?.isSpent === true)
+  }
+}
