@@ -1,0 +1,128 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { RunningBroker } from '../running.js'
+import { adding, type Sent } from './given.js'
+
+export interface Answered {
+  readonly status: number
+  readonly text: string
+}
+
+/** What a request took, and those that came meanwhile. */
+export interface Measured extends Answered {
+  /** Of all processors that the broker used, where the system tells, else of the clock. */
+  readonly work_ms: number
+  /** The longest that another client had to wait. */
+  readonly wait_ms: number
+}
+
+/** Linux counts the time of processes in hundredths of a second. */
+const tick_ms = 10
+
+/** Between two requests of a client that only watches. */
+const pause_ms = 4
+
+/** A broker of one partition, which everybody shares, with others who watch how long they wait. */
+export class GrownBroker {
+  readonly #broker: RunningBroker
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 })
+  readonly #watchers = new Agent({ keepAlive: true })
+  #tenants = 0
+
+  static async start(t: Test): Promise<GrownBroker> {
+    const flags = ['-multiservice', '-partitions', '1', '-logLevel', 'ERROR', '-subscriptionsMax', '1000000']
+    const broker = new GrownBroker(await RunningBroker.start(t, flags))
+    t.teardown(() => broker.#end())
+    await broker.#send(others, adding('{"id":"Bystander","type":"B","attributes":[{"name":"a","value":"1"}]}'))
+    return broker
+  }
+
+  private constructor(broker: RunningBroker) {
+    this.#broker = broker
+  }
+
+  /** Sends a request to a tenant that has nothing but what is sent before, while others watch. */
+  async measure(before: readonly Sent[], sent: Sent): Promise<Measured> {
+    this.#tenants += 1
+    const tenant = `grown_${this.#tenants}`
+    for (const each of before) await this.#send(tenant, each)
+    await this.#quiet()
+    const began_ms = this.#work()
+    const watch = { isOver: false }
+    const waits = [this.#watched(watch, version), this.#watched(watch, query), this.#watched(watch, update)]
+    await delay(2 * pause_ms)
+    const answered = await this.#send(tenant, sent)
+    watch.isOver = true
+    const wait_ms = Math.max(...(await Promise.all(waits)))
+    return { ...answered, work_ms: this.#work() - began_ms, wait_ms }
+  }
+
+  /** What a client waits for the least that it can ask for, on this machine, now. */
+  async bare(): Promise<number> {
+    const took: number[] = []
+    for (let asked = 0; asked < 40; asked += 1) took.push(await this.#timed(version))
+    return took.sort((one, other) => one - other)[took.length >> 1] ?? 0
+  }
+
+  async #watched(watch: { readonly isOver: boolean }, sent: Sent): Promise<number> {
+    let longest_ms = 0
+    while (!watch.isOver) {
+      longest_ms = Math.max(longest_ms, await this.#timed(sent))
+      await delay(pause_ms)
+    }
+    return longest_ms
+  }
+
+  async #timed(sent: Sent): Promise<number> {
+    const began = performance.now()
+    await this.#send(others, sent, this.#watchers)
+    return performance.now() - began
+  }
+
+  /** Until the broker has done what the requests before have left to do. */
+  async #quiet(): Promise<void> {
+    for (let tried = 0; tried < 50; tried += 1) {
+      const before_ms = this.#work()
+      await delay(50)
+      if (this.#work() - before_ms <= tick_ms) return
+    }
+  }
+
+  #work(): number {
+    if (process.platform !== 'linux') return performance.now()
+    const text = readFileSync(`/proc/${this.#broker.pid}/stat`, 'utf8')
+    // Behind the name, which may have anything in it, the processor times are the 12th and 13th.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[11]) + Number(fields[12])) * tick_ms
+  }
+
+  async #send(tenant: string, { verb, path, body }: Sent, agent = this.#agent): Promise<Answered> {
+    const ofBody =
+      body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': `${Buffer.byteLength(body)}` }
+    const headers = { ...ofBody, 'Fiware-Service': tenant }
+    const outgoing = request(`${this.#broker.url}${path}`, { method: verb, headers, agent })
+    outgoing.end(body)
+    const [response] = await once(outgoing, 'response')
+    const pieces: Buffer[] = []
+    response.on('data', (piece: Buffer) => pieces.push(piece))
+    await once(response, 'end')
+    return { status: response.statusCode, text: Buffer.concat(pieces).toString() }
+  }
+
+  #end(): void {
+    this.#agent.destroy()
+    this.#watchers.destroy()
+  }
+}
+
+const others = 'bystanders'
+const version: Sent = { verb: 'GET', path: '/version' }
+const query: Sent = { verb: 'GET', path: '/v2/entities?type=B&q=a==%271%27' }
+const update: Sent = {
+  verb: 'POST',
+  path: '/v1/updateContext',
+  body: '{"updateAction":"UPDATE","contextElements":[{"id":"Bystander","type":"B","attributes":[{"name":"a","value":"1"}]}]}',
+}
