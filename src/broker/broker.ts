@@ -165,6 +165,12 @@ export const subscriptionServiceOperations = [
 ] as const
 export type SubscriptionServiceOperation = (typeof subscriptionServiceOperations)[number]
 
+/** Entities of an id, of one type or of every type. */
+export interface EntityNamed {
+  readonly id: EntityId
+  readonly type: EntityType | undefined
+}
+
 /** The operations behind the interfaces; one per front end. */
 export interface Broker {
   /**
@@ -190,8 +196,15 @@ export interface Broker {
     type: EntityType | undefined,
     client: Client,
   ): Promise<Result<readonly Entity[], Unavailable>>
+  /** The service paths in which entities of each id are, of one type or of every type, in the order of what is asked. */
+  pathsOf(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    named: readonly EntityNamed[],
+    client: Client,
+  ): Promise<Result<readonly (readonly ServicePath[])[], Unavailable>>
   /**
-   * The same of every type, if they can be had at once: they were read lately and have not changed since. It is the same
+   * The same as `entities` of every type, if they can be had at once: they were read lately and have not changed since. It is the same
    * array for as long as that holds.
    */
   recentEntities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined

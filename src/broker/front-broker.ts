@@ -1,5 +1,5 @@
 import type { Client } from '../api.js'
-import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
+import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import { gathered, type Page, type PathRange, type Query, type Selector } from '../context/query.js'
 import type { UpdateElement } from '../context/update.js'
 import { StoredEntities } from '../lmdb/record.js'
@@ -10,9 +10,11 @@ import type { Options } from '../options.js'
 import type { Reply } from '../partition/commands.js'
 import type { Result } from '../result.js'
 import { err, ok } from '../result.js'
+import { Slices } from '../slices.js'
 import { traceArea } from '../trace-area.js'
 import type {
   Broker,
+  EntityNamed,
   PartitionHealth,
   RawElements,
   RawUpdate,
@@ -28,8 +30,11 @@ import type { StreamService } from './stream-service.js'
 import { Updates, type UpdatesParts } from './updates.js'
 
 export interface FrontBrokerParts extends UpdatesParts {
-  readonly readers: PartitionReaders
-  readonly queries: QueryPool
+  readonly readers: Pick<
+    PartitionReaders,
+    'entities' | 'recentEntities' | 'query' | 'state' | 'partitionOf' | 'partitionsOf'
+  >
+  readonly queries: Pick<QueryPool, 'page' | 'state' | 'types' | 'view'>
   /** Of the partitions' threads in this process, wherever their owners are. */
   readonly threads: readonly Pick<PartitionMailbox, 'ping'>[]
   /** Whether the last commit of some partition failed for want of room. */
@@ -38,7 +43,7 @@ export interface FrontBrokerParts extends UpdatesParts {
   readonly registry: RegistryService
   readonly listening: StreamService
   /** On one of several nodes; what is read is read as it is without it. */
-  readonly confirmed?: ConfirmedReads | undefined
+  readonly confirmed?: Pick<ConfirmedReads, 'confirm' | 'isConfirmed'> | undefined
 }
 
 /** A response exists several times on its way: as records, rendered, joined, and in the buffers of its socket. */
@@ -107,6 +112,40 @@ export class FrontBroker implements Broker {
       const known = await confirmed.confirm([readers.partitionOf(tenant, id)])
       if (!known.ok) return known
     }
+    return this.#held(tenant, paths, { id, type }, client)
+  }
+
+  /** The owners of all partitions that are read are asked together, and once. */
+  async pathsOf(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    named: readonly EntityNamed[],
+    client: Client,
+  ): Promise<Result<readonly (readonly ServicePath[])[], Unavailable>> {
+    const { readers, confirmed } = this.#parts
+    if (confirmed && named.length > 0) {
+      const known = await confirmed.confirm(new Set(named.map(({ id }) => readers.partitionOf(tenant, id))))
+      if (!known.ok) return known
+    }
+    const found: (readonly ServicePath[])[] = []
+    const slices = new Slices()
+    for (const each of named) {
+      const held = await this.#held(tenant, paths, each, client)
+      if (!held.ok) return held
+      found.push([...new Set(held.value.map(({ path }) => path))])
+      if (slices.isOver) await slices.next()
+    }
+    return ok(found)
+  }
+
+  /** What is known to be shown here. */
+  async #held(
+    tenant: Tenant,
+    paths: readonly PathRange[],
+    { id, type }: EntityNamed,
+    client: Client,
+  ): Promise<Result<readonly Entity[], Unavailable>> {
+    const { readers } = this.#parts
     const found = await this.#reading(readers.entities(tenant, paths, id, client.times), client)
     if (found === undefined) return this.#manyEntities(tenant, paths, { id: { kind: 'exact', id }, type }, client)
     return ok(type === undefined ? found : found.filter((entity) => entity.type === type))

@@ -4,7 +4,7 @@ import type { ServicePath, Tenant } from '../context/entity.js'
 import { pathsOfRead } from '../context/service-path.js'
 import type { ElementFailure, UpdateElement, UpdateReply } from '../context/update.js'
 import { ok, type Result } from '../result.js'
-import { mapInSlices, Slices } from '../slices.js'
+import { mapInSlices } from '../slices.js'
 import { toSend } from './element-results.js'
 import { payloadOperation } from './operation.js'
 import { checkElement } from './parse/check-element.js'
@@ -80,30 +80,32 @@ async function place(
   { paths, client }: Pick<ApiRequest, 'paths' | 'client'>,
   elements: NotifiedElements,
 ): Promise<Result<readonly PlacedElement[], Unavailable>> {
-  const placed: PlacedElement[] = []
-  const slices = new Slices()
-  for (const [at, element] of elements.entries()) {
-    if (element === undefined) continue
-    const given = paths.length === elements.length ? paths[at] : paths[0]
-    const found = given ? ok([given.path]) : await pathsHeld(broker, tenant, element, client)
-    if (!found.ok) return found
-    placed.push({ element, paths: found.value })
-    if (slices.isOver) await slices.next()
-  }
-  return ok(placed)
+  const [first] = paths
+  const given = elements.flatMap((element, at) => {
+    const range = paths.length === elements.length ? paths[at] : first
+    return element === undefined ? [] : [{ element, range }]
+  })
+  const homeless = given.filter(({ range }) => range === undefined).map(({ element }) => element)
+  const found = homeless.length === 0 ? ok([]) : await pathsHeld(broker, tenant, homeless, client)
+  if (!found.ok) return found
+  const held = found.value.values()
+  return ok(
+    given.map(({ element, range }) => ({ element, paths: range ? [range.path] : (held.next().value ?? [root]) })),
+  )
 }
 
-/** The paths in which an element's entity is stored, the root for a new one. */
+const root = '/' as ServicePath
+
+/** The paths in which the entities of elements are stored, the root for a new one. */
 async function pathsHeld(
   broker: Broker,
   tenant: Tenant,
-  { id, type }: GivenElement,
+  elements: readonly GivenElement[],
   client: Client,
-): Promise<Result<readonly ServicePath[], Unavailable>> {
-  const held = await broker.entities(tenant, pathsOfRead([]), id, type === '' ? undefined : type, client)
-  if (!held.ok) return held
-  const paths = new Set(held.value.map(({ path }) => path))
-  return ok(paths.size === 0 ? ['/' as ServicePath] : [...paths])
+): Promise<Result<readonly (readonly ServicePath[])[], Unavailable>> {
+  const named = elements.map(({ id, type }) => ({ id, type: type === '' ? undefined : type }))
+  const held = await broker.pathsOf(tenant, pathsOfRead([]), named, client)
+  return held.ok ? ok(held.value.map((paths) => (paths.length === 0 ? [root] : paths))) : held
 }
 
 function responseOf(responseCode: StatusText): ApiResponse {

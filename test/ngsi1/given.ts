@@ -128,6 +128,7 @@ export function scripted(script: Partial<Broker> = {}): Broker {
       return replies.ok ? replies : err({ kind: 'mailboxFull' })
     },
     entities: async () => ok([]),
+    pathsOf: async (_tenant, _paths, named) => ok(named.map(() => [])),
     recentEntities: () => undefined,
     query: async ({ counted }) => ok({ entities: [], count: counted ? 0 : undefined }),
     types: async () => ok([]),

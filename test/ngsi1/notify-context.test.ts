@@ -26,8 +26,13 @@ function holding(...held: readonly { readonly path: string; readonly id: string;
   const updates: UpdateElement[] = []
   const entities = held.map(({ path, id, type }) => ({ ...entity(id, type), path: path as ServicePath }))
   const broker: Broker = scripted({
-    entities: async (_tenant, _paths, id, type) =>
-      ok(entities.filter((entity) => entity.id === id && (type === undefined || entity.type === type))),
+    pathsOf: async (_tenant, _paths, named) =>
+      ok(
+        named.map(({ id, type }) => {
+          const meant = entities.filter((entity) => entity.id === id && (type === undefined || entity.type === type))
+          return [...new Set(meant.map(({ path }) => path))]
+        }),
+      ),
     update: async (elements) => {
       updates.push(...elements)
       return ok(elements.map(done))
@@ -163,6 +168,21 @@ test('without a path an element goes to its entities wherever they are, a new on
   ])
 })
 
+test('the elements that have no path are looked for together', async (t) => {
+  const asked: number[] = []
+  const broker = scripted({
+    pathsOf: async (_tenant, _paths, named) => {
+      asked.push(named.length)
+      return ok(named.map(() => []))
+    },
+  })
+  const ids = Array.from({ length: 1000 }, (_, number) => `Ferry${number}`)
+  const body = notification(...ids.map((id) => element(id)))
+  t.same(await send(broker, 'POST', 'notifyContext', { body }), okStatus)
+  t.same(await send(broker, 'POST', 'notifyContext', { body, paths: paths('/port') }), okStatus)
+  t.same(asked, [1000], 'once, and not where the request says the path')
+})
+
 test('what is wrong with a notification is said in the responseCode', async (t) => {
   const refusals: readonly (readonly [body: unknown, details: string])[] = [
     ['{ "subscriptionId": ', 'JSON Parse Error'],
@@ -193,7 +213,7 @@ test('what is wrong with a notification is said in the responseCode', async (t) 
 test('what could not be stored or looked up is answered 503, so that it is sent again', async (t) => {
   const full = async () => err({ kind: 'storageFull' } as const)
   const sent = { body: notification(element('Lima')) }
-  for (const broker of [scripted({ update: full }), scripted({ entities: full })]) {
+  for (const broker of [scripted({ update: full }), scripted({ pathsOf: full })]) {
     t.same(await send(broker, 'POST', 'notifyContext', sent), {
       status: 503,
       headers: { 'Retry-After': '60' },
@@ -218,7 +238,7 @@ test('a notification of which a part could not be stored is answered 503, and sa
         ),
       )
     const sent = { body: notification(element('Lima'), element('Ica')) }
-    t.same(await send(scripted({ update, entities: async () => ok([]) }), 'POST', 'notifyContext', sent), {
+    t.same(await send(scripted({ update }), 'POST', 'notifyContext', sent), {
       status: 503,
       headers: { 'Retry-After': retryAfter },
       body: { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details } },
