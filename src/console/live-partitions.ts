@@ -2,6 +2,7 @@ import type { BucketReading } from '../measure/buckets.js'
 import type { Measures } from '../measure/measures.js'
 import type { StorageReading } from '../measure/storage-table.js'
 import type { WaitKind, WaitSums } from '../measure/waits.js'
+import type { Marked } from '../shared-memory/counter-table.js'
 import type {
   LiveDistributions,
   LiveFrame,
@@ -20,11 +21,13 @@ type Partitions = Pick<LiveFrame, 'waits' | 'partitions' | 'distributions'>
 export function partitionsShown(measures: Measures, sequence: number): Partitions {
   const numbers = Array.from({ length: measures.threads.partitions }, (_, number) => number)
   const readings = numbers.map((number) => measures.storageTable.reading(number))
-  const waits = measures.isOn('semWait') ? numbers.map((number) => waitsOf(measures, number)) : []
+  // Another thread may reset them meanwhile.
+  const from = measures.waits.since
+  const waits = measures.isOn('semWait') ? numbers.map((number) => waitsOf(measures, number, from)) : []
   const turns = Math.ceil(numbers.length / distributionsEach)
   const inFrame = numbers.filter((number) => Math.floor(number / distributionsEach) === sequence % turns)
   return {
-    waits: waits.length === 0 ? null : waitsShown(measures, waits),
+    waits: waits.length === 0 ? null : waitsShown(measures, waits, from),
     partitions: readings.map((reading, number) => partitionShown(reading, measures.mailboxDepthOf(number))),
     distributions: inFrame.map((number) => distributionsShown(number, readings[number], waits[number])),
   }
@@ -33,19 +36,23 @@ export function partitionsShown(measures: Measures, sequence: number): Partition
 type SummedWait = WaitSums & { readonly distribution: BucketReading }
 type PartitionWaits = Readonly<Record<Exclude<WaitKind, 'request' | 'append'>, SummedWait>>
 
-function waitsOf({ waits }: Measures, partition: number): PartitionWaits {
+function waitsOf({ waits }: Measures, partition: number, from: Marked): PartitionWaits {
   return {
-    dbConnectionPool: waits.sums('dbConnectionPool', partition),
-    transaction: waits.sums('transaction', partition),
-    mailbox: waits.sums('mailbox', partition),
+    dbConnectionPool: waits.sums('dbConnectionPool', partition, from),
+    transaction: waits.sums('transaction', partition, from),
+    mailbox: waits.sums('mailbox', partition, from),
   }
 }
 
-function waitsShown({ waits, startedAt }: Measures, byPartition: readonly PartitionWaits[]): LiveFrame['waits'] {
+function waitsShown(
+  { waits, startedAt }: Measures,
+  byPartition: readonly PartitionWaits[],
+  from: Marked,
+): LiveFrame['waits'] {
   const over = (kind: keyof PartitionWaits) => waitShown(byPartition.map((partition) => partition[kind]))
   return {
-    since_ms: Math.round(performance.timeOrigin) + Number((waits.since - startedAt) / 1_000_000n),
-    request: waitShown([waits.sums('request')]),
+    since_ms: Math.round(performance.timeOrigin) + Number((from.at - startedAt) / 1_000_000n),
+    request: waitShown([waits.sums('request', 0, from)]),
     dbConnectionPool: over('dbConnectionPool'),
     transaction: over('transaction'),
     mailbox: over('mailbox'),

@@ -5,6 +5,7 @@ import type { DeliveryReading } from '../measure/delivery-table.js'
 import type { Measures } from '../measure/measures.js'
 import type { StageTimes } from '../measure/timing-table.js'
 import type { WaitTable } from '../measure/wait-table.js'
+import type { Marked } from '../shared-memory/counter-table.js'
 import { type Nanoseconds, secondsText } from '../time.js'
 import { type JsonMember, objectText } from './response-forms.js'
 
@@ -13,14 +14,16 @@ import { type JsonMember, objectText } from './response-forms.js'
  * layout. It is rendered by hand, because JSON.stringify would drop the digits of 0.000000000 [management 4.1, 4.5].
  */
 export function statisticsText(measures: Measures, fullCounters: boolean, at: Nanoseconds): string {
-  const members: JsonMember[] = [...flatCounters(measures.counts)]
-  if (measures.isOn('semWait')) members.push(...flatWaits(measures.waits))
+  // Another thread may reset them meanwhile.
+  const [counted, waited] = [measures.counts.since, measures.waits.since]
+  const members: JsonMember[] = [...flatCounters(measures.counts, counted)]
+  if (measures.isOn('semWait')) members.push(...flatWaits(measures.waits, waited))
   if (measures.isOn('counters')) members.push(['counters', nestedCounters(measures, fullCounters)])
-  if (measures.isOn('semWait')) members.push(['semWait', nestedWaits(measures.waits)])
+  if (measures.isOn('semWait')) members.push(['semWait', nestedWaits(measures.waits, waited)])
   if (measures.isOn('timing')) members.push(['timing', timing(measures)])
   if (measures.isOn('notifQueue')) members.push(['notifQueue', notifQueue(measures.delivery.read())])
   members.push(['uptime_in_secs', wholeSeconds(at - measures.startedAt)])
-  members.push(['measuring_interval_in_secs', wholeSeconds(at - measures.counts.resetAt)])
+  members.push(['measuring_interval_in_secs', wholeSeconds(at - counted.at)])
   return objectText(members)
 }
 
@@ -30,29 +33,28 @@ function wholeSeconds(duration: Nanoseconds): string {
 }
 
 /** Only what was used since the reset; zero is never shown [management 4.1.1]. */
-function flatCounters(counts: RequestCountTable): readonly JsonMember[] {
+function flatCounters(counts: RequestCountTable, from: Marked): readonly JsonMember[] {
   return countersOf('flat')
-    .map(({ name }): JsonMember => [name, String(counts.flat(name))])
+    .map(({ name }): JsonMember => [name, String(counts.flat(name, from))])
     .filter(used)
 }
 
 /** All three while they are measured, also when they are zero [management 4.1.2]. */
-function flatWaits(waits: WaitTable): readonly JsonMember[] {
+function flatWaits(waits: WaitTable, from: Marked): readonly JsonMember[] {
   const text = (wait: Nanoseconds) => `"${secondsText(wait)}"`
   return [
-    ['requestSemaphoreWaitingTime', text(waits.total('request'))],
-    ['dbConnectionPoolWaitingTime', text(waits.total('dbConnectionPool'))],
-    ['transactionSemaphoreWaitingTime', text(waits.total('transaction'))],
+    ['requestSemaphoreWaitingTime', text(waits.total('request', from))],
+    ['dbConnectionPoolWaitingTime', text(waits.total('dbConnectionPool', from))],
+    ['transactionSemaphoreWaitingTime', text(waits.total('transaction', from))],
   ]
 }
 
 function nestedCounters({ counts, routes }: Measures, full: boolean): string {
   const wanted = full ? () => true : used
-  const missedVerb: JsonMember = ['missedVerb', String(counts.nested(counterColumn('missedVerb')))]
-  const member = (row: CounterRow): JsonMember => [
-    row.later ?? row.name,
-    String(counts.nested(counterColumn(row.name))),
-  ]
+  const from = counts.nestedSince
+  const number = (column: number): string => String(counts.nested(column, from))
+  const missedVerb: JsonMember = ['missedVerb', number(counterColumn('missedVerb'))]
+  const member = (row: CounterRow): JsonMember => [row.later ?? row.name, number(counterColumn(row.name))]
   const counters = countersOf('nested')
     .filter(({ name }) => name !== 'missedVerb')
     .map(member)
@@ -60,7 +62,7 @@ function nestedCounters({ counts, routes }: Measures, full: boolean): string {
   for (const { name, index, counted, verbs } of routes.all) {
     if (!counted) continue
     const byVerb = verbs.map((verb): JsonMember => {
-      return [verb, String(counts.nested(counts.requestColumn(index, verbIndex(verb))))]
+      return [verb, number(counts.requestColumn(index, verbIndex(verb)))]
     })
     const shown = byVerb.filter(wanted)
     if (shown.length > 0) requests.push([name, objectText(shown)])
@@ -77,17 +79,17 @@ function used([, text]: JsonMember): boolean {
 }
 
 /** Numbers with nine fraction digits. Nothing waits for the index of subscriptions, the statistics or the metrics. */
-function nestedWaits(waits: WaitTable): string {
+function nestedWaits(waits: WaitTable, from: Marked): string {
   const none = secondsText(0n)
   return objectText([
-    ['request', secondsText(waits.total('request'))],
-    ['dbConnectionPool', secondsText(waits.total('dbConnectionPool'))],
-    ['transaction', secondsText(waits.total('transaction'))],
+    ['request', secondsText(waits.total('request', from))],
+    ['dbConnectionPool', secondsText(waits.total('dbConnectionPool', from))],
+    ['transaction', secondsText(waits.total('transaction', from))],
     ['subCache', none],
     ['connectionContext', none],
     ['timeStat', none],
     ['metrics', none],
-    ['mailbox', secondsText(waits.total('mailbox'))],
+    ['mailbox', secondsText(waits.total('mailbox', from))],
   ])
 }
 

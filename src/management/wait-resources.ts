@@ -33,13 +33,15 @@ export function waitResources({ measures, freeHandles, cluster }: ManagementPart
 function waitsShown(measures: Measures, ofCluster: boolean, withDetails: boolean) {
   if (!measures.isOn('semWait')) return { enabled: false }
   const { waits, startedAt } = measures
-  const interval = process.hrtime.bigint() - waits.since
+  // Another thread may reset them meanwhile.
+  const from = waits.since
+  const interval = process.hrtime.bigint() - from.at
   const numbers = partitionNumbers(measures)
   const kinds = waitKinds.filter((kind) => ofCluster || kind !== 'append')
   const entries = kinds.map((kind) => {
     const shown = (partition?: number) => ({
-      ...readingShown(waits.reading(kind, partition)),
-      ...(withDetails && { buckets: waits.distribution(kind, partition) }),
+      ...readingShown(waits.reading(kind, partition, from)),
+      ...(withDetails && { buckets: waits.distribution(kind, partition, from) }),
     })
     const all = shown()
     if (kind === 'request') return [kind, all] as const
@@ -50,7 +52,7 @@ function waitsShown(measures: Measures, ofCluster: boolean, withDetails: boolean
     enabled: true,
     measuring_interval_in_secs: Number(interval / 1_000_000_000n),
     ...(withDetails && {
-      since_ms: Math.round(performance.timeOrigin) + Number((waits.since - startedAt) / 1_000_000n),
+      since_ms: Math.round(performance.timeOrigin) + Number((from.at - startedAt) / 1_000_000n),
       interval: secondsText(interval),
       bounds: durationBuckets.bounds,
     }),

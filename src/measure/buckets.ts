@@ -32,8 +32,9 @@ class Buckets {
     const shown = Number(value) / this.#unit
     let bucket = 0
     for (; bucket < this.bounds.length; bucket += 1) if (shown <= (this.bounds[bucket] ?? 0)) break
-    table.add(row, first + bucket, 1n)
+    // A mark takes the columns in their order: each value that it has in a bucket it has in the sum.
     table.add(row, first + this.bounds.length + 1, value)
+    table.add(row, first + bucket, 1n)
   }
 
   /** The number of values, from whatever reads a column. */

@@ -1,4 +1,4 @@
-import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
+import { CounterTable, type CounterTableMemory, type Marked } from '../shared-memory/counter-table.js'
 import type { Nanoseconds } from '../time.js'
 import { maxRoutes, verbs } from './counted-routes.js'
 import { type CounterName, counterColumn, counterRows } from './counters.js'
@@ -29,24 +29,29 @@ export class RequestCountTable {
     return requests + route * verbs.length + verb
   }
 
+  /** The last reset, or the start: what is read from it belongs together, with its moment. */
+  get since(): Marked {
+    return this.#table.marked(flatMark)
+  }
+
   /** A counter of the flat part, since the last reset [management 4.1]. */
-  flat(name: CounterName): bigint {
-    return this.#table.since(flatMark, counterColumn(name))
+  flat(name: CounterName, from = this.since): bigint {
+    return from.since(counterColumn(name))
   }
 
   /** A column of the nested part, since the last reset or since that part was switched on [management 4.5, 4.7]. */
-  nested(column: number): bigint {
-    return this.#table.since(nestedMark, column)
+  nested(column: number, from = this.nestedSince): bigint {
+    return from.since(column)
+  }
+
+  /** Where the nested part begins, as `since`. */
+  get nestedSince(): Marked {
+    return this.#table.marked(nestedMark)
   }
 
   /** Since the start of the process, whatever was reset [management 7]. */
   ever(name: CounterName): bigint {
     return this.#table.total(counterColumn(name))
-  }
-
-  /** The last reset, or the start. */
-  get resetAt(): Nanoseconds {
-    return this.#table.markedAt(flatMark)
   }
 
   reset(at: Nanoseconds): void {

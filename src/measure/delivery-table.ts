@@ -94,11 +94,13 @@ export class DeliveryTable {
         if (result !== 'accepted') add(result, 1n)
       },
       left: (how, inQueue = 0n) => {
-        add('left', 1n)
+        // A reset takes the sums in their order: what it has as left it has in every other sum.
+        if (how === 'accepted') {
+          durationBuckets.record(table, row, queueWaits, inQueue)
+          add('timeInQueue', inQueue)
+        }
         if (how !== 'ended') add(how, 1n)
-        if (how !== 'accepted') return
-        add('timeInQueue', inQueue)
-        durationBuckets.record(table, row, queueWaits, inQueue)
+        add('left', 1n)
       },
       queue: (outbox, depth, bytes) => {
         table.put(row, queues + 2 * outbox, BigInt(depth))
@@ -112,14 +114,15 @@ export class DeliveryTable {
 
   /** The queue over all subscriptions; all but the size since the last reset. */
   read(): DeliveryReading {
-    const since = (sum: Sum) => Number(this.#table.since(reset, sums.indexOf(sum)))
+    const from = this.#table.marked(reset)
+    const since = (sum: Sum) => Number(from.since(sums.indexOf(sum)))
     return {
       in: since('stored'),
       out: since('left'),
       reject: since('dropped'),
       sentOk: since('accepted') + since('simulated'),
       sentError: since('trouble') + since('refused'),
-      timeInQueue: this.#table.since(reset, sums.indexOf('timeInQueue')),
+      timeInQueue: from.since(sums.indexOf('timeInQueue')),
       size: this.outboxes().reduce((size, { depth }) => size + depth, 0),
     }
   }

@@ -46,13 +46,14 @@ export function nodeStatistics(measures: Measures, applied: readonly (() => numb
   const followed = partitions.map((partition) => copies.reading(partition))
   const operations = sum(stored, ({ commitOperations }) => commitOperations.sum)
   const queue = delivery.read()
+  const from = counts.since
   const perSecond = (events: number): number => (uptime === 0 ? 0 : rounded(events / uptime))
   return {
     uptime_in_secs: Math.floor(uptime),
-    measuring_interval_in_secs: Math.floor(seconds(at - counts.resetAt)),
+    measuring_interval_in_secs: Math.floor(seconds(at - from.at)),
     counters: Object.fromEntries(
       countersOf('flat').flatMap(({ name }) => {
-        const counted = Number(counts.flat(name))
+        const counted = Number(counts.flat(name, from))
         return counted === 0 ? [] : [[name, counted]]
       }),
     ),

@@ -38,7 +38,8 @@ export class TimingTable {
 
   /** The sums since the last reset. */
   get accumulated(): StageTimes {
-    return spent((stage) => this.#table.since(reset, stage))
+    const from = this.#table.marked(reset)
+    return spent((stage) => from.since(stage))
   }
 
   /** The request that was completed last, on whichever front end; nothing when there was none since the last reset. */

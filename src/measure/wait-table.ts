@@ -1,11 +1,11 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
-import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
+import { CounterTable, type CounterTableMemory, type Marked } from '../shared-memory/counter-table.js'
 import type { Switches } from '../shared-memory/switches.js'
 import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets } from './buckets.js'
 import { type WaitKind, type WaitMeter, type WaitReading, type WaitSums, waitKinds } from './waits.js'
 
-/** Columns of one resource: how often it was asked for, the longest wait, the reset it was found after, the waits. */
+/** Columns of one resource: how often it was asked for, the longest wait, the number of the reset it was found after, the waits. */
 const count = 0
 const longest = 1
 const longestSince = 2
@@ -49,28 +49,33 @@ export class WaitTable {
     return new WaitCells(this.#table, row, resource * width, this.#histogram(resource), this.#switches)
   }
 
-  /** When the measurement began: at the last reset, or when it was switched on. */
-  get since(): Nanoseconds {
-    return this.#table.markedAt(reset)
+  /** Where the measurement begins: at the last reset, or when it was switched on. What is read from it belongs together. */
+  get since(): Marked {
+    return this.#table.marked(reset)
   }
 
   /** The sum of the waits for a resource, over all partitions. */
-  total(kind: WaitKind): Nanoseconds {
-    return this.#resources(kind).reduce((sum, resource) => sum + this.#total(resource), 0n)
+  total(kind: WaitKind, from = this.since): Nanoseconds {
+    return this.#resources(kind).reduce((sum, resource) => sum + totalOf(resource, from), 0n)
   }
 
   /** The waits for a resource, of one partition or over all. */
-  reading(kind: WaitKind, partition?: number): WaitReading {
+  reading(kind: WaitKind, partition?: number, from = this.since): WaitReading {
     const resources = partition === undefined ? this.#resources(kind) : [this.#resource(kind, partition)]
     const sum = (part: (resource: number) => bigint) => resources.reduce((sofar, one) => sofar + part(one), 0n)
-    const requested = sum((resource) => this.#table.since(reset, resource * width + count))
-    const max = this.#longest(resources)
+    // Whoever has waited is counted last, so what is counted then has its wait.
+    const requested = sum((resource) => from.since(resource * width + count))
+    const waited = least(
+      sum((resource) => durationBuckets.count(from.since, resource * width + buckets)),
+      requested,
+    )
+    const max = waited === 0n ? 0n : this.#longest(resources, from)
     const histogram = this.#merged(resources)
     const below = (perMille: number) => quantile(histogram, Number(requested), perMille, max)
     return {
       count: requested,
-      waited: sum((resource) => durationBuckets.count(this.#since, resource * width + buckets)),
-      total: sum((resource) => this.#total(resource)),
+      waited,
+      total: sum((resource) => totalOf(resource, from)),
       max,
       p50: below(500),
       p90: below(900),
@@ -80,26 +85,29 @@ export class WaitTable {
   }
 
   /** The waits for a resource of one partition and how they are distributed, without those that were none: costs less than `reading`. */
-  sums(kind: WaitKind, partition = 0): WaitSums & { readonly distribution: BucketReading } {
+  sums(kind: WaitKind, partition = 0, from = this.since): WaitSums & { readonly distribution: BucketReading } {
     const resource = this.#resource(kind, partition)
     // Whoever has a wait counts it: the rows of threads that never ask for this resource need not be read.
     const rows = this.#table.rowsWith(resource * width + count)
-    const column = (at: number) => this.#table.since(reset, at, rows)
+    const column = (at: number) => from.since(at, rows)
     const distribution = durationBuckets.reading(column, resource * width + buckets)
+    const waited = BigInt(distribution.counts.at(-1) ?? 0)
+    const requested = column(resource * width + count)
     return {
-      count: column(resource * width + count),
-      waited: BigInt(distribution.counts.at(-1) ?? 0),
+      // One that is under way may have its wait and not be counted yet.
+      count: requested > waited ? requested : waited,
+      waited,
       total: durationBuckets.sum(column, resource * width + buckets),
-      max: this.#longest([resource], rows),
+      max: waited === 0n ? 0n : this.#longest([resource], from, rows),
       distribution,
     }
   }
 
   /** How often somebody waited so long, of one partition or over all: a number for each bound of `durationBuckets`, and one for longer waits. */
-  distribution(kind: WaitKind, partition?: number): readonly number[] {
+  distribution(kind: WaitKind, partition?: number, from = this.since): readonly number[] {
     const resources = partition === undefined ? this.#resources(kind) : [this.#resource(kind, partition)]
     return Array.from({ length: durationBuckets.bounds.length + 1 }, (_, bucket) =>
-      resources.reduce((sum, resource) => sum + Number(this.#since(resource * width + buckets + bucket)), 0),
+      resources.reduce((sum, resource) => sum + Number(from.since(resource * width + buckets + bucket)), 0),
     )
   }
 
@@ -118,17 +126,11 @@ export class WaitTable {
     for (const histogram of this.memory.histograms) if (histogram.count > 0) histogram.reset()
   }
 
-  readonly #since = (column: number): bigint => this.#table.since(reset, column)
-
-  #total(resource: number): Nanoseconds {
-    return durationBuckets.sum(this.#since, resource * width + buckets)
-  }
-
-  #longest(resources: readonly number[], rows?: readonly number[]): Nanoseconds {
+  #longest(resources: readonly number[], from: Marked, rows?: readonly number[]): Nanoseconds {
     let max = 0n
     for (const resource of resources) {
       for (const row of rows ?? this.#table.rowsWith(resource * width + count)) {
-        if (this.#table.cell(row, resource * width + longestSince) !== this.since) continue
+        if (this.#table.cell(row, resource * width + longestSince) !== from.number) continue
         const found = this.#table.cell(row, resource * width + longest)
         if (found > max) max = found
       }
@@ -159,6 +161,14 @@ export class WaitTable {
     const partitions = kind === 'request' ? 1 : this.memory.partitions
     return Array.from({ length: partitions }, (_, partition) => this.#resource(kind, partition))
   }
+}
+
+function totalOf(resource: number, from: Marked): Nanoseconds {
+  return durationBuckets.sum(from.since, resource * width + buckets)
+}
+
+function least(one: bigint, other: bigint): bigint {
+  return one < other ? one : other
 }
 
 /** The value that this many of a thousand occasions do not exceed; those that are not in the histogram had no wait. */
@@ -195,16 +205,20 @@ class WaitCells implements WaitMeter {
 
   waited(wait: Nanoseconds): void {
     if (!this.on) return
+    if (wait > 0n) {
+      durationBuckets.record(this.#table, this.#row, this.#first + buckets, wait)
+      this.#histogram.record(Math.min(Number(wait), longestRecorded_ns))
+    }
+    const since = this.#table.begun(reset)
+    if (wait > 0n) this.#keepLongest(wait, since)
     this.#table.add(this.#row, this.#first + count, 1n)
-    if (wait <= 0n) return
-    durationBuckets.record(this.#table, this.#row, this.#first + buckets, wait)
-    this.#histogram.record(Math.min(Number(wait), longestRecorded_ns))
-    this.#keepLongest(wait)
+    // A reset that has begun meanwhile may or may not have counted it: it is among those that are behind the reset then.
+    const now = this.#table.begun(reset)
+    if (wait > 0n && now !== since) this.#keepLongest(wait, now)
   }
 
-  /** A reset can not write here, so what was found before the last one is recognised by its time and replaced. */
-  #keepLongest(wait: Nanoseconds): void {
-    const since = this.#table.markedAt(reset)
+  /** A reset can not write here, so what was found before the last one is recognised by its number and replaced. */
+  #keepLongest(wait: Nanoseconds, since: bigint): void {
     const current = this.#table.cell(this.#row, this.#first + longestSince) === since
     if (current && wait <= this.#table.cell(this.#row, this.#first + longest)) return
     this.#table.put(this.#row, this.#first + longest, wait)

@@ -7,6 +7,29 @@ export interface CounterTableMemory {
   readonly cells: SharedArrayBuffer
 }
 
+/** Of each mark: whether a thread sets it, how often it was set or begun to be, and which of its two places holds. */
+const lockCell = 0
+const begunCell = 1
+const placeCell = 2
+const controlCells = 3
+const places = 2
+
+/** Behind the sums in a place: when they were taken, and the number of the mark. */
+const moreCells = 2
+
+/** No thread takes so long to set a mark: one that has it for longer has died over it. */
+const lockLimit_ms = 1000
+
+/** A mark as it was at one moment: what is read by it belongs together, also when it is set again meanwhile. */
+export interface Marked {
+  /** When it was set, by the monotonic clock. */
+  readonly at: Nanoseconds
+  /** How often it had been set. */
+  readonly number: bigint
+  /** As `CounterTable.since`. */
+  since(column: number, rows?: readonly number[]): bigint
+}
+
 /**
  * A table of 64-bit counters in shared memory: a row per thread, a column per thing that is counted. Every cell has one
  * writer, so nobody waits to be counted; whoever asks adds up the rows. A reset remembers the sums in a mark instead of
@@ -20,7 +43,7 @@ export class CounterTable {
 
   /** A new table. Every mark is set at the moment that is given. */
   static make(rows: number, width: number, marks: number, at: Nanoseconds): CounterTable {
-    const cells = new SharedArrayBuffer((rows * width + marks * (width + 1)) * BigUint64Array.BYTES_PER_ELEMENT)
+    const cells = new SharedArrayBuffer((rows * width + marks * markCells(width)) * BigUint64Array.BYTES_PER_ELEMENT)
     const table = new CounterTable({ width, marks, cells })
     for (let setMark = 0; setMark < marks; setMark += 1) table.mark(setMark, at)
     return table
@@ -31,7 +54,8 @@ export class CounterTable {
     this.memory = memory
     this.#width = memory.width
     this.#cells = new BigUint64Array(memory.cells)
-    this.rows = memory.width === 0 ? 0 : (this.#cells.length - memory.marks * (memory.width + 1)) / memory.width
+    const { width, marks } = memory
+    this.rows = width === 0 ? 0 : (this.#cells.length - marks * markCells(width)) / width
   }
 
   /** Adds to a cell; only the thread that owns it may. */
@@ -61,12 +85,26 @@ export class CounterTable {
    * columns read in this way must never decrease.
    */
   since(mark: number, column: number, rows?: readonly number[]): bigint {
-    // The mark is read first: it is never ahead of a sum that is read later, so the difference is never negative.
-    const marked = Atomics.load(this.#cells, this.#markCell(mark, column))
-    if (rows === undefined) return this.total(column) - marked
+    return this.#since(this.#place(mark), column, rows)
+  }
+
+  /** A mark as it is now, for several columns whose sums are to belong together. */
+  marked(mark: number): Marked {
+    const place = this.#place(mark)
+    return {
+      at: Atomics.load(this.#cells, place + this.#width),
+      number: Atomics.load(this.#cells, place + this.#width + 1),
+      since: (column, rows) => this.#since(place, column, rows),
+    }
+  }
+
+  #since(place: number, column: number, rows?: readonly number[]): bigint {
+    // The mark is read first: it is not ahead of a sum that is read later.
+    const marked = Atomics.load(this.#cells, place + column)
     let sum = 0n
-    for (const row of rows) sum += this.cell(row, column)
-    // A row that was zero when they were looked for may be in the mark.
+    if (rows === undefined) sum = this.total(column)
+    else for (const row of rows) sum += this.cell(row, column)
+    // A row that was zero when they were looked for may be in the mark, and a mark may have been set twice meanwhile.
     return sum < marked ? 0n : sum - marked
   }
 
@@ -79,26 +117,55 @@ export class CounterTable {
 
   /** When a mark was set, by the monotonic clock. */
   markedAt(mark: number): Nanoseconds {
-    return Atomics.load(this.#cells, this.#markCell(mark, this.#width))
+    return this.marked(mark).at
   }
 
-  /** From now on `since` counts from zero. Any thread may set a mark: the later one counts, whoever writes first. */
+  /**
+   * How often a mark was set, or was begun to be set. What is counted when this has grown may be before or behind the mark; what was
+   * counted before that is before it.
+   */
+  begun(mark: number): bigint {
+    return Atomics.load(this.#cells, this.#control(mark) + begunCell)
+  }
+
+  /**
+   * From now on `since` counts from zero. Any thread may set a mark, one at a time; its sums and its moment are seen by others at once,
+   * when all of them are taken. The moment only moves forward.
+   */
   mark(mark: number, at: Nanoseconds): void {
-    for (let column = 0; column < this.#width; column += 1)
-      this.#advance(this.#markCell(mark, column), this.total(column))
-    this.#advance(this.#markCell(mark, this.#width), at)
-  }
-
-  #markCell(mark: number, column: number): number {
-    return this.rows * this.#width + mark * (this.#width + 1) + column
-  }
-
-  #advance(cell: number, value: bigint): void {
-    let held = Atomics.load(this.#cells, cell)
-    while (held < value) {
-      const found = Atomics.compareExchange(this.#cells, cell, held, value)
-      if (found === held) return
-      held = found
+    const control = this.#control(mark)
+    this.#lock(control + lockCell)
+    const number = Atomics.add(this.#cells, control + begunCell, 1n) + 1n
+    const before = Atomics.load(this.#cells, this.#place(mark) + this.#width)
+    const next = 1n - Atomics.load(this.#cells, control + placeCell)
+    const place = this.#placeOf(mark, next)
+    for (let column = 0; column < this.#width; column += 1) {
+      Atomics.store(this.#cells, place + column, this.total(column))
     }
+    Atomics.store(this.#cells, place + this.#width, at > before ? at : before)
+    Atomics.store(this.#cells, place + this.#width + 1, number)
+    Atomics.store(this.#cells, control + placeCell, next)
+    Atomics.store(this.#cells, control + lockCell, 0n)
   }
+
+  #lock(cell: number): void {
+    const until_ms = performance.now() + lockLimit_ms
+    while (Atomics.compareExchange(this.#cells, cell, 0n, 1n) !== 0n) if (performance.now() > until_ms) return
+  }
+
+  #control(mark: number): number {
+    return this.rows * this.#width + mark * markCells(this.#width)
+  }
+
+  #place(mark: number): number {
+    return this.#placeOf(mark, Atomics.load(this.#cells, this.#control(mark) + placeCell))
+  }
+
+  #placeOf(mark: number, place: bigint): number {
+    return this.#control(mark) + controlCells + Number(place) * (this.#width + moreCells)
+  }
+}
+
+function markCells(width: number): number {
+  return controlCells + places * (width + moreCells)
 }

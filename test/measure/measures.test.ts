@@ -48,6 +48,32 @@ test('waits of a thread are seen by the others at once, with their percentiles, 
   t.match(measures.waits.reading('transaction', 0), { count: 2n, waited: 1n, total: 700n, max: 700n, p999: 700n })
 })
 
+test('what is counted while others reset stays consistent: no more has waited than was counted, none longer than the longest', async (t) => {
+  const measures = measuring()
+  const entry = new URL('./fixtures/measuring.js', import.meta.url)
+  const worker = new Worker(entry, { workerData: { memory: measures.memory, partition: 0 } })
+  t.teardown(() => worker.terminate())
+  const waits = Array.from({ length: 20_000 }, () => 1_000n)
+  for (let rounds = 0; rounds < 10; rounds += 1) {
+    let isDone = false
+    const done = once(worker, 'message').then(() => {
+      isDone = true
+    })
+    worker.postMessage(waits)
+    while (!isDone) {
+      measures.reset(clock())
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await done
+    const { count, waited, total, max } = measures.waits.reading('transaction', 0)
+    t.ok(waited <= count)
+    t.ok(total <= waited * max, `${total} of ${waited} that waited at most ${max}`)
+    t.equal(max, waited === 0n ? 0n : 1_000n)
+    // Of those that were under way at the reset one at most is not counted as one that waited.
+    t.ok(count - waited <= 2n)
+  }
+})
+
 test('nothing is counted while the measurement is off, and switching it on starts at zero', async (t) => {
   const measures = Measures.make(threads)
   const meter = measures.wait('request')

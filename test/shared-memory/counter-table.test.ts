@@ -45,6 +45,45 @@ test('a mark only moves forward, whichever of two resets writes last', async (t)
   t.equal(table.markedAt(0), 150n)
 })
 
+test('what is read by a mark belongs together, also when it is set again meanwhile', async (t) => {
+  const table = CounterTable.make(2, 2, 1, 0n)
+  const add = (amount: bigint): void => {
+    for (const column of [0, 1]) table.add(1, column, amount)
+  }
+  add(5n)
+  table.mark(0, 10n)
+  add(7n)
+  const from = table.marked(0)
+  const counted = from.since(0)
+  table.mark(0, 20n)
+  t.same([from.at, counted, from.since(1)], [10n, 7n, 7n], 'the sums, and the moment from which they are')
+  t.same([table.markedAt(0), table.since(0, 0), table.since(0, 1)], [20n, 0n, 0n])
+  t.ok(table.marked(0).number > from.number)
+  t.equal(table.begun(0), table.marked(0).number)
+})
+
+test('what is counted while a mark is set is before it or behind it, with its moment', async (t) => {
+  // A thread sets the mark when this one has asked for the first of its columns.
+  const table = CounterTable.make(1, 3, 1, 0n)
+  const other = new CounterTable(table.memory)
+  const total = table.total.bind(table)
+  let calls = 0
+  table.total = (column) => {
+    calls += 1
+    // Between the columns somebody counts in all of them, and looks.
+    if (calls === 2) {
+      for (const each of [0, 1, 2]) other.add(0, each, 1n)
+      t.same([other.since(0, 0), other.since(0, 1), other.since(0, 2), other.markedAt(0)], [1n, 1n, 1n, 0n])
+      t.equal(other.begun(0), 2n, 'that it has begun can be seen')
+      t.equal(other.marked(0).number, 1n)
+    }
+    return total(column)
+  }
+  table.mark(0, 50n)
+  t.equal(other.markedAt(0), 50n)
+  t.equal(other.marked(0).number, 2n)
+})
+
 test('threads that count at the same time as others reset lose nothing', async (t) => {
   const threads = 2
   const adds = 20_000
