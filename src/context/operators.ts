@@ -76,7 +76,7 @@ function setAndUnset(set: Value, unset: Value, held: HeldValue | undefined): Res
 /** A result that is too large for a number does not fit. */
 function arithmetic(given: Value, held: HeldValue, calculate: (a: number, b: number) => number): number | typeof unfit {
   if (typeof given !== 'number' || typeof held !== 'number') return unfit
-  const result = calculate(held, given)
+  const result = calculate(held, given) + 0 // A zero has no sign where it is stored.
   return Number.isFinite(result) ? result : unfit
 }
 

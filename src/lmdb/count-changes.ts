@@ -1,5 +1,5 @@
 import type { Database } from 'lmdb'
-import type { Attribute, Entity, Tenant } from '../context/entity.js'
+import { type Attribute, compareAttributes, type Entity, type Tenant } from '../context/entity.js'
 import { shownType } from '../context/value.js'
 import type { Log } from '../log/log.js'
 import { numberOf } from './damage.js'
@@ -64,9 +64,11 @@ export class CountChanges {
     const { tenant, entity } = change
     if (change.kind === 'remove') this.#count(tenant, entity, -1)
     else if (change.before === undefined) this.#count(tenant, entity, 1)
-    else if (!haveSameTypes(change.before, entity)) {
-      this.#count(tenant, change.before, -1)
-      this.#count(tenant, entity, 1)
+    else {
+      const names = namesOfOtherTypes(change.before.attributes, entity.attributes)
+      if (names.size === 0) return
+      this.#countNames(tenant, only(change.before, names), -1)
+      this.#countNames(tenant, only(entity, names), 1)
     }
   }
 
@@ -83,7 +85,7 @@ export class CountChanges {
   }
 
   /** Counts the types of the attributes of an entity alone. */
-  countTypes(tenant: Tenant, { path, type, attributes }: Entity, amount: 1 | -1): void {
+  countTypes(tenant: Tenant, { path, type, attributes }: Counted, amount: 1 | -1): void {
     const counted = new Set<string>()
     for (const attribute of attributes) {
       const key = attributeTypeKey(tenant, path, type, attribute.name, shownType(attribute))
@@ -94,8 +96,13 @@ export class CountChanges {
   }
 
   #count(tenant: Tenant, entity: Entity, amount: 1 | -1): void {
+    this.#addCount(countKey(tenant, entity.path, entity.type), amount)
+    this.#countNames(tenant, entity, amount)
+  }
+
+  /** Counts the names of the attributes, and their types. */
+  #countNames(tenant: Tenant, entity: Counted, amount: 1 | -1): void {
     const { path, type, attributes } = entity
-    this.#addCount(countKey(tenant, path, type), amount)
     for (const name of new Set(attributes.map((attribute) => attribute.name))) {
       this.#addCount(countKey(tenant, path, type, name), amount)
     }
@@ -128,14 +135,28 @@ function adjust(counts: Database<string, Key>, key: Key, amount: number): void {
   else counts.putSync(key, String(count))
 }
 
-/** Attributes are sorted, so the same names stand at the same positions. */
-function haveSameTypes(a: Entity, b: Entity): boolean {
-  return (
-    a.attributes.length === b.attributes.length && a.attributes.every((one, at) => isSameType(one, b.attributes[at]))
-  )
+/** What is counted of an entity. */
+type Counted = Pick<Entity, 'path' | 'type' | 'attributes'>
+
+function only({ path, type, attributes }: Entity, names: ReadonlySet<string>): Counted {
+  return { path, type, attributes: attributes.filter(({ name }) => names.has(name)) }
 }
 
-function isSameType(a: Attribute, b: Attribute | undefined): boolean {
-  if (a === b) return true
-  return b !== undefined && a.name === b.name && shownType(a) === shownType(b)
+/** The names of which one has other instances, or instances of other types, than the other. Both are sorted. */
+function namesOfOtherTypes(before: readonly Attribute[], after: readonly Attribute[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  let [left, right] = [0, 0]
+  while (left < before.length || right < after.length) {
+    const [a, b] = [before[left], after[right]]
+    const order = a === b ? 0 : a === undefined ? 1 : b === undefined ? -1 : compareAttributes(a, b)
+    if (a !== undefined && (order < 0 || !isSameType(a, b ?? a))) names.add(a.name)
+    if (b !== undefined && order > 0) names.add(b.name)
+    if (order <= 0) left += 1
+    if (order >= 0) right += 1
+  }
+  return names
+}
+
+function isSameType(a: Attribute, b: Attribute): boolean {
+  return a === b || shownType(a) === shownType(b)
 }

@@ -26,6 +26,7 @@ import { DiskRoom } from './disk-room.js'
 import { type Environment, environmentOf, figuresOf, usedBytes, type WriterSettings } from './environment.js'
 import { Expirations } from './expirations.js'
 import { idInPath, idKey, type Key, recordKey, typeKey } from './keys.js'
+import { KnownEntities } from './known-entities.js'
 import { LocationCells } from './location-cells.js'
 import { LoggedEnvironment, type LoggedParts } from './logged-environment.js'
 import type { NoticeWrite } from './notice-write.js'
@@ -47,7 +48,7 @@ const charactersPerLook = 2 ** 18
 
 /** What a store is opened with beside its environment. */
 export interface StoreParts {
-  /** Bytes of the records that are kept in memory. */
+  /** Bytes of the records, and of large entities, that are kept in memory. */
   readonly cache_bytes?: number
   readonly log?: Log
   /** How large entities may become; as large as they like without it. */
@@ -78,6 +79,7 @@ export class LmdbPartitionStore implements PartitionStore {
   readonly #expirations: Expirations
   readonly #cells: LocationCells
   readonly #cache: RecordCache
+  readonly #large: KnownEntities
   readonly #disk: DiskRoom
   readonly #sizeMax: number
   #highest: number
@@ -103,7 +105,8 @@ export class LmdbPartitionStore implements PartitionStore {
     LocationCells.ensure(this.#environment, path, log)
     this.#cells = new LocationCells(this.#environment)
     this.#outbox = new Outbox(this.#environment, path)
-    this.#cache = new RecordCache(cache_bytes)
+    this.#cache = new RecordCache(0.75 * cache_bytes)
+    this.#large = new KnownEntities(0.25 * cache_bytes)
     this.#sizeMax = settings.sizeMax_bytes
     this.#highest = numberOf(this.#environment.facts.get(highestFact), path, 'the highest sequence')
     const { facts } = this.#environment
@@ -151,7 +154,9 @@ export class LmdbPartitionStore implements PartitionStore {
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
     const name = entityName(tenant, path, id)
     const records = this.#cache.get(name) ?? this.#read(name, tenant, path, id)
-    const found = records.map(({ sequence, text }) => entityOf(text, { path: this.#path, tenant, sequence }))
+    const found = records.map(({ sequence, text }) =>
+      this.#large.entity(sequence, text, () => entityOf(text, { path: this.#path, tenant, sequence })),
+    )
     return found.length > 1 ? found.sort((a, b) => a.sequence - b.sequence) : found
   }
 
@@ -337,6 +342,7 @@ export class LmdbPartitionStore implements PartitionStore {
     records.putSync(recordKey(tenant, sequence), text)
     this.#written += text.length
     this.#cache.change(entityName(tenant, path, id), sequence, text)
+    this.#large.put(sequence, text, entity)
   }
 
   #remove({ tenant, entity: { id, path, type, sequence } }: EntityWrite): void {

@@ -1,0 +1,43 @@
+import type { Entity } from '../context/entity.js'
+import { prepared } from '../context/entity-forms.js'
+import { LargeEntity } from '../context/large/large-entity.js'
+import { LruCache } from '../lru-cache.js'
+
+/** From this many characters on, the record of an entity takes long enough to be read that turns are held up by it. */
+const largeFrom = 4096
+
+/** About what an entity takes in memory for each character of its record. */
+const characterSize_bytes = 8
+
+interface Known {
+  readonly text: string
+  readonly entity: Entity
+}
+
+/**
+ * Large entities as the turns before have read or left them. A request that updates one thousands of times takes many turns,
+ * of which each would else read it anew. An entity is known by the text of its record: what is held for another text is not used.
+ */
+export class KnownEntities {
+  readonly #held: LruCache<Known>
+
+  constructor(limit_bytes: number) {
+    this.#held = new LruCache(limit_bytes)
+  }
+
+  /** The entity of a record, decoded if it is not known. */
+  entity(sequence: number, text: string, decode: () => Entity): Entity {
+    if (text.length < largeFrom) return decode()
+    const known = this.#held.get(String(sequence))
+    if (known?.text === text) return known.entity
+    const entity = prepared(decode())
+    this.put(sequence, text, entity)
+    return entity
+  }
+
+  /** A turn has left an entity so. One that is large by its texts alone is read fast, and not held. */
+  put(sequence: number, text: string, entity: Entity): void {
+    if (text.length < largeFrom || !(entity instanceof LargeEntity)) return
+    this.#held.put(String(sequence), { text, entity }, text.length * characterSize_bytes)
+  }
+}
