@@ -42,6 +42,8 @@ interface Arrived {
   open: number
   /** How many of those are deferred: the replies to all others are sent together, though a turn may end in the middle of them. */
   deferred: number
+  /** How many replies are not sent. */
+  unsent: number
   /** The positions of those whose reply was sent, when there was a first batch reply; it may have had none. */
   sent: Set<number> | undefined
 }
@@ -68,13 +70,11 @@ export class Inbox {
   readonly #parts: InboxParts
   readonly #runner: TurnRunner
   readonly #ports = new Set<MessagePort>()
-  /** In the order of arrival. */
-  readonly #open = new Set<Arrived>()
+  /** In the order of arrival. Arrays here: what passes through a set or a map that lives long outlives its young generation. */
+  #open: Arrived[] = []
   readonly #shares: TurnShares<Waiting>
   /** How many commands have arrived. */
   #arrived = 0
-  /** Batches that something has become of since their replies were last looked at. */
-  readonly #touched = new Set<Arrived>()
   #goingOn = false
   #lastTurnEnd = 0n
 
@@ -115,7 +115,7 @@ export class Inbox {
   /** Replies to what has arrived and closes the ports; front ends were told to send nothing more. */
   close(): void {
     this.#collect()
-    while (this.#open.size > 0) this.#turn()
+    while (this.#open.length > 0) this.#turn()
     for (const port of this.#ports) port.close()
   }
 
@@ -127,8 +127,8 @@ export class Inbox {
 
   #takeTurn(): void {
     this.#collect()
-    if (this.#open.size > 0) this.#turn()
-    if (this.#open.size === 0 || this.#goingOn) return
+    if (this.#open.length > 0) this.#turn()
+    if (this.#open.length === 0 || this.#goingOn) return
     this.#goingOn = true
     setImmediate(() => {
       this.#goingOn = false
@@ -146,9 +146,9 @@ export class Inbox {
   #enter(port: MessagePort, batch: Batch): void {
     const commands = decodeCommands(batch.commands)
     const open = commands.length
-    const arrived: Arrived = { port, batch, commands, replies: [], open, deferred: 0, sent: undefined }
+    const arrived: Arrived = { port, batch, commands, replies: [], open, deferred: 0, unsent: 0, sent: undefined }
     const before = this.#arrived
-    this.#open.add(arrived)
+    this.#open.push(arrived)
     this.#shares.arrived(
       commands.map((command, at) => ({ command, order: before + at, arrived, at, isDeferred: false })),
     )
@@ -198,23 +198,20 @@ export class Inbox {
       ownership?.turned()
     })
     this.#shares.taken(offered, replies.length)
-    let last: Arrived | undefined
     for (let index = 0; index < replies.length; index += 1) {
       const waiting = offered[index]
       if (waiting === undefined) break
       const { arrived, at } = waiting
       arrived.replies[at] = replies[index]
       arrived.open -= 1
+      arrived.unsent += 1
       if (waiting.isDeferred) arrived.deferred -= 1
-      if (arrived !== last) this.#touched.add(arrived)
-      last = arrived
     }
   }
 
   #deferred(waiting: Waiting): void {
     waiting.isDeferred = true
     waiting.arrived.deferred += 1
-    this.#touched.add(waiting.arrived)
   }
 
   /** What a turn has taken before stands in the log before all that its sender sends later. */
@@ -225,7 +222,7 @@ export class Inbox {
       const refusal = refusalOf(arrived.batch, begun, tenure)
       if (refusal === undefined) continue
       refused.add(arrived)
-      this.#touched.add(arrived)
+      arrived.unsent += arrived.open
       arrived.open = 0
       arrived.deferred = 0
       for (let at = 0; at < arrived.commands.length; at += 1) arrived.replies[at] ??= refusal
@@ -236,7 +233,7 @@ export class Inbox {
   #traceTaken(commands: number): void {
     const { log } = this.#parts
     if (log.traces[traceArea['service.take']] !== 1) return
-    log.trace('service.take', `${commands} commands taken`, { commands, batches: this.#open.size })
+    log.trace('service.take', `${commands} commands taken`, { commands, batches: this.#open.length })
   }
 
   #traceTurn(commands: number, { decided, logged, ended }: TurnTimes): void {
@@ -257,13 +254,15 @@ export class Inbox {
     const committed_ns = Number(turn.ended - turn.decided)
     const detail = this.#parts.keepsSlow() ? this.#detailOf(turn) : undefined
     const cost = detail === undefined ? { decided_ns, committed_ns } : { decided_ns, committed_ns, detail }
-    for (const arrived of this.#touched) {
-      if (arrived.open > arrived.deferred) continue
-      if (arrived.open === 0) this.#open.delete(arrived)
-      const replies = unsentReplies(arrived)
-      if (replies !== undefined) arrived.port.postMessage({ ...replies, ...cost } satisfies BatchReply)
+    let isOver = false
+    for (const arrived of this.#open) {
+      const { open, deferred, unsent, sent } = arrived
+      if (open > deferred || (unsent === 0 && sent !== undefined)) continue
+      arrived.port.postMessage({ ...unsentReplies(arrived), ...cost } satisfies BatchReply)
+      arrived.unsent = 0
+      if (open === 0) isOver = true
     }
-    this.#touched.clear()
+    if (isOver) this.#open = this.#open.filter(({ open }) => open > 0)
   }
 
   #detailOf({ begun, decided, logged }: TurnTimes): TurnDetail {
@@ -298,17 +297,15 @@ export class Inbox {
   }
 }
 
-/** The replies of a batch that are to be sent now; nothing when a batch reply has none and is not the first. */
-function unsentReplies(arrived: Arrived): Omit<BatchReply, keyof TurnCost> | undefined {
-  const { batch, replies, open, sent } = arrived
-  if (open === 0 && sent === undefined) {
+/** The replies of a batch that are not sent, which are regarded as sent then. */
+function unsentReplies(arrived: Arrived): Omit<BatchReply, keyof TurnCost> {
+  const { batch, replies, open, sent = new Set() } = arrived
+  if (open === 0 && arrived.sent === undefined) {
     return { batch: batch.number, replies: encodeReplies(replies.filter(isThere)) }
   }
-  const known = sent ?? new Set()
-  const at = Array.from(replies.keys()).filter((each) => replies[each] !== undefined && !known.has(each))
-  if (at.length === 0 && sent !== undefined) return undefined
-  for (const each of at) known.add(each)
-  arrived.sent = known
+  const at = Array.from(replies.keys()).filter((each) => replies[each] !== undefined && !sent.has(each))
+  for (const each of at) sent.add(each)
+  arrived.sent = sent
   return { batch: batch.number, replies: encodeReplies(at.map((each) => replies[each]).filter(isThere)), at }
 }
 

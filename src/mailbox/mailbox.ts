@@ -61,6 +61,7 @@ interface Waiting {
 
 /** A batch that was sent. */
 interface Sent {
+  readonly number: number
   /** By their positions in the batch; nothing in the place of one that is resolved. */
   readonly commands: (Waiting | undefined)[]
   /** How many of them the partition has not replied to, whether somebody waits for them or not. */
@@ -95,8 +96,8 @@ export class Mailbox {
   readonly #settings: MailboxSettings
   #port: MessagePort | undefined
   #gathering: Waiting[] = []
-  /** By their numbers, in the order in which they were sent. */
-  readonly #underWay = new Map<number, Sent>()
+  /** In the order in which they were sent. An array: what passes through a map that lives long outlives its young generation. */
+  #underWay: Sent[] = []
   /** How many of them have had no reply. */
   #new = 0
   #batches = 0
@@ -236,7 +237,7 @@ export class Mailbox {
       const waiting = this.#nextCommands()
       const batch = this.#batchOf(waiting)
       if (batch === undefined) continue
-      this.#underWay.set(batch.number, { commands: waiting, open: waiting.length, isNew: true })
+      this.#underWay.push({ number: batch.number, commands: waiting, open: waiting.length, isNew: true })
       this.#new += 1
       this.#port.postMessage(batch)
     }
@@ -285,7 +286,8 @@ export class Mailbox {
   }
 
   #resolveBatch(turn: BatchReply): void {
-    const sent = this.#underWay.get(turn.batch)
+    const place = this.#underWay.findIndex(({ number }) => number === turn.batch)
+    const sent = this.#underWay[place]
     if (sent === undefined) return
     const replies = decodeReplies(turn.replies)
     const { at: positions } = turn
@@ -301,7 +303,7 @@ export class Mailbox {
     if (sent.isNew) this.#new -= 1
     sent.isNew = false
     sent.open -= replies.length
-    if (sent.open === 0) this.#underWay.delete(turn.batch)
+    if (sent.open === 0) this.#underWay.splice(place, 1)
     this.release(resolved)
     this.#send()
   }
@@ -314,8 +316,8 @@ export class Mailbox {
 
   /** Replies to what is under way are not waited for any more. */
   #giveUpSent(): void {
-    const sent = [...this.#underWay.values()]
-    this.#underWay.clear()
+    const sent = this.#underWay
+    this.#underWay = []
     this.#new = 0
     this.#giveUp(sent.flatMap(openOf), 'outcomeUnknown')
   }
@@ -346,7 +348,7 @@ export class Mailbox {
    */
   #giveUpLate(): void {
     const now_ms = performance.now()
-    for (const sent of this.#underWay.values()) {
+    for (const sent of this.#underWay) {
       const open = openOf(sent)
       if (untilOf(open) > now_ms) continue
       sent.commands.fill(undefined)
