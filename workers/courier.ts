@@ -9,7 +9,7 @@ import type { Source } from '../src/delivery/source.js'
 import { OutboxReader } from '../src/lmdb/outbox-reader.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import { errorFacts } from '../src/log/log.js'
-import { workerLog } from '../src/log/worker-log.js'
+import { tellReason, workerLog } from '../src/log/worker-log.js'
 import { Mailbox } from '../src/mailbox/mailbox.js'
 import { parkWhenTold } from '../src/mailbox/parking.js'
 import { type Shared, sharedAnswer } from '../src/management/shared-answers.js'
@@ -17,6 +17,7 @@ import { Measures, rowOf } from '../src/measure/measures.js'
 import { rememberingNotice } from '../src/ngsi1/render/notifications.js'
 import { noticesPerMB } from '../src/runtime/memory-needed.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/runtime/tasks.js'
+import { watchThreads } from '../src/runtime/watchdog.js'
 import { Bell } from '../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../src/shared-memory/mailbox-capacity.js'
 import { PartitionPosition } from '../src/shared-memory/partition-position.js'
@@ -32,7 +33,6 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const { storage, memory, control, controlPath, recipients, positions } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'courier', 0))
   const log = workerLog(task.log, measures.switches)
-  const stopWatching = measures.watchThread()
   const damages = new DamageLog(log, () => measures.damaged())
   const open = (path: string) => new OutboxReader(path, storage, (damage) => damages.met(damage))
   const mailboxes = storage.paths.map(newMailbox)
@@ -44,6 +44,17 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   )
   // Unpacked while the partitions open their stores.
   const known = [...unpackedRecipients(recipients)]
+  const stopWatching = measures.watchThread()
+  // The main thread looks at all threads but itself.
+  const stopLooking = watchThreads({
+    beats: measures.beats,
+    threads: measures.beating.filter(({ row }) => row === 0),
+    silence_s: task.threadSilence_s,
+    standsStill: (reason) => {
+      tellReason('main:fatal', reason)
+      process.kill(process.pid, 'SIGKILL')
+    },
+  })
   const begin = (drained: () => void): Courier => {
     const outboxes = storage.paths.map((path, partition) =>
       source(open(path), (acks) => ackIn(numbered(mailboxes, partition), acks), positions?.[partition]),
@@ -84,6 +95,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     })
   })
   peers.close()
+  stopLooking()
   stopWatching()
   for (const mailbox of mailboxes) mailbox.close()
   log.flush()

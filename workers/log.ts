@@ -18,12 +18,15 @@ import { EngineTable } from '../src/measure/engine-table.js'
 import { err, ok, type Result } from '../src/result.js'
 import type { ThreadPorts } from '../src/runtime/tasks.js'
 import { Switches } from '../src/shared-memory/switches.js'
+import { ThreadBeats } from '../src/shared-memory/thread-beats.js'
 import { onMessages } from '../src/thread/messages.js'
 
 /** The thread that has the connection to the engine of a cluster: appends what the threads of partitions hand over. */
 export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   const { control, etcd, prefix, node, heldMost_bytes } = task
   const lines = workerLog(task.log, new Switches(task.switches))
+  const beats = task.beats && new ThreadBeats(task.beats)
+  const stopWatching = beats?.watch(beats.rows - 1)
   const watch = new EngineWatch(new EngineTable(task.measures).meter(), lines)
   const copies = new CopyTable(task.copies)
   const engine = new EtcdEngine(etcd, prefix)
@@ -123,6 +126,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
     })
   })
   await Promise.all([probing, following])
+  stopWatching?.()
   control.close()
   lines.flush()
   task.log.close()

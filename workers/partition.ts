@@ -58,13 +58,14 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     openLog:
       logLink &&
       ((applied) => {
-        clusterLog = new ClusterLog(logLink, applied)
+        clusterLog = new ClusterLog(logLink, applied, () => measures.beats.beat(measures.row))
         return clusterLog
       }),
     checkpointed: (duration) => {
       storageMeter.checkpointed(duration)
       copyMeter?.checkpointed(now())
     },
+    writing: measures.beats.writing(measures.row),
   })
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   const versions = new Versions(numbered(memory.versions, number))

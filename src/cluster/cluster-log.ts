@@ -45,10 +45,11 @@ export class ClusterLog implements NotedLog {
   /**
    * Opens the log for an environment that has applied it up to a sequence. Throws `DamagedRecord`, in words for the operator,
    * when the log does not go on from there, and `BehindLog` where another node may have what is missing.
+   * `sleeps` is called again and again while the thread sleeps until the log has an answer.
    */
-  constructor(end: LogLinkEnd, applied: LogSequence) {
+  constructor(end: LogLinkEnd, applied: LogSequence, sleeps?: () => void) {
     this.#end = end
-    this.#link = new LogLink(end)
+    this.#link = new LogLink(end, undefined, sleeps)
     const { first, last, claim } = this.#known(this.#link.askSync({ kind: 'extent' }))
     if (applied > last) throw lostRecords(end, `it ends at record ${last}, and this folder has applied ${applied}`)
     this.#epoch = claim

@@ -97,12 +97,15 @@ export function newLogLink(log: LogName, node: string): { readonly writer: LogLi
 export class LogLink {
   readonly #end: LogLinkEnd
   readonly #patience: LogPatience
+  readonly #sleeps: () => void
   readonly #answered: Int32Array
   readonly #questions = new OpenQuestions<LogAnswers[LogQuestion['kind']]>()
 
-  constructor(end: LogLinkEnd, patience = usualPatience) {
+  /** `sleeps` is called again and again while the thread sleeps. */
+  constructor(end: LogLinkEnd, patience = usualPatience, sleeps = (): void => {}) {
     this.#end = end
     this.#patience = patience
+    this.#sleeps = sleeps
     this.#answered = new Int32Array(end.answered)
     onMessages(end.port, ({ number, answer }: Answered) => this.#questions.answered(number, answer))
     end.port.unref()
@@ -126,6 +129,7 @@ export class LogLink {
         if (own !== undefined) return own.answer
       }
       if (Atomics.wait(this.#answered, answersCell, answers, this.#patience.look_ms) !== 'timed-out') continue
+      this.#sleeps()
       looks = lookedAgain(looks, this.#beats)
       if (looks.vain >= this.#patience.looksMost) throw this.#silent()
     }

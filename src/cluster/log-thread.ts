@@ -21,6 +21,8 @@ export interface LogTask {
   readonly measures: CounterTableMemory
   /** Where it says how far the logs are, see `CopyTable`. */
   readonly copies: CounterTableMemory
+  /** Where it says whether it runs, see `ThreadBeats`; nothing where nobody looks. */
+  readonly beats?: SharedArrayBuffer | undefined
 }
 
 /** What the main thread tells it. Each of the first four is answered by a report, and so are `survey` and `hold`. */

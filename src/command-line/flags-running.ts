@@ -55,6 +55,11 @@ export const runningFlags = named({
   pidpath: administration.optional(textFlag('file'), 'file for the number of the process', 'ORION_PID_PATH'),
   fg: administration.onOff('accepted; the broker is always in the foreground', 'ORION_FOREGROUND'),
   shutdownTimeout: administration.value(integer(0), 30, 'seconds that an orderly end waits for requests'),
+  threadSilence: administration.value(
+    integer(0, 86_400),
+    30,
+    'seconds for which a thread may stand still before the process ends itself; 0: for ever',
+  ),
   adminPort: administration.optional(integer(1, 65535), 'management on a port of its own'),
   adminIp: administration.value(address, '127.0.0.1', 'address of that port'),
   adminHosts: administration.other(

@@ -155,6 +155,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     expirationSweep_s: value(flags.expirationSweep),
     cluster: clusterFrom(settings),
     verbose: value(flags.verbose),
+    threadSilence_s: value(flags.threadSilence),
     shutdownTimeout_s: Math.min(value(flags.shutdownTimeout), longestTimer_s),
     adminPort: value(flags.adminPort),
     adminIp: value(flags.adminIp),

@@ -71,6 +71,7 @@ export class ControlStore implements SubscriptionStore {
     broken: (reason: string) => void,
     log?: Log,
     openLog?: LoggedParts['openLog'],
+    writing?: LoggedParts['writing'],
   ) {
     this.#path = path
     this.#broken = broken
@@ -89,7 +90,8 @@ export class ControlStore implements SubscriptionStore {
     }
     const { facts } = outbox
     const failed = (fault: unknown): void => broken(fault instanceof Error ? fault.message : String(fault))
-    this.#logged = new LoggedEnvironment({ path, checkpoints, facts, durable: settings.durable, log, failed, openLog })
+    const { durable } = settings
+    this.#logged = new LoggedEnvironment({ path, checkpoints, facts, durable, log, failed, openLog, writing })
     this.#logged.recover((bytes) => this.#write(decodeControlRecord(bytes)))
   }
 

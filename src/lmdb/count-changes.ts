@@ -7,6 +7,7 @@ import type { Environment } from './environment.js'
 import { attributeTypeKey, countKey, type Key } from './keys.js'
 import { decodeEntity } from './record.js'
 import type { EntityWrite } from './turn-record.js'
+import { writeInTransaction } from './write-transaction.js'
 
 /** The databases that have counts. */
 type Counts = Pick<Environment, 'counts' | 'attributeTypes'>
@@ -24,7 +25,7 @@ const entitiesALine = 100_000
 export function ensureAttributeTypes(environment: Environment, path: string, log: Log | undefined): void {
   const { root, records, facts } = environment
   if (numberOf(facts.get(typesFact), path, 'the fact that types of attributes are counted') === 1) return
-  root.transactionSync(() => {
+  writeInTransaction(root, () => {
     let changes = new CountChanges()
     let counted = 0
     for (const { key, value: text } of records.getRange()) {

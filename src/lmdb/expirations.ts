@@ -8,6 +8,7 @@ import type { Environment } from './environment.js'
 import { behindExpired, expirationKey, type Key } from './keys.js'
 import { decodeEntity, decodeLocated, encodeLocated } from './record.js'
 import type { EntityWrite } from './turn-record.js'
+import { writeInTransaction } from './write-transaction.js'
 
 /** The fact that all entities of the partition that expire are in the index. Part of the format on disk. */
 const indexedFact: Key = ['expirations']
@@ -23,7 +24,7 @@ export class Expirations {
   /** Enters what was stored before there was an index; to be called before the log is recovered. */
   static ensure({ root, records, expirations, facts }: Environment, path: string): void {
     if (numberOf(facts.get(indexedFact), path, 'the fact that expirations are indexed') === 1) return
-    root.transactionSync(() => {
+    writeInTransaction(root, () => {
       for (const { key, value: text } of records.getRange()) {
         // Few entities expire: most are told by their text.
         if (!text.includes('"dateExpires"')) continue

@@ -9,6 +9,7 @@ import type { Environment } from './environment.js'
 import { cellKey, type Key } from './keys.js'
 import { decodeEntity, encodeLocated, type Located } from './record.js'
 import type { EntityWrite } from './turn-record.js'
+import { writeInTransaction } from './write-transaction.js'
 
 /** The fact that all entities of the partition that have a location are in the index. Part of the format on disk. */
 const indexedFact: Key = ['cells']
@@ -37,7 +38,7 @@ export class LocationCells {
     do {
       const start: Key | undefined = after
       after = undefined
-      root.transactionSync(() => {
+      writeInTransaction(root, () => {
         let read = 0
         for (const { key, value: text } of records.getRange(
           start === undefined ? {} : { start, exclusiveStart: true },

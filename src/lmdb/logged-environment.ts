@@ -4,6 +4,7 @@ import type { Database } from 'lmdb'
 import { isClusterNote } from '../cluster/cluster-log.js'
 import type { Log } from '../log/log.js'
 import type { PinnedFile, PinPurpose } from '../partition/store.js'
+import type { WriteWatch } from '../shared-memory/thread-beats.js'
 import { DamagedRecord, StorageFull } from '../storage-fault.js'
 import type { Nanoseconds } from '../time.js'
 import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
@@ -15,6 +16,7 @@ import { numberOf } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { FilePin } from './file-pin.js'
 import type { Key } from './keys.js'
+import { writeInTransaction } from './write-transaction.js'
 
 export interface LoggedParts {
   /** The folder of the environment. */
@@ -31,6 +33,7 @@ export interface LoggedParts {
   readonly openLog?: ((applied: LogSequence) => NotedLog) | undefined
   /** Called when a checkpoint was taken that nobody waited for. */
   readonly checkpointed?: ((duration: Nanoseconds) => void) | undefined
+  readonly writing?: WriteWatch | undefined
 }
 
 /** The fact that says which record of the log was applied last. Part of the format on disk. */
@@ -123,10 +126,12 @@ export class LoggedEnvironment {
 
   /** Writes in one transaction, which notes that everything up to a record is applied. Throws what LMDB throws. */
   apply(sequence: LogSequence, write: () => void): void {
-    this.#checkpoints.root.transactionSync(() => {
+    const { facts, writing } = this.#parts
+    const noted = (): void => {
       write()
-      this.#parts.facts.putSync(appliedFact, String(sequence))
-    })
+      facts.putSync(appliedFact, String(sequence))
+    }
+    writeInTransaction(this.#checkpoints.root, noted, writing)
     this.#applied = sequence
     this.#noted = sequence
   }

@@ -13,6 +13,7 @@ import type { Key } from './keys.js'
 import { noticeWrite } from './notice-write.js'
 import type { Outbox } from './outbox.js'
 import type { OutboxReader } from './outbox-reader.js'
+import { writeInTransaction } from './write-transaction.js'
 
 /** The outbox of a new partition, with the environment in whose transactions it is written. */
 export interface TargetOutbox {
@@ -68,7 +69,7 @@ export class OutboxMove {
       const tried = this.#tried[number]?.get(subscription) ?? []
       if (number > 0 && tried.length === 0) continue
       const own = number === 0 ? { ...stats, tried } : { sent: 0, discarded: 0, fails: 0, tried }
-      root.transactionSync(() => outbox.ack([{ subscription, gone: [], stats: own }]))
+      writeInTransaction(root, () => outbox.ack([{ subscription, gone: [], stats: own }]))
     }
   }
 
@@ -108,7 +109,7 @@ export class OutboxMove {
     const target = this.#targets[shard]
     if (target === undefined || all.length === 0) return
     let number = target.outbox.last
-    target.root.transactionSync(() => target.outbox.enqueue(all.map(({ notice }) => noticeWrite(notice))))
+    writeInTransaction(target.root, () => target.outbox.enqueue(all.map(({ notice }) => noticeWrite(notice))))
     for (const { notice, numbers } of all) {
       for (const [at, old] of numbers.entries()) {
         number += 1

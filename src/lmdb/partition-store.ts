@@ -13,6 +13,7 @@ import {
   type TurnChanges,
 } from '../partition/store.js'
 import type { Sequence } from '../shared-memory/sequences.js'
+import type { WriteWatch } from '../shared-memory/thread-beats.js'
 import { StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
@@ -59,6 +60,7 @@ export interface StoreParts {
   readonly openLog?: LoggedParts['openLog'] | undefined
   /** Called with how long each checkpoint took that was taken beside the turns. */
   readonly checkpointed?: (duration: Nanoseconds) => void
+  readonly writing?: WriteWatch | undefined
 }
 
 /** A partition must not go on: nobody knows what is on disk. */
@@ -92,7 +94,15 @@ export class LmdbPartitionStore implements PartitionStore {
   constructor(
     path: string,
     settings: WriterSettings,
-    { cache_bytes = 2 ** 20, log, limits = noLimits, failed = endThread, checkpointed, openLog }: StoreParts = {},
+    {
+      cache_bytes = 2 ** 20,
+      log,
+      limits = noLimits,
+      failed = endThread,
+      checkpointed,
+      openLog,
+      writing,
+    }: StoreParts = {},
   ) {
     this.limits = limits
     this.#path = path
@@ -110,7 +120,7 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#sizeMax = settings.sizeMax_bytes
     this.#highest = numberOf(this.#environment.facts.get(highestFact), path, 'the highest sequence')
     const { facts } = this.#environment
-    const logged = { path, checkpoints, facts, durable: settings.durable, log, failed, checkpointed, openLog }
+    const logged = { path, checkpoints, facts, durable: settings.durable, log, failed, checkpointed, openLog, writing }
     this.#logged = new LoggedEnvironment(logged)
     this.#logged.recover((bytes) => this.#write(decodeTurnRecord(bytes, (...of) => this.#held(...of))))
     this.#cache.clear()

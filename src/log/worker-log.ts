@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
 import type { Switches } from '../shared-memory/switches.js'
 import { onMessages } from '../thread/messages.js'
@@ -62,5 +63,15 @@ class WorkerLog extends LineLog {
     this.#dropped = 0
     const message = `${dropped} lines were dropped because the writing thread could not take them`
     this.warn('log:dropped', message, { dropped })
+  }
+}
+
+/** Writes to standard error why the process ends at once, without the main thread, which would write it if it ran. */
+export function tellReason(op: string, message: string): void {
+  const line = { time: new Date().toISOString(), lvl: 'FATAL', comp: 'Rigel', op, msg: message }
+  try {
+    writeSync(2, `${JSON.stringify(line)}\n`)
+  } catch {
+    // Nobody reads it.
   }
 }

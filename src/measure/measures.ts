@@ -1,6 +1,7 @@
 import type { Log } from '../log/log.js'
 import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-table.js'
 import { Switches, type SwitchMemory } from '../shared-memory/switches.js'
+import { ThreadBeats } from '../shared-memory/thread-beats.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
 import { BackupTable } from './backup-table.js'
 import { ClusterTable } from './cluster-table.js'
@@ -55,6 +56,8 @@ export interface MeasureMemory {
   readonly engine: CounterTableMemory
   readonly cluster: CounterTableMemory
   readonly copies: CounterTableMemory
+  /** A row per thread, and one behind them for the thread that has the connection to the engine of a cluster. */
+  readonly beats: SharedArrayBuffer
 }
 
 /** A number that says how things stand; written by one thread. */
@@ -103,6 +106,8 @@ export class Measures {
   readonly cluster: ClusterTable
   /** The copies of partitions on one of several nodes. */
   readonly copies: CopyTable
+  /** Whether the threads run. */
+  readonly beats: ThreadBeats
   /** The requests of this front end by service; those of others are asked for by message. */
   readonly services = new ServiceMetrics()
   /** The last slow requests of this front end, likewise. */
@@ -139,6 +144,7 @@ export class Measures {
       engine: EngineTable.make(at),
       cluster: ClusterTable.make(frontEnds, at),
       copies: CopyTable.make(partitions, at),
+      beats: ThreadBeats.memory(rows + 1),
     }
     return new Measures(memory, 0)
   }
@@ -161,6 +167,7 @@ export class Measures {
     this.backups = new BackupTable(memory.backups)
     this.cluster = new ClusterTable(memory.cluster)
     this.copies = new CopyTable(memory.copies)
+    this.beats = new ThreadBeats(memory.beats)
     this.#mailboxes = new CounterTable(memory.mailboxes)
     this.#life = new CounterTable(memory.life)
     this.#damage = new CounterTable(memory.damage)
@@ -212,12 +219,18 @@ export class Measures {
     return Number(this.#damage.total(0))
   }
 
-  /** Has this thread say how busy it is, and for how long it gave way to nothing, until the function that it gives is called. */
+  /** Has this thread say that it runs, how busy it is, and for how long it gave way to nothing, until the function that it gives is called. */
   watchThread(): () => void {
-    const ends = [this.threadTable.watch(this.#row), this.steps.watch()]
+    const ends = [this.threadTable.watch(this.#row), this.steps.watch(), this.beats.watch(this.#row)]
     return () => {
       for (const end of ends) end()
     }
+  }
+
+  /** All threads that say whether they run, as lines of the log call them. */
+  get beating(): readonly { readonly row: number; readonly name: string }[] {
+    const threads = threadsOf(this.threads).map(({ kind, number, row }) => ({ name: threadNames[kind](number), row }))
+    return [...threads, { name: 'the thread of the cluster', row: rowsOf(this.threads) }]
   }
 
   /** Logs the long steps of all threads until the function that it gives is called; for the main thread only. */

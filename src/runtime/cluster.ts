@@ -97,6 +97,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
         switches: measures.memory.switches,
         measures: measures.engineMemory,
         copies: measures.memory.copies,
+        beats: measures.memory.beats,
         log: port2,
       },
       transfer: [port2],
@@ -116,7 +117,8 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
 
   /** Opens the log of the coordinator, which this thread writes. */
   openControl(applied: LogSequence): ClusterLog {
-    return new ClusterLog(this.link('control'), applied)
+    const { beats, row } = this.#parts.measures
+    return new ClusterLog(this.link('control'), applied, () => beats.beat(row))
   }
 
   /** How this node asks others; nothing where it does not. */

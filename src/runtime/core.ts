@@ -69,6 +69,7 @@ import {
   type ServicePorts,
   type ThreadPorts,
 } from './tasks.js'
+import { watchThreads } from './watchdog.js'
 
 /** Read transactions beyond the pools: each thread keeps one of its own for single reads. */
 const spareReaders = 256
@@ -95,6 +96,7 @@ export class Core {
   readonly #settings: readonly Setting[]
   readonly #log: MainLog
   readonly #fatal: (reason: string, code?: number) => void
+  readonly #standsStill: (reason: string) => void
   readonly #heaps: ThreadHeaps
   #plan: BrokerPlan
   readonly #measures: Measures
@@ -117,14 +119,19 @@ export class Core {
   #sweeper: Sweeper | undefined
   #sequences = SequenceCounter.after(0)
 
-  /** `fatal` is given why the broker can not go on, and the exit code if that is not that of an internal error. */
+  /**
+   * `fatal` is given why the broker can not go on, and the exit code if that is not that of an internal error; `standsStill` why the
+   * process can not even be ended by itself.
+   */
   constructor(
     { options, settings }: Pick<FrontEndTask, 'options' | 'settings'>,
     folder: DataFolder,
     log: MainLog,
     switches: Switches,
     fatal: (reason: string, code?: number) => void,
+    standsStill: (reason: string) => void,
   ) {
+    this.#standsStill = standsStill
     this.#options = options
     this.#settings = settings
     this.#log = log
@@ -168,7 +175,13 @@ export class Core {
       rooms: numbers.map(() => MailboxCapacity.memory()),
     }
     this.#guarded = new GuardedEndpoints(new ProtectedEndpoints(memory.endpoints), options)
-    this.#plan = { storage, memory, transactions: newTransactions(), brokerId: brokerIdOf(folder.id) }
+    this.#plan = {
+      storage,
+      memory,
+      transactions: newTransactions(),
+      brokerId: brokerIdOf(folder.id),
+      threadSilence_s: options.threadSilence_s,
+    }
     this.#partitions = new Partitions({
       entry: new URL('../../workers/partition.js', import.meta.url),
       count: partitions,
@@ -227,6 +240,7 @@ export class Core {
       options: this.#options.notifications,
       folder: this.#folder,
       openLog: cluster && ((applied) => opened(cluster.openControl(applied))),
+      writing: this.#measures.beats.writing(this.#measures.row),
       positions: this.#cluster?.nodes?.outboxes,
       courierHeap_MiB: this.#heaps.courier_MiB,
       partitions: this.#partitions,
@@ -335,7 +349,7 @@ export class Core {
     })
   }
 
-  /** Raises alarms and writes summaries for as long as the process lives [management 10.7]. */
+  /** Raises alarms, writes summaries and looks whether the threads run for as long as the process lives [management 10.7]. */
   #watch(): void {
     const { storage, transactions: memory } = this.#plan
     const partitions = storage.paths.length
@@ -343,6 +357,13 @@ export class Core {
     const transactions = new BigInt64Array(memory.last)
     const counts = () => ({ transactions: Atomics.load(transactions, 0), alarms: this.#alarms.counts })
     startSummaries(this.#options.logSummary_s, counts, this.#log)
+    // At this thread another one looks.
+    watchThreads({
+      beats: this.#measures.beats,
+      threads: this.#measures.beating.filter(({ row }) => row !== 0),
+      silence_s: this.#options.threadSilence_s,
+      standsStill: this.#standsStill,
+    })
   }
 
   /**

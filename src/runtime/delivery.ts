@@ -38,6 +38,7 @@ interface RunningDeliveryParts {
   readonly folder: DataFolder
   /** See `LoggedParts`. */
   readonly openLog: LoggedParts['openLog']
+  readonly writing: LoggedParts['writing']
   /** See `CourierTask`. */
   readonly positions: CourierTask['positions']
   /** How large the heap of the courier may grow. */
@@ -77,7 +78,7 @@ export class RunningDelivery {
   constructor(parts: RunningDeliveryParts) {
     const { plan, options, folder, partitions, alarms, log, fatal } = parts
     this.#parts = parts
-    this.#store = new ControlStore(folder.controlPath, plan.storage, fatal, log, parts.openLog)
+    this.#store = new ControlStore(folder.controlPath, plan.storage, fatal, log, parts.openLog, parts.writing)
     this.#courier = new CourierThread({
       entry: new URL('../../workers/courier.js', import.meta.url),
       launch: (begun) => this.#launch(begun),

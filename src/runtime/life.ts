@@ -85,7 +85,8 @@ export class Life {
     this.#warnOfMemory(folder.value.partitions)
     const given = { options: this.#options, settings: this.#settings }
     const fatal = (reason: string, code?: number): Promise<void> => this.#cannotGoOn(reason, code)
-    const core = new Core(given, folder.value, this.#log, this.#switches, fatal)
+    const standsStill = (reason: string): Promise<void> => this.#killed(reason)
+    const core = new Core(given, folder.value, this.#log, this.#switches, fatal, standsStill)
     this.#core = core
     const joined = await core.join()
     if (!joined.ok) return this.#leave(exitCodes.cluster, joined.error)
@@ -196,6 +197,14 @@ export class Life {
     const halted = await this.#halted()
     await this.#log.flush()
     this.#exit(code, halted)
+  }
+
+  /** A thread stands still, or holds a lock for good: nothing can be waited for, and the process would not exit. */
+  async #killed(reason: string): Promise<void> {
+    this.#leaving = true
+    this.#log.fatal('main:fatal', `${reason}: the process ends at once (-threadSilence)`)
+    await this.#log.flush()
+    this.#exit(exitCodes.internal, false)
   }
 
   async #halted(): Promise<boolean> {

@@ -63,6 +63,8 @@ export interface BrokerPlan {
   readonly transactions: TransactionMemory
   /** Names this broker in what it sends [subscriptions 8.4]. */
   readonly brokerId: string
+  /** For how long a thread may stand still; 0 is for ever. */
+  readonly threadSilence_s: number
 }
 
 export interface PartitionTask extends Pick<BrokerPlan, 'storage' | 'memory'> {

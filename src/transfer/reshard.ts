@@ -7,6 +7,7 @@ import { OutboxMove } from '../lmdb/outbox-move.js'
 import { noticeAt, noticesAfter, OutboxReader } from '../lmdb/outbox-reader.js'
 import { encodeNotice } from '../lmdb/outbox-record.js'
 import { putHighestSequence } from '../lmdb/partition-store.js'
+import { writeInTransaction } from '../lmdb/write-transaction.js'
 import { CommandFailure } from '../offline/command-result.js'
 import { EntityBatch } from './folder-sink.js'
 import { type FolderOpening, StoredFolder } from './stored-folder.js'
@@ -132,7 +133,7 @@ function copyDatabase(from: RootDatabase<string, Key>, to: RootDatabase<string, 
   const [source, target] = [openDatabase(from, name), openDatabase(to, name)]
   const entries = source.getRange({})[Symbol.iterator]()
   for (let done = false; !done; ) {
-    to.transactionSync(() => {
+    writeInTransaction(to, () => {
       for (let count = 0; count < entriesAtOnce; count += 1) {
         const next = entries.next()
         done = next.done === true

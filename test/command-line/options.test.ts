@@ -57,7 +57,14 @@ test('without flags every option has its default', async (t) => {
       logLevel: 'WARN',
       logFormat: 'json',
     },
-    ...{ logSummary_s: 0, logLineMaxSize: 32768, logInfoPayloadMaxSize: 5120, verbose: 0, shutdownTimeout_s: 30 },
+    ...{
+      logSummary_s: 0,
+      logLineMaxSize: 32768,
+      logInfoPayloadMaxSize: 5120,
+      verbose: 0,
+      shutdownTimeout_s: 30,
+      threadSilence_s: 30,
+    },
     ...{ adminIp: '127.0.0.1', multiservice: false, statSemWait: false, traceLevels: [], ignored: [] },
     notifications: {
       ...{

@@ -63,7 +63,13 @@ async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = fals
       const task = {
         ...{ storage: { paths: [partition.path], ...storeSettings }, memory: sharedMemory(measures, bell) },
         ...{ controlPath: control.path, recipients: packedRecipients(known), begun: start, options },
-        ...{ brokerId: '0123456789abcdef', clock: clockStart(), transactions: newTransactions(), log },
+        ...{
+          brokerId: '0123456789abcdef',
+          threadSilence_s: 30,
+          clock: clockStart(),
+          transactions: newTransactions(),
+          log,
+        },
         positions: isOneOfSeveral ? memories : undefined,
       }
       return { task, transfer: [log] }

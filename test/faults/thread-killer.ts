@@ -26,6 +26,8 @@ export const deaths = {
     name: 'run out of memory',
     code: 'setTimeout(() => { for (const held = []; ; ) held.push(new Array(1e6).fill(held.length + 0.5)) })',
   },
+  /** It gives way to nothing any more, and the process has to end because of that. */
+  stands: { name: 'stand still', code: 'setTimeout(() => { for (;;); })' },
   exits: { name: 'exit', code: 'setTimeout(() => process.exit(9))' },
   /** A turn reads the clock after each command that it has decided. The function is found by its name: the program's modules are joined. */
   exitsDeciding: {

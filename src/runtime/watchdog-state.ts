@@ -1,0 +1,115 @@
+import type { Nanoseconds } from '../time.js'
+
+/** What a look has found of a thread that is watched. */
+export interface LookedAt {
+  /** Its row. */
+  readonly row: number
+  /** How the system numbers it: another one has taken the place of a thread that has ended. */
+  readonly thread: number
+  /** See `ThreadBeat`. */
+  readonly beats: bigint
+  readonly writingSince: Nanoseconds
+  /** Whether the system still has the thread. */
+  readonly isThere: boolean
+  /** For how long it has waited for a processor, since it was started; nothing where the system does not say. */
+  readonly waited: Nanoseconds | undefined
+}
+
+/** What is known of a thread from the looks until now. */
+interface Watched {
+  readonly thread: number
+  readonly beats: bigint
+  readonly writingSince: Nanoseconds
+  readonly waited: Nanoseconds | undefined
+  /** For how long it has shown no beat, of the time that counts. */
+  readonly silent: Nanoseconds
+  /** For how long it has been inside the same write transaction, of the time that counts. */
+  readonly writing: Nanoseconds
+}
+
+export interface WatchdogState {
+  /** When threads were looked at last. */
+  readonly looked: Nanoseconds | undefined
+  /** By row. */
+  readonly watched: ReadonlyMap<number, Watched>
+}
+
+export const nothingSeen: WatchdogState = { looked: undefined, watched: new Map() }
+
+/** A thread that stands still. */
+export interface StandStill {
+  readonly row: number
+  readonly why: 'silent' | 'writing' | 'endedWriting'
+  readonly duration: Nanoseconds
+}
+
+export interface WatchdogLimits {
+  /** How often threads are looked at. */
+  readonly interval: Nanoseconds
+  readonly silence: Nanoseconds
+}
+
+/**
+ * What a look says. A false alarm is worse than a late one, so time counts for a thread only where it is certain that the thread could
+ * have run:
+ *
+ * | between two looks                                           | counts                                     |
+ * |-------------------------------------------------------------|--------------------------------------------|
+ * | whoever looks was late itself: the process was stopped       | nothing                                    |
+ * | the thread has waited for a processor                       | the rest of the time                       |
+ * | the thread has shown a beat                                 | no silence, and what was counted is over   |
+ * | it is not inside the write transaction of the look before   | no writing, and what was counted is over   |
+ * | another thread has taken its place                          | nothing, and what was counted is over      |
+ * | it has ended, outside of a write transaction                | it is watched no more                      |
+ * | it has ended inside of one: the lock is never given back    | writing                                    |
+ */
+export function looked(
+  { looked: before, watched }: WatchdogState,
+  at: Nanoseconds,
+  threads: readonly LookedAt[],
+  { interval, silence }: WatchdogLimits,
+): { readonly state: WatchdogState; readonly standStill: StandStill | undefined } {
+  const gap = before === undefined ? 0n : at - before
+  const counted = gap > 2n * interval ? 0n : gap
+  const next = new Map<number, Watched>()
+  let standStill: StandStill | undefined
+  for (const thread of threads) {
+    if (!thread.isThere && thread.writingSince === 0n) continue
+    const seen = after(watched.get(thread.row), thread, counted)
+    next.set(thread.row, seen)
+    standStill ??= standingStill(thread, seen, silence)
+  }
+  return { state: { looked: at, watched: next }, standStill }
+}
+
+function after(seen: Watched | undefined, found: LookedAt, counted: Nanoseconds): Watched {
+  const { thread, beats, writingSince, waited } = found
+  const begun = { thread, beats, writingSince, waited, silent: 0n, writing: 0n }
+  if (seen === undefined || seen.thread !== thread) return begun
+  const ran = ranFor(counted, seen.waited, waited)
+  const isSilent = found.isThere && seen.beats === beats
+  const isWriting = writingSince !== 0n && seen.writingSince === writingSince
+  return {
+    ...begun,
+    silent: isSilent ? seen.silent + ran : 0n,
+    writing: isWriting ? seen.writing + ran : 0n,
+  }
+}
+
+/** How much of a time a thread could have run. */
+function ranFor(counted: Nanoseconds, before: Nanoseconds | undefined, waited: Nanoseconds | undefined): Nanoseconds {
+  if (waited === undefined) return counted
+  // Nothing to compare with.
+  if (before === undefined) return 0n
+  const left = counted - (waited - before)
+  return left > 0n && left <= counted ? left : 0n
+}
+
+function standingStill(
+  { row, isThere }: LookedAt,
+  { silent, writing }: Watched,
+  silence: Nanoseconds,
+): StandStill | undefined {
+  if (writing >= silence) return { row, why: isThere ? 'writing' : 'endedWriting', duration: writing }
+  return silent >= silence ? { row, why: 'silent', duration: silent } : undefined
+}

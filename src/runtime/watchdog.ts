@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type { ThreadBeats } from '../shared-memory/thread-beats.js'
+import type { Nanoseconds } from '../time.js'
+import { type LookedAt, looked, nothingSeen, type StandStill, type WatchdogState } from './watchdog-state.js'
+
+interface WatchdogParts {
+  readonly beats: ThreadBeats
+  /** The threads that are watched: the row of each, and how lines call it. */
+  readonly threads: readonly { readonly row: number; readonly name: string }[]
+  /** For how long a thread may stand still; 0 is for ever. */
+  readonly silence_s: number
+  /** A thread stands still: the reason, in words. */
+  readonly standsStill: (reason: string) => void
+}
+
+const look_ms = 1000
+
+/** Looks whether threads run, until the function that it gives is called; never at the thread that calls it. */
+export function watchThreads({ beats, threads, silence_s, standsStill }: WatchdogParts): () => void {
+  if (silence_s === 0) return () => {}
+  const limits = { interval: BigInt(look_ms) * 1_000_000n, silence: BigInt(silence_s) * 1_000_000_000n }
+  const names = new Map(threads.map(({ row, name }) => [row, name]))
+  let state: WatchdogState = nothingSeen
+  const look = (): void => {
+    const found = threads.flatMap(({ row }) => lookAt(beats, row))
+    const next = looked(state, process.hrtime.bigint(), found, limits)
+    state = next.state
+    if (next.standStill === undefined) return
+    clearInterval(timer)
+    standsStill(standStillText(names.get(next.standStill.row) ?? 'a thread', next.standStill))
+  }
+  const timer = setInterval(look, look_ms).unref()
+  return () => clearInterval(timer)
+}
+
+function lookAt(beats: ThreadBeats, row: number): readonly LookedAt[] {
+  const { isWatched, thread, beats: shown, writingSince } = beats.of(row)
+  if (!isWatched && writingSince === 0n) return []
+  return [{ row, thread, beats: shown, writingSince, ...systemView(thread) }]
+}
+
+/** What the system says of a thread: its second number is for how long the thread could run and had no processor, in ns. */
+function systemView(thread: number): { readonly isThere: boolean; readonly waited: Nanoseconds | undefined } {
+  if (thread === 0) return { isThere: true, waited: undefined }
+  const folder = `/proc/self/task/${thread}`
+  try {
+    const [, waited] = readFileSync(`${folder}/schedstat`, 'utf8').split(' ')
+    return { isThere: true, waited: waited === undefined ? undefined : BigInt(waited) }
+  } catch {
+    return { isThere: existsSync(folder), waited: undefined }
+  }
+}
+
+function standStillText(name: string, { why, duration }: StandStill): string {
+  const duration_s = duration / 1_000_000_000n
+  if (why === 'writing') return `${name} has been inside a write transaction for ${duration_s} s`
+  if (why === 'endedWriting') return `${name} has ended inside a write transaction, which blocks all later ones`
+  return `${name} has not answered for ${duration_s} s`
+}

@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Test, test } from 'tap'
+import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
+import { ThreadKiller, withDebugger } from './thread-killer.js'
+
+const flags = ['-partitions', '1', '-httpThreads', '2', '-threadSilence', '3']
+const holder = fileURLToPath(new URL('lock-holder.js', import.meta.url))
+const tank = { id: 'Tank', attributes: [{ name: 'level', value: '1' }] }
+const update = JSON.stringify({ id: 'Valve', type: 'Tank', level: { value: 1 } })
+const json = { 'Content-Type': 'application/json' }
+
+/** Has another process hold the write lock of an environment until the function that this gives is called. */
+async function heldLock(t: Test, path: string): Promise<() => Promise<void>> {
+  const holding = spawn(process.execPath, [holder, path], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const end = async (): Promise<void> => {
+    if (holding.exitCode !== null || holding.signalCode !== null) return
+    const exit = once(holding, 'exit')
+    holding.kill('SIGKILL')
+    await exit
+  }
+  t.teardown(end)
+  await once(holding.stdout, 'data')
+  return end
+}
+
+/** What was acknowledged is there when the broker runs again. */
+async function runsAgain(t: Test, broker: RunningBroker): Promise<void> {
+  await broker.run()
+  t.equal((await broker.send('GET', '/v2/entities/Tank')).status, 200)
+  t.equal(await broker.end('SIGTERM'), 0)
+}
+
+test('a partition whose write transaction never ends ends the process with a reason', async (t) => {
+  t.setTimeout(300_000)
+  const broker = await RunningBroker.start(t, flags)
+  t.equal((await broker.update('APPEND', tank)).status, 200)
+  const free = await heldLock(t, join(broker.folder, 'partition-0'))
+  broker.send('POST', '/v2/entities?options=upsert', update, json).catch(() => {})
+  t.equal(await broker.ended(), 'SIGKILL')
+  t.match(broker.output, /"lvl":"FATAL".*partition 0 has been inside a write transaction for 3 s/)
+  await free()
+  await runsAgain(t, broker)
+})
+
+test('a main thread that stands still is found by another one', async (t) => {
+  t.setTimeout(300_000)
+  const broker = await RunningBroker.start(t, flags)
+  t.equal((await broker.update('APPEND', tank)).status, 200)
+  const free = await heldLock(t, join(broker.folder, 'control'))
+  const subscription = {
+    subject: { entities: [{ id: 'Tank' }] },
+    notification: { http: { url: 'http://127.0.0.1:1/' } },
+  }
+  broker.send('POST', '/v2/subscriptions', JSON.stringify(subscription), json).catch(() => {})
+  t.equal(await broker.ended(), 'SIGKILL')
+  t.match(broker.output, /"lvl":"FATAL".*front end 0 has been inside a write transaction for 3 s/)
+  await free()
+  await runsAgain(t, broker)
+})
+
+for (const entry of ['partition', 'courier', 'query', 'front-end'] as const) {
+  test(`a thread of workers/${entry} that stands still ends the process with a reason`, async (t) => {
+    t.setTimeout(300_000)
+    const broker = await RunningBroker.start(t, flags, { nodeOptions: withDebugger })
+    t.equal((await broker.update('APPEND', tank)).status, 200)
+    const killer = await ThreadKiller.connect(broker.output)
+    t.teardown(() => killer.close())
+    const killing = killer.kill(entry, 'stands')
+    // A process with a debugger waits for that before it ends.
+    await until(() => broker.output.includes('"lvl":"FATAL"'))
+    killer.close()
+    await killing
+    t.equal(await broker.ended(), 'SIGKILL')
+    t.match(
+      broker.output,
+      /"lvl":"FATAL".*(partition 0|the courier|query thread \d|front end 1) has not answered for 3 s/,
+    )
+  })
+}
+
+test('a process that was stopped for longer than that, and threads that ended, are no stand-still', async (t) => {
+  t.setTimeout(300_000)
+  const broker = await RunningBroker.start(t, flags, { nodeOptions: withDebugger })
+  const killer = await ThreadKiller.connect(broker.output)
+  t.teardown(() => killer.close())
+  await killer.kill('query', 'exits')
+  await killer.kill('courier', 'throws')
+  await killer.kill('partition', 'throws')
+  killer.close()
+  broker.signal('SIGSTOP')
+  await delay(6000)
+  broker.signal('SIGCONT')
+  await delay(6000)
+  t.equal((await broker.update('APPEND', tank)).status, 200)
+  t.equal(await broker.end('SIGTERM'), 0)
+})
