@@ -2,7 +2,12 @@ import { systemFaultText } from './system-fault.js'
 
 /** The disk has no space left for what was to be written; nothing of it was written. */
 export class StorageFull extends Error {
-  override readonly name = 'StorageFull'
+  override readonly name: string = 'StorageFull'
+}
+
+/** The engine of the cluster has no space left, as for all of its nodes; the disk of this one has nothing to do with that. */
+export class EngineFull extends StorageFull {
+  override readonly name = 'EngineFull'
 }
 
 /** The disk, or what lies on it, has failed: nobody knows what a further write would do, so the broker has to end. */

@@ -135,7 +135,7 @@ function isResolved({ wasUnanswered, resolve }: Waiting, outcome: Appended | und
 }
 
 function isFull(outcome: Appended): boolean {
-  return !outcome.ok && outcome.error.kind === 'full'
+  return !outcome.ok && outcome.error.kind === 'etcdFull'
 }
 
 function isInvalid(outcome: Appended): boolean {

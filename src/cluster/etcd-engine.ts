@@ -86,7 +86,7 @@ export class EtcdEngine implements Engine {
     return ok(
       offers.map((offer, at) => {
         const outcome = called.value.responses[at]?.responseTxn
-        return outcome?.succeeded ? err({ kind: 'full' }) : appendedOf(offer, outcome)
+        return outcome?.succeeded ? err({ kind: 'etcdFull' }) : appendedOf(offer, outcome)
       }),
     )
   }

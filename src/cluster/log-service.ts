@@ -151,7 +151,7 @@ export class LogService {
         this.#enter(log, extent.value, appended.value)
         return ok(undefined)
       }
-      if (appended.error.kind === 'full') return err(fullText)
+      if (appended.error.kind === 'etcdFull' || appended.error.kind === 'diskFull') return err(fullText)
       if (appended.error.kind === 'invalid') return err(appended.error.reason)
       if (appended.error.kind === 'tooLarge') return err('etcd takes not even an empty record: see --max-request-bytes')
     }

@@ -3,7 +3,7 @@ import type { Database, RootDatabase } from 'lmdb'
 import type { Log } from '../log/log.js'
 import type { PinnedFile, PinPurpose } from '../partition/store.js'
 import { type Packed, packedTexts } from '../shared-memory/packed.js'
-import { DiskFault, LogFenced, StorageFull } from '../storage-fault.js'
+import { DiskFault, EngineFull, LogFenced, StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'
@@ -243,7 +243,7 @@ export class ControlStore implements SubscriptionStore {
     } catch (fault) {
       const known = faultOf(fault, this.#path)
       if (known instanceof DiskFault) this.#broken(known.message)
-      if (known instanceof StorageFull) this.#disk.wasFull()
+      if (known instanceof StorageFull && !(known instanceof EngineFull)) this.#disk.wasFull()
       const [single] = batch
       if (single && batch.length === 1) single.failed(known)
       return false

@@ -9,7 +9,15 @@ import type { TurnChanges } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts } from '../partition/turn.js'
 import { isOneRequest } from '../partition/turn-shares.js'
 import type { Bell } from '../shared-memory/bell.js'
-import { DamagedRecord, DiskFault, LogFenced, LogGivenUp, RecordTooLarge, StorageFull } from '../storage-fault.js'
+import {
+  DamagedRecord,
+  DiskFault,
+  EngineFull,
+  LogFenced,
+  LogGivenUp,
+  RecordTooLarge,
+  StorageFull,
+} from '../storage-fault.js'
 
 export interface TurnRunnerParts extends TurnParts {
   /** Rung when there are new notices on disk. */
@@ -176,6 +184,8 @@ export class TurnRunner {
       this.#broken ??= { fault }
       return [] // Their outcome is unknown, as with every thread that has died.
     }
+    // The thread that has the connection logs it once. The disk has room, so this node goes on owning what it owns.
+    if (fault instanceof EngineFull) return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
     if (fault instanceof StorageFull) {
       if (!this.#isFull) this.#fault(fault)
       this.#full(true)

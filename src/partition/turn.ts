@@ -50,7 +50,7 @@ export function commitTurn(
 function appended(store: PartitionStore, bytes: Uint8Array): LogSequence {
   const outcome = store.wal.appendSync(store.wal.last, bytes)
   if (outcome.ok) return outcome.value
-  if (outcome.error.kind === 'full') store.logWasFull()
+  if (outcome.error.kind === 'diskFull') store.logWasFull()
   throw appendFault(outcome.error)
 }
 

@@ -168,7 +168,7 @@ export class LocalLog implements NotedLog {
   #written(expected: LogSequence, bytes: Uint8Array): Appended {
     if (expected !== this.last) return err({ kind: 'fenced', last: this.last })
     const sequence = (expected + 1) as LogSequence
-    if (!this.#write(sequence, bytes)) return err({ kind: 'full' })
+    if (!this.#write(sequence, bytes)) return err({ kind: 'diskFull' })
     if (!this.#settings.durable) this.#flushLater()
     return ok(sequence)
   }

@@ -1,6 +1,6 @@
 import type { Brand } from '../brand.js'
 import type { Result } from '../result.js'
-import { LogFenced, RecordTooLarge, StorageFull } from '../storage-fault.js'
+import { EngineFull, LogFenced, RecordTooLarge, StorageFull } from '../storage-fault.js'
 
 /** The number of a record in its log: 1, 2, 3 and so on without gaps. 0 stands before the first one. */
 export type LogSequence = Brand<number, 'LogSequence'>
@@ -13,8 +13,10 @@ export interface LogRecord {
 
 /** Why a record was not appended; nothing of it is in the log. */
 export type AppendRefusal =
-  /** There is no space for it. */
-  | { readonly kind: 'full' }
+  /** The disk of the log has no space for it. */
+  | { readonly kind: 'diskFull' }
+  /** The engine of the cluster has no space for it: no record of any node is taken, and the disks of the nodes have nothing to do with it. */
+  | { readonly kind: 'etcdFull' }
   /** The log takes no record of that size. */
   | { readonly kind: 'tooLarge'; readonly limit_bytes: number }
   /** Another record stands there. */
@@ -65,7 +67,8 @@ export interface NotedLog extends SynchronousRecordLog {
 
 /** What a writer throws whose record was refused. */
 export function appendFault(refusal: AppendRefusal): Error {
-  if (refusal.kind === 'full') return new StorageFull('no space for the log')
+  if (refusal.kind === 'diskFull') return new StorageFull('no space for the log')
+  if (refusal.kind === 'etcdFull') return new EngineFull('etcd has no space for the log')
   if (refusal.kind === 'fenced')
     return new LogFenced(`record ${refusal.last} of the log is not that of its only writer`)
   if (refusal.kind === 'invalid') return new Error(`the log does not take the record: ${refusal.reason}`)

@@ -29,7 +29,7 @@ test('what is refused since etcd is full does not stand, and what stands is not 
       if (!appended.ok) throw new Error(appended.error.reason)
       const [outcome] = appended.value
       if (outcome?.ok) continue
-      t.same(outcome, { ok: false, error: { kind: 'full' } })
+      t.same(outcome, { ok: false, error: { kind: 'etcdFull' } })
       const extent = await engine.extent(log)
       return t.equal(extent.ok && extent.value?.last, last)
     }

@@ -24,7 +24,7 @@ test('etcd that has no room says so, and takes records again when there is some'
     const [outcome] = appended.value
     if (outcome?.ok) last = outcome.value
     else {
-      t.same(outcome?.error, { kind: 'full' })
+      t.same(outcome?.error, { kind: 'etcdFull' })
       t.pass(`full after ${records} records`)
       t.ok((await engine.truncate(new Map([[0, last]]))).ok, 'what is needed no more still goes')
       return

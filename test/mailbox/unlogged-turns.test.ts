@@ -46,7 +46,7 @@ async function ownedPartition(t: Test) {
   }
   replica.own()
   await until(() => replica.isOwner)
-  return { log, position, replica, run }
+  return { log, position, replica, run, store, measures }
 }
 
 const appended = command('APPEND', 'Tank1', [given('level', '1')])
@@ -91,4 +91,18 @@ test('it answers nothing that it cannot confirm: the engine has no room for a he
   log.isGivenUp = true
   t.match(run(...unchanging), [notOwner, notOwner])
   t.notOk(replica.isOwner)
+})
+
+test('a full etcd refuses turns, and is not taken for a full disk, of which other nodes would take over what this one owns', async (t) => {
+  const { log, replica, run, store, measures } = await ownedPartition(t)
+  t.match(run(appended), [{ kind: 'updated' }])
+  const full = { kind: 'failed', why: 'storageFull' } as const
+  log.isFull = true
+  t.match(run(command('APPEND', 'Tank2', [given('level', '1')])), [full])
+  t.match(run(command('DELETE', 'Tank1', [])), [full])
+  t.equal(measures.storageTable.reading(0).full, false)
+  t.equal(store.isFull, false)
+  t.ok(replica.isOwner)
+  log.isFull = false
+  t.match(run(command('DELETE', 'Tank1', [])), [{ kind: 'updated' }])
 })

@@ -72,7 +72,7 @@ export class ImmediateLog {
 
   #appended(expected: LogSequence, append: () => void): Appended {
     if (expected !== this.last) return err({ kind: 'fenced', last: this.last })
-    if (this.isFull) return err({ kind: 'full' })
+    if (this.isFull) return err({ kind: 'etcdFull' })
     append()
     return ok(this.last)
   }

@@ -17,7 +17,7 @@ function failing(on: SimulatedDisk, outcome: EventOutcome, isChosen: (event: Dis
   }
 }
 
-const full = { ok: false, error: { kind: 'full' } }
+const full = { ok: false, error: { kind: 'diskFull' } }
 
 for (const outcome of ['ENOSPC', 'EDQUOT', 'EFBIG'] as const) {
   test(`whatever write finds ${outcome} refuses the record, and the next one is taken when there is space`, async (t) => {

@@ -206,7 +206,7 @@ export class History {
     const appended = await this.#appended(log, bytes)
     if (!appended.ok) {
       this.story.push('  refused')
-      assert.equal(appended.error.kind, 'full')
+      assert.equal(appended.error.kind, 'diskFull')
       this.#records.pop()
     } else {
       assert.equal(appended.value, this.#records.length)
