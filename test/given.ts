@@ -6,6 +6,7 @@ import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement
 import { Expressions } from '../src/expression/expressions.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import type { Log } from '../src/log/log.js'
+import { ChangeViews } from '../src/ngsi2/render/change-view.js'
 import { conditionEvaluator, messageRenderer } from '../src/ngsi2/render/notification-message.js'
 import type { Command, Reply } from '../src/partition/commands.js'
 import { decideTurn } from '../src/partition/decide.js'
@@ -137,7 +138,7 @@ export const silentLog: Log = {
 export const noDamages = new DamageLog({ error: assert.fail }, () => {})
 
 const renderingParts = {
-  ...{ expressions: new Expressions(100_000), max_bytes: 100_000, fillsIn: true },
+  ...{ expressions: new Expressions(100_000), views: new ChangeViews(), max_bytes: 100_000, fillsIn: true },
   word: ({ id }: { readonly id: string }) => id,
 }
 

@@ -1,6 +1,7 @@
 import { Expressions } from '../expression/expressions.js'
 import type { Log } from '../log/log.js'
 import { renderNotice } from '../ngsi1/render/notifications.js'
+import { ChangeViews } from '../ngsi2/render/change-view.js'
 import { conditionEvaluator, messageRenderer, type RendererParts } from '../ngsi2/render/notification-message.js'
 import type { NotificationOptions } from '../options.js'
 import { Matcher } from '../subscription/matcher.js'
@@ -15,7 +16,8 @@ export function templateSettings({ customDisabled, forwardMaxSize }: Notificatio
 
 /** What the messages of a thread are rendered with, by expressions of its own. */
 export function renderingParts(settings: TemplateSettings): RendererParts {
-  return { ...settings, expressions: new Expressions(expressions_MiB * 2 ** 20), word: renderNotice }
+  const expressions = new Expressions(expressions_MiB * 2 ** 20)
+  return { ...settings, expressions, views: new ChangeViews(), word: renderNotice }
 }
 
 /**

@@ -10,7 +10,7 @@ const stepsOfChange = 4 * maxSteps
  */
 export class StepShare {
   readonly steps: number
-  #last: Effort | undefined
+  readonly #effort: Effort
   #isSpent = false
 
   constructor(triggered: readonly IndexedSubscription[]) {
@@ -22,17 +22,18 @@ export class StepShare {
       if (notification?.target.custom !== undefined) parts += 1
     }
     this.steps = Math.floor(Math.min(maxSteps, stepsOfChange / Math.max(1, parts)))
+    this.#effort = new Effort(this.steps)
   }
 
-  /** For one condition or template. */
+  /** For one condition or template, until it is asked for that of the next one. */
   effort(): Effort {
-    this.#isSpent ||= this.#last?.isSpent === true
-    this.#last = new Effort(this.steps)
-    return this.#last
+    this.#isSpent ||= this.#effort.isSpent
+    this.#effort.renew()
+    return this.#effort
   }
 
   /** Whether one had too few steps because there are so many of them. */
   get isTooSmall(): boolean {
-    return this.steps < maxSteps && (this.#isSpent || this.#last?.isSpent === true)
+    return this.steps < maxSteps && (this.#isSpent || this.#effort.isSpent)
   }
 }

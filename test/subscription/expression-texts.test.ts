@@ -2,6 +2,7 @@ import { test } from 'tap'
 import { applyUpdate } from '../../src/context/apply.js'
 import { Expressions } from '../../src/expression/expressions.js'
 import { parseExpression } from '../../src/expression/parse-expression.js'
+import { ChangeViews } from '../../src/ngsi2/render/change-view.js'
 import { conditionEvaluator, messageRenderer } from '../../src/ngsi2/render/notification-message.js'
 import { atOnce } from '../../src/slices.js'
 import { changeBy } from '../../src/subscription/change.js'
@@ -33,7 +34,7 @@ function counted() {
     read.push(text)
     return parseExpression(text)
   })
-  const parts = { expressions, max_bytes: 1_000_000, fillsIn: true, word: shortWording }
+  const parts = { expressions, views: new ChangeViews(), max_bytes: 1_000_000, fillsIn: true, word: shortWording }
   const matcher = new Matcher({
     ...{ word: shortWording, message: messageRenderer(parts), holds: conditionEvaluator(parts), expressions },
     ...{ log: silentLog, memory_bytes: 10_000 },

@@ -3,6 +3,7 @@ import { plainDate } from '../../context/json-text.js'
 import { namesOf } from '../../expression/entity-names.js'
 import type { ExpressionScope } from '../../expression/expression-scope.js'
 import type { Cause, Change } from '../../subscription/change.js'
+import { isSmallChange } from '../../subscription/change-index.js'
 import { serviceOf } from '../../subscription/notice.js'
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
@@ -10,29 +11,37 @@ import { bodyWith, type NotifiedEntity, notifiedEntity, notifiedItem } from './n
 
 type LookUp = ExpressionScope['lookUp']
 
+interface Kept {
+  /** By the metadata that are shown. */
+  readonly entities: Map<string, NotifiedEntity>
+  /** By the list of attributes, which is the same one for equal ones, and the rest of what decides on the text. */
+  readonly items: Map<readonly string[], Map<string, string | undefined>>
+}
+
 /**
  * What notifications show of a change, rendered once for all subscriptions that show the same. What is kept makes no difference to
  * any message.
  */
 class ChangeView {
   readonly #change: Change
-  /** By the metadata that are shown. */
-  readonly #entities = new Map<string, NotifiedEntity>()
-  /** By the list of attributes, which is the same one for equal ones, and the rest of what decides on the text. */
-  readonly #items = new Map<readonly string[], Map<string, string | undefined>>()
+  readonly #kept: Kept | undefined
   #names: { readonly cause: Cause; readonly lookUp: LookUp } | undefined
 
-  constructor(change: Change) {
+  /** What is rendered of a small change is not kept. */
+  constructor(change: Change, isKept: boolean) {
     this.#change = change
+    this.#kept = isKept ? { entities: new Map(), items: new Map() } : undefined
   }
 
   /** The entity with the metadata of these names. */
   entity(metadata: readonly string[]): NotifiedEntity {
+    if (this.#kept === undefined) return notifiedEntity(this.#change, metadata)
+    const { entities } = this.#kept
     const key = keyOf(metadata)
-    const known = this.#entities.get(key)
+    const known = entities.get(key)
     if (known !== undefined) return known
     const made = notifiedEntity(this.#change, metadata)
-    this.#entities.set(key, made)
+    entities.set(key, made)
     return made
   }
 
@@ -51,9 +60,11 @@ class ChangeView {
   #item(subscription: Subscription): string | undefined {
     const { condition, notification } = termsOf(subscription)
     const { format, excepts, onlyChanged, covered, metadata } = notification
+    if (this.#kept === undefined) return notifiedItem(subscription, this.entity(metadata), this.#change)
+    const { items } = this.#kept
     const names = subscription.attributes.length === 0 ? noNames : subscription.attributes
-    const ofNames = this.#items.get(names) ?? new Map<string, string | undefined>()
-    this.#items.set(names, ofNames)
+    const ofNames = items.get(names) ?? new Map<string, string | undefined>()
+    items.set(names, ofNames)
     const onMetadata = condition?.onMetadata ?? true
     const key = `${format} ${excepts} ${onlyChanged} ${covered} ${onMetadata} ${keyOf(metadata)}`
     const known = ofNames.get(key)
@@ -91,13 +102,23 @@ function asSeen({ value, type }: { readonly value: Value; readonly type: string 
   return plainDate(value, type) ?? value
 }
 
-const views = new WeakMap<Change, ChangeView>()
+/** The views of the changes of a thread. */
+export class ChangeViews {
+  readonly #large = new WeakMap<Change, ChangeView>()
+  /** It takes little room until the next one, and less time than to be forgotten at once. */
+  #lastSmall: { readonly change: Change; readonly view: ChangeView } | undefined
 
-/** The view of a change, the same one for all who render it. */
-export function changeView(change: Change): ChangeView {
-  const known = views.get(change)
-  if (known !== undefined) return known
-  const view = new ChangeView(change)
-  views.set(change, view)
-  return view
+  /** The view of a change, the same one for all who render it. */
+  of(change: Change): ChangeView {
+    if (this.#lastSmall?.change === change) return this.#lastSmall.view
+    if (isSmallChange(change)) {
+      this.#lastSmall = { change, view: new ChangeView(change, false) }
+      return this.#lastSmall.view
+    }
+    const known = this.#large.get(change)
+    if (known !== undefined) return known
+    const view = new ChangeView(change, true)
+    this.#large.set(change, view)
+    return view
+  }
 }

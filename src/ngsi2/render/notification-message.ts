@@ -19,13 +19,14 @@ import type { MessageRenderer, NoticeMessage, NoticeRenderer } from '../../subsc
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import type { NotificationTarget, Template } from '../../subscription/terms.js'
-import { changeView } from './change-view.js'
+import type { ChangeViews } from './change-view.js'
 import { typedMember, valueMember } from './ngsi-shown.js'
 import { bodyWith, notifiedItem } from './notification.js'
 
 export interface RendererParts {
   /** Those of the thread. */
   readonly expressions: Expressions
+  readonly views: ChangeViews
   /** How long a result may be (`-outReqMsgMaxSize`). */
   readonly max_bytes: number
   /** Whether templates are filled in (`-disableCustomNotifications`). */
@@ -61,9 +62,9 @@ export function conditionEvaluator(parts: Omit<RendererParts, 'word' | 'fillsIn'
     parts.expressions.holds(expression, scopeOf(change, cause, parts, effort))
 }
 
-function usualBody({ word }: RendererParts, subscription: Subscription, change: Change): string | undefined {
+function usualBody({ word, views }: RendererParts, subscription: Subscription, change: Change): string | undefined {
   const isLegacy = formatOf(subscription) === undefined
-  return isLegacy ? word(subscription, [change.entity]) : changeView(change).body(subscription)
+  return isLegacy ? word(subscription, [change.entity]) : views.of(change).body(subscription)
 }
 
 /** The header `Ngsiv2-AttrsFormat`, which the form of NGSIv1 has not [NGSIv2 subscriptions 9]. */
@@ -107,7 +108,7 @@ function customMessage(
 
 /** The body, where it is not the usual one, with the attributes of the template laid upon the entity before any are selected [NGSIv2 subscriptions 6.2]. */
 function patchedBody(
-  { expressions }: RendererParts,
+  { expressions, views }: RendererParts,
   subscription: Subscription,
   { change, scope }: Custom,
   ngsi: NonNullable<Template['ngsi']>,
@@ -116,7 +117,7 @@ function patchedBody(
   const filled = filledPatch(patchOf(ngsi), expressions, scope)
   if (!filled.ok) return filled
   const { metadata } = termsOf(subscription).notification
-  const entity = changeView(change).entity(metadata)
+  const entity = views.of(change).entity(metadata)
   const { id = entity.id, type = entity.type, values } = filled.value
   const kept = entity.attributes.filter(({ name }) => !values.has(name))
   const laid = Array.from(values, ([name, value]) => ({
@@ -166,12 +167,12 @@ function undeliverable(why: Undeliverable): Rendered {
 function scopeOf(
   change: Change,
   cause: Cause,
-  { expressions: { sizes }, max_bytes }: Pick<RendererParts, 'expressions' | 'max_bytes'>,
+  { expressions: { sizes }, views, max_bytes }: Omit<RendererParts, 'word' | 'fillsIn'>,
   effort: Effort,
 ): ExpressionScope {
   let names: ExpressionScope['lookUp'] | undefined
   const lookUp = (name: string): Value | undefined => {
-    names ??= changeView(change).lookUp(cause)
+    names ??= views.of(change).lookUp(cause)
     return names(name)
   }
   return { lookUp, now: cause.time, effort, sizes, max_bytes }

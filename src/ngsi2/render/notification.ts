@@ -45,9 +45,9 @@ export function notifiedItem(subscription: Subscription, entity: NotifiedEntity,
 }
 
 /** The body with what it shows [NGSIv2 subscriptions 5.2]. */
-export function bodyWith({ id, ...subscription }: Pick<Subscription, 'id' | 'terms'>, item: string): string {
+export function bodyWith(subscription: Pick<Subscription, 'id' | 'terms'>, item: string): string {
   const isAlone = isBare(termsOf(subscription).notification.format)
-  return isAlone ? item : `{"subscriptionId":${quote(id)},"data":[${item}]}`
+  return isAlone ? item : `{"subscriptionId":${quote(subscription.id)},"data":[${item}]}`
 }
 
 /**
