@@ -9,9 +9,10 @@ export function literalPrefix(pattern: string): string | undefined {
   if (!pattern.startsWith('^') || pattern.includes('|')) return undefined
   let end = 1
   while (end < pattern.length && literal.test(pattern.charAt(end))) end += 1
-  // What is repeated need not be there once. A group of flags is no part of the expression: in `^a(?)?` it is the `a` that is repeated.
+  // What is repeated need not be there once. A group of flags is no part of the expression: in `^a(?)?` and `^a+(?)?` it is the `a` that the
+  // last sign repeats.
   const next = pattern.charAt(end)
-  const isOptional = (next !== '' && '*?{'.includes(next)) || pattern.startsWith('(?', end)
+  const isOptional = (next !== '' && '*?{'.includes(next)) || pattern.includes('(?', end)
   const prefix = pattern.slice(1, isOptional ? end - 1 : end)
   return prefix === '' ? undefined : prefix
 }

@@ -22,6 +22,8 @@ test('what an expression begins with is seen up to the first character with a me
     ['^Ta(nk|lk)', undefined],
     ['^a(?)?', undefined],
     ['^Tank(?)*', 'Tan'],
+    ['^Tank+(?)?', 'Tan'],
+    ['^Tank+?(?i)(?)?', 'Tan'],
     ['Tank', undefined],
     ['(?i)^Tank', undefined],
     ['(?m)^Tank', undefined],
