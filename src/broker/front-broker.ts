@@ -100,7 +100,7 @@ export class FrontBroker implements Broker {
     return this.#updates.rawElements(update, client)
   }
 
-  async entities(
+  entities(
     tenant: Tenant,
     paths: readonly PathRange[],
     id: EntityId,
@@ -108,11 +108,9 @@ export class FrontBroker implements Broker {
     client: Client,
   ): Promise<Result<readonly Entity[], Unavailable>> {
     const { readers, confirmed } = this.#parts
-    if (confirmed) {
-      const known = await confirmed.confirm([readers.partitionOf(tenant, id)])
-      if (!known.ok) return known
-    }
-    return this.#held(tenant, paths, { id, type }, client)
+    const held = () => this.#held(tenant, paths, { id, type }, client)
+    if (confirmed === undefined) return held()
+    return confirmed.confirm([readers.partitionOf(tenant, id)]).then((known) => (known.ok ? held() : known))
   }
 
   /** The owners of all partitions that are read are asked together, and once. */
