@@ -94,6 +94,10 @@ class PatternScan {
       case '{':
         this.#counted()
         break
+      case '|':
+        // An alternative of nothing is an instruction, too.
+        this.#add(2 * instruction_steps, 1)
+        break
       default:
         this.#add(instruction_steps, 1)
     }
@@ -115,7 +119,7 @@ class PatternScan {
       return
     }
     this.#at += given?.length ?? this.#read(groupName)?.[0].length ?? 1
-    this.#groups.push({ sum: 2 * instruction_steps, last: 0 })
+    this.#groups.push({ sum: 3 * instruction_steps, last: 0 })
   }
 
   #close(): void {
@@ -155,7 +159,13 @@ class PatternScan {
   #quoted(): void {
     const end = this.#text.indexOf('\\E', this.#at)
     const length = (end === -1 ? this.#text.length : end) - this.#at - 2
-    this.#add(instruction_steps * Math.max(0, length), length + (end === -1 ? 2 : 4))
+    const behind = length + (end === -1 ? 2 : 4)
+    // Behind quotation marks around nothing a repetition is of what stands before them.
+    if (length === 0) {
+      this.#at += behind
+      return
+    }
+    this.#add(instruction_steps * length, behind)
     this.#group.last = instruction_steps
   }
 
