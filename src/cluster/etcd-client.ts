@@ -44,6 +44,9 @@ const channelOptions = {
   'grpc.keepalive_timeout_ms': 2000,
 }
 
+/** What is asked of etcd, wherever that is. */
+export type EtcdCalls = Pick<EtcdClient, 'call' | 'open' | 'close'>
+
 /** Calls one member of etcd after another, until one answers. */
 export class EtcdClient {
   readonly #settings: EtcdSettings

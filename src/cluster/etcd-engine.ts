@@ -10,7 +10,7 @@ import {
   type ReadRefusal,
   recordMax_bytes,
 } from './engine.js'
-import { type CallFault, EtcdClient, type EtcdSettings } from './etcd-client.js'
+import { type CallFault, type EtcdCalls, EtcdClient, type EtcdSettings } from './etcd-client.js'
 import {
   type Calls,
   type Compare,
@@ -41,7 +41,7 @@ const operationsMost = 60
  * nobody's compaction can lose one.
  */
 export class EtcdEngine implements Engine {
-  readonly #client: EtcdClient
+  readonly #client: EtcdCalls
   readonly #prefix: string
   /** The highest revision of etcd that was heard of. */
   #revision = 0
@@ -49,8 +49,8 @@ export class EtcdEngine implements Engine {
   #readAtOnce = readFirst
 
   /** Throws when a file of the settings can not be read. */
-  constructor(settings: EtcdSettings, prefix: string) {
-    this.#client = new EtcdClient(settings)
+  constructor(settings: EtcdSettings, prefix: string, client: EtcdCalls = new EtcdClient(settings)) {
+    this.#client = client
     this.#prefix = prefix
   }
 

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { err, ok, type Result } from '../result.js'
 import type { EngineUnavailable } from './engine.js'
-import type { CallFault, EtcdClient } from './etcd-client.js'
+import type { CallFault, EtcdCalls } from './etcd-client.js'
 import { type Compare, compareEqual, compareRevision, compareVersion } from './etcd-protocol.js'
 import { endOf, KeyWatch, type WatchedKeys } from './key-watch.js'
 import { factsText, type NodeFacts, parseFacts } from './node-facts.js'
@@ -37,10 +37,10 @@ const renewals = 3
 
 /** Who is in a cluster, and the settings that its nodes share: in etcd, beside the logs. */
 export class EtcdNodes {
-  readonly #client: EtcdClient
+  readonly #client: EtcdCalls
   readonly #prefix: string
 
-  constructor(client: EtcdClient, prefix: string) {
+  constructor(client: EtcdCalls, prefix: string) {
     this.#client = client
     this.#prefix = prefix
   }

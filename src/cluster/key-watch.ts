@@ -1,4 +1,4 @@
-import type { CallFault, EtcdClient } from './etcd-client.js'
+import type { CallFault, EtcdCalls } from './etcd-client.js'
 import { eventDelete, type KeyValue, type WatchResponse } from './etcd-protocol.js'
 
 /** A key as it was last seen. */
@@ -18,7 +18,7 @@ const again_ms = 200
  * may be late by as long as a connection that is cut takes to be noticed: a hint, on which nothing may rest.
  */
 export class KeyWatch {
-  readonly #client: EtcdClient
+  readonly #client: EtcdCalls
   readonly #prefix: string
   readonly #changed: (keys: WatchedKeys) => void
   readonly #keys = new Map<string, WatchedKey>()
@@ -27,7 +27,7 @@ export class KeyWatch {
   #isStopped = false
 
   /** `changed` is called when all keys were read, and after each change. The prefix ends with a slash. */
-  constructor(client: EtcdClient, prefix: string, changed: (keys: WatchedKeys) => void) {
+  constructor(client: EtcdCalls, prefix: string, changed: (keys: WatchedKeys) => void) {
     this.#client = client
     this.#prefix = prefix
     this.#changed = changed

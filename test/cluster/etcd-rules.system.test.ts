@@ -1,0 +1,12 @@
+import { t as file, test } from 'tap'
+import { EtcdClient } from '../../src/cluster/etcd-client.js'
+import { EtcdMembers, noEtcd } from './etcd-members.js'
+import { asksRules } from './etcd-rules.js'
+
+// It compacts what others may watch, so its etcd is its own.
+test('a real etcd has the rules of that in memory', { skip: noEtcd }, async (t) => {
+  const etcd = await EtcdMembers.start(file, 1, file.testdir())
+  const client = new EtcdClient({ urls: etcd.urls })
+  t.teardown(() => client.close())
+  await asksRules(t, client, '/rules')
+})
