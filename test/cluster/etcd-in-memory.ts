@@ -65,6 +65,7 @@ class Refused extends Error {
 const operationsMost = 128
 const requestMost_bytes = 1.5 * 2 ** 20
 const put = 0
+const deadline_ms = 1000
 
 /**
  * What this program uses of etcd, in memory and by etcd's rules: a key is put once in a transaction, a full one takes no puts but nested
@@ -73,6 +74,8 @@ const put = 0
 export class EtcdInMemory {
   /** Whether its alarm is raised. */
   isFull = false
+  /** Is told of each key that is put. */
+  heard: (key: string, value: Buffer) => void = () => {}
   /** What was called invalid. */
   readonly invalid: string[] = []
   #revision = 1
@@ -96,13 +99,7 @@ export class EtcdInMemory {
   /** A client of it that is reached over a network. */
   client(network = nearby): EtcdCalls {
     return {
-      call: async (name, request) => {
-        await network.carried()
-        if (network.isLost()) return unanswered
-        const given = this.#called(name, request)
-        await network.carried()
-        return network.isLost() ? unanswered : given
-      },
+      call: (name, request) => beforeDeadline(this.#answered(network, name, request)),
       open: (_name, first, said, ended) => this.#opened(network, first, said, ended),
       close: () => {},
     }
@@ -117,6 +114,14 @@ export class EtcdInMemory {
 
   get #headed() {
     return { header: { revision: this.#revision } }
+  }
+
+  async #answered<Name extends keyof Calls>(network: EtcdNetwork, name: Name, request: Parameters<Calls[Name]>[0]) {
+    await network.carried()
+    if (network.isLost()) return unanswered
+    const given = this.#called(name, request)
+    await network.carried()
+    return network.isLost() ? unanswered : given
   }
 
   #called<Name extends keyof Calls>(
@@ -214,6 +219,7 @@ export class EtcdInMemory {
     if (requestPut) {
       const { key, value, lease = 0 } = requestPut
       const version = (this.#keys.get(key)?.version ?? 0) + 1
+      this.heard(key, Buffer.from(value))
       this.#keys.set(key, { value: Buffer.from(value), modRevision: this.#revision + 1, version, lease })
       changes.push({ revision: this.#revision + 1, type: put, kv: this.#pair(key) })
     }
@@ -289,6 +295,16 @@ export class EtcdInMemory {
     this.#changed(changes)
     return this.#headed
   }
+}
+
+/** As `EtcdClient` waits: what it has given up may be carried out later. */
+function beforeDeadline<Response>(
+  answered: Promise<Result<Response, CallFault>>,
+): Promise<Result<Response, CallFault>> {
+  return new Promise((resolve, reject) => {
+    const deadline = setTimeout(() => resolve(unanswered), deadline_ms)
+    answered.finally(() => clearTimeout(deadline)).then(resolve, reject)
+  })
 }
 
 const unanswered = err<CallFault>({ kind: 'unavailable', reason: 'it was not answered' })

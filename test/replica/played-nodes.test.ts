@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { test } from 'tap'
 import { runs } from '../runs.js'
+import { PlayedLogs } from './played-logs.js'
 import { playNodes } from './played-nodes.js'
 
 const first = Number(process.env['RIGEL_PLAYED_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
@@ -9,10 +10,12 @@ const steps = 300
 
 test('three nodes that share a partition answer as a broker alone would', async (t) => {
   const folder = t.testdir()
+  const logs = new PlayedLogs()
+  t.teardown(() => logs.close())
   t.comment(`RIGEL_PLAYED_SEED=${first}`)
   for (let seed = first; seed < first + schedules; seed += 1) {
     try {
-      await playNodes(join(folder, `${seed}`), seed, steps, (replica) => replica)
+      await playNodes(logs, join(folder, `${seed}`), seed, steps, (replica) => replica)
     } catch (fault) {
       throw new Error(`RIGEL_PLAYED_SEED=${seed} RIGEL_PLAYED_SCHEDULES=1`, { cause: fault })
     }
@@ -21,9 +24,11 @@ test('three nodes that share a partition answer as a broker alone would', async 
 
 test('it is found when an owner answers what changes nothing without a look at its read lease', async (t) => {
   const folder = t.testdir()
+  const logs = new PlayedLogs()
+  t.teardown(() => logs.close())
   for (let seed = 1; seed <= 200; seed += 1) {
     try {
-      await playNodes(join(folder, `${seed}`), seed, steps, (replica) => ({
+      await playNodes(logs, join(folder, `${seed}`), seed, steps, (replica) => ({
         ...{ logged: () => replica.logged(), turned: () => replica.turned() },
         ...{ fenced: () => replica.fenced(), givenUp: () => replica.givenUp(), isConfirmed: () => true },
         get isOwner() {

@@ -77,6 +77,19 @@ export class Schedule {
     this.now_ms = at_ms
   }
 
+  /** Lets the next thing happen, if that is up to a moment; else it is that moment. Says whether something has happened. */
+  step(at_ms: number): boolean {
+    const first = this.#planned[0]
+    if (first === undefined || first.at_ms > at_ms) {
+      this.now_ms = Math.max(this.now_ms, at_ms)
+      return false
+    }
+    this.#removeFirst()
+    this.now_ms = first.at_ms
+    first.run()
+    return true
+  }
+
   #removeFirst(): void {
     const heap = this.#planned
     const last = heap.pop()
