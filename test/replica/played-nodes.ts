@@ -5,7 +5,7 @@ import { ClusterLog } from '../../src/cluster/cluster-log.js'
 import { decodeClusterRecord } from '../../src/cluster/cluster-record.js'
 import { partitionReplica } from '../../src/lmdb/partition-replica.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
-import { type TurnOwnership, TurnRunner, TurnTimes } from '../../src/mailbox/turn-runner.js'
+import { TurnRunner, TurnTimes } from '../../src/mailbox/turn-runner.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { Command, Reply } from '../../src/partition/commands.js'
 import type { Replica } from '../../src/replica/replica.js'
@@ -29,24 +29,19 @@ import {
 import type { PlayedLink, PlayedLogs, SentRecord } from './played-logs.js'
 import { Random } from './schedule.js'
 
-/** What a node would be without some part of it: its ownership as its turns have it. */
-export type Ownership = (replica: Replica) => TurnOwnership
-
 /** A node with the program's own parts of a partition: store, log, replica and turns. Only its timer is played. */
 class PlayedNode {
   readonly name: string
   readonly position = new PartitionPosition(PartitionPosition.memory())
   readonly #folder: string
   readonly #logs: PlayedLogs
-  readonly #ownership: Ownership
   readonly #failed: (fault: unknown) => void
   #life: PlayedLife
 
-  constructor(folder: string, name: string, logs: PlayedLogs, ownership: Ownership, failed: (fault: unknown) => void) {
+  constructor(folder: string, name: string, logs: PlayedLogs, failed: (fault: unknown) => void) {
     this.name = name
     this.#folder = folder
     this.#logs = logs
-    this.#ownership = ownership
     this.#failed = failed
     this.#life = this.#begun()
   }
@@ -76,12 +71,6 @@ class PlayedNode {
     return reply
   }
 
-  /** A checkpoint has everything that was applied. */
-  truncate(): void {
-    const { wal } = this.#life
-    wal.truncate(wal.last)
-  }
-
   dieAtNext(kind: 'append' | 'claim'): void {
     this.#life.link.dieAtNext(kind)
   }
@@ -97,6 +86,14 @@ class PlayedNode {
     await store.close()
     this.#life = this.#begun()
     return link.unknown
+  }
+
+  /** The thread ends in order: it takes a checkpoint, behind which the log is not needed here. */
+  async reopen(): Promise<void> {
+    const { link, store } = this.#life
+    await store.close()
+    link.cut()
+    this.#life = this.#begun()
   }
 
   async close(): Promise<void> {
@@ -133,7 +130,7 @@ class PlayedNode {
     globalThis.setInterval = every
     const runner = new TurnRunner({
       ...{ ...parts, store, interpret: noWords, bell: new Bell(), storage: measures.storage(0), damages: noDamages },
-      ...{ ownership: this.#ownership(replica), deprecated: { note: () => {} } },
+      ...{ ownership: replica, deprecated: { note: () => {} } },
     })
     return { link, store, wal, replica, runner, look: () => look() }
   }
@@ -163,15 +160,9 @@ const tanks = ['Tank1', 'Tank2']
  * answers of etcd are late or lost, it has no room for a while, logs are truncated, and clients send updates to all nodes, of which many
  * change nothing. Throws when what a node answers is not what a broker alone would have answered.
  */
-export async function playNodes(
-  logs: PlayedLogs,
-  folder: string,
-  seed: number,
-  steps: number,
-  ownership: Ownership,
-): Promise<void> {
+export async function playNodes(logs: PlayedLogs, folder: string, seed: number, steps: number): Promise<void> {
   const end = logs.clocks.begin()
-  const play = new Play(logs, folder, seed, ownership)
+  const play = new Play(logs, folder, seed)
   try {
     for (let step = 0; step < steps; step += 1) await play.step(step)
     await play.rest()
@@ -189,14 +180,14 @@ class Play {
   readonly #alone: LmdbPartitionStore
   #doubts: readonly Doubt[] = []
 
-  constructor(logs: PlayedLogs, folder: string, seed: number, ownership: Ownership) {
+  constructor(logs: PlayedLogs, folder: string, seed: number) {
     this.#random = new Random(seed)
     this.#logs = logs
     this.#alone = new LmdbPartitionStore(join(folder, 'alone'), { ...storeSettings, durable: false })
     const names = ['a', 'b', 'c']
     logs.begin(seed, names)
     const failed = (fault: unknown): void => void this.#faults.push(fault)
-    this.#nodes = names.map((name) => new PlayedNode(join(folder, name), name, logs, ownership, failed))
+    this.#nodes = names.map((name) => new PlayedNode(join(folder, name), name, logs, failed))
   }
 
   async step(step: number): Promise<void> {
@@ -213,9 +204,9 @@ class Play {
     else if (what < 0.94) this.#logs.tell({ kind: 'silent', duration_ms: random.below(4000) })
     else if (what < 0.95) this.#logs.tell({ kind: 'breakWatches' })
     else if (what < 0.96) this.#logs.clocks.jump_ms = random.below(7_200_000) - 3_600_000
-    else if (what < 0.98) node.truncate()
-    else if (what < 0.99) node.dieAtNext(random.of(['append', 'claim']))
-    else await node.restart()
+    else if (what < 0.97) node.dieAtNext(random.of(['append', 'claim']))
+    else if (what < 0.98) await node.restart()
+    else await node.reopen()
     this.#goOn(random.delay_ms())
     // Who is busy takes its messages later.
     for (const each of this.#nodes) if (random.chance(0.8)) await this.#deliver(each)
