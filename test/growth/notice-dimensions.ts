@@ -1,0 +1,148 @@
+import type { Dimension } from './dimension.js'
+import { adding, attribute, batch, elementOfOne, many, numbered, ofOne, post, type Sent, short } from './given.js'
+
+const hearing = (custom: string, condition = ''): Sent =>
+  post(
+    '/v2/subscriptions',
+    `{"subject":{"entities":[{"id":"One"}]${condition}},"notification":{"httpCustom":{"url":"http://127.0.0.1:9/n",${custom}}}}`,
+  )
+const plain = (rest: string, condition = ''): Sent =>
+  post(
+    '/v2/subscriptions',
+    `{"subject":{"entities":[{"id":"One"}]${condition}},"notification":{"http":{"url":"http://127.0.0.1:9/n"}${rest}}}`,
+  )
+const done = /^200 .*"code":"200"/s
+const large = adding(ofOne(many(5000, (at) => attribute(`a${at}`))))
+const change = (): Sent => adding(ofOne(attribute('a1', '"2"')))
+
+/** Subscriptions of each kind that hear of one change. */
+const kinds: readonly (readonly [string, (at: number) => Sent])[] = [
+  ['templates', (at) => hearing(`"payload":"${at} \${a1} \${a2}"`)],
+  ['json templates', (at) => hearing(`"json":{"n":${at},"a":"\${a1}"}`)],
+  ['ngsi templates', (at) => hearing(`"ngsi":{"n":{"value":"${at} \${a1}"}}`)],
+  ['expressions as conditions', (at) => plain('', `,"condition":{"jexlExpression":"a1 != '${at}'"}`)],
+  ['previous values', (at) => plain(`,"metadata":["previousValue","actionType","m${at}"]`)],
+  ['filters', (at) => plain('', `,"condition":{"expression":{"q":"a1!=${at}"}}`)],
+  ['long lists of metadata', (at) => plain(`,"metadata":[${many(200, (each) => `"m${at}-${each}"`)}]`)],
+  ['lists of attributes', (at) => plain(`,"attrs":[${many(200, (each) => `"a${at + each}"`)}]`)],
+  ['all attributes', (at) => plain(`,"attrsFormat":"${at % 2 === 0 ? 'normalized' : 'keyValues'}"`)],
+]
+
+/** Transformations that read a text, or all of an array or object. */
+const ofText = [
+  'len',
+  'uppercase',
+  'lowercase',
+  'trim',
+  'substring(1,9)',
+  'split("y")',
+  "indexOf('y')",
+  "includes('y')",
+  "replaceStr('y','z')",
+  "matchRegex('x+y')",
+  "replaceRegex('x+y','z')",
+  'parseInt',
+  'parseFloat',
+  'toJson',
+  'getTime',
+  'isNaN',
+  'toString',
+  "mapper(['y'],['z'])",
+].map((text) => text.replaceAll('"', "'"))
+const ofArray = ['arrSum', 'arrAvg', 'arrMax', 'arrMin', 'arrMed', 'arrSort', 'arrReverse', 'toString', 'len', 'typeOf']
+const ofObject = ['keys', 'values', 'toString']
+
+const reading = (text: string, what: string, most: number, value: (size: number) => string): Dimension => ({
+  name: `${what} that 16 expressions \${a|${text}} read`,
+  most,
+  before: () => numbered(16).map((at) => hearing(`"json":["${at} \${a|${text}}"]`)),
+  sent: (size) => batch('append', elementOfOne('a', value(size))),
+  expects: /^204/,
+})
+
+const transformations: readonly Dimension[] = [
+  ...ofText.map((text) => reading(text, 'letters', 900_000, (size) => `"${'x'.repeat(size)}"`)),
+  ...['len', 'substring(1,9)', 'trim', 'uppercase'].map((text) =>
+    reading(text, 'emoji', 220_000, (size) => `"${'😀'.repeat(size)}"`),
+  ),
+  ...['trim', 'parseInt', 'parseFloat', 'isNaN'].map((text) =>
+    reading(text, 'spaces before a letter', 900_000, (size) => `"${' '.repeat(size)}x"`),
+  ),
+  ...['parseInt', 'parseFloat', 'isNaN', 'getTime'].map((text) =>
+    reading(text, 'digits', 900_000, (size) => `"${'7'.repeat(size)}"`),
+  ),
+  ...ofArray.map((text) =>
+    reading(text, 'numbers', 90_000, (size) => `[${many(size, (at) => `${(at * 7919) % 90_001}`)}]`),
+  ),
+  ...ofObject.map((text) => reading(text, 'members', 75_000, (size) => `{${many(size, (at) => `"${short(at)}":1`)}}`)),
+]
+
+const expressions: readonly Dimension[] = [
+  '+1',
+  '*(1',
+  ',1',
+  '?1:1',
+  '.b',
+  '-1',
+  '[',
+  '(',
+  '!',
+  "+'x'",
+  '|len',
+  '||a',
+  '&&a',
+  '>1',
+  '[0]',
+].map(
+  (piece): Dimension => ({
+    name: `length of 20 expressions of ${piece}`,
+    most: 32_768,
+    before: (size) =>
+      numbered(20).map((at) => hearing(`"json":["${at} \${a${piece.repeat(Math.floor(size / piece.length))}}"]`)),
+    sent: () => adding(ofOne(attribute('a'))),
+    expects: done,
+  }),
+)
+
+const notices: readonly Dimension[] = [
+  ...kinds.flatMap(([name, subscription]): readonly Dimension[] => [
+    {
+      name: `subscriptions with ${name} that hear of an entity with 5000 attributes`,
+      most: 200,
+      before: (size) => [...numbered(size).map(subscription), large],
+      sent: change,
+      expects: done,
+    },
+    {
+      name: `length of a text that 50 subscriptions with ${name} hear of`,
+      most: 900_000,
+      before: () => numbered(50).map(subscription),
+      sent: (size) => adding(ofOne(attribute('a1', `"${'x'.repeat(size)}"`))),
+      expects: done,
+      // Templates: 190 ms for a half of it and 590 ms for the whole, on a machine with much else to do.
+      grows: 4,
+    },
+  ]),
+  {
+    name: 'macros of a template that hears of a change',
+    most: 2000,
+    before: (size) => [hearing(`"payload":"${many(size, (at) => `\${a${at}}`, ' ')}"`), large],
+    sent: change,
+    expects: done,
+  },
+  {
+    name: 'changes that one subscription hears of',
+    most: 5000,
+    before: () => [
+      post(
+        '/v2/subscriptions',
+        '{"subject":{"entities":[{"idPattern":".*"}]},"notification":{"http":{"url":"http://127.0.0.1:9/n"}}}',
+      ),
+    ],
+    sent: (size) => adding(many(size, (at) => `{"id":"E${at}","type":"T","attributes":[${attribute('a')}]}`)),
+    expects: done,
+  },
+]
+
+/** Updates that subscriptions hear of: how many they are, what they show, and what their expressions read. */
+export const noticeDimensions: readonly Dimension[] = [...notices, ...transformations, ...expressions]
