@@ -11,8 +11,8 @@ export interface Dimension {
   readonly sent: (size: number) => Sent
   /** What status and text of a reply have to be: a request that does not get to where it is costly measures nothing. */
   readonly expects: RegExp
-  /** How many times as long as a half of it the whole may take, where it is more than it should be. */
-  readonly grows?: number
+  /** What the short form lets pass where it is more than it should be: how many times as long as a half, and what others wait. */
+  readonly known?: { readonly growth: number; readonly wait_ms: number }
 }
 
 /** A dimension that is the number of items of a list in a body or target. */

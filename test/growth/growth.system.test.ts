@@ -58,7 +58,8 @@ async function grownTo(t: Test, broker: GrownBroker, dimension: Dimension): Prom
     if (whole.work_ms >= worthMeasuring_ms) {
       half = least(half, await measured(t, broker, dimension, Math.floor(dimension.most / 2)))
     }
-    const limit_ms = mostWait_ms * (whole.wait_ms <= mostWait_ms ? 1 : await slowness(broker))
+    const calm_ms = isLong ? mostWait_ms : (dimension.known?.wait_ms ?? mostWait_ms)
+    const limit_ms = calm_ms * (whole.wait_ms <= calm_ms ? 1 : await slowness(broker))
     const grown = { half, whole, limit_ms }
     if (tried === tries || (isLinear(dimension, grown) && whole.wait_ms <= limit_ms)) return grown
   }
@@ -69,8 +70,9 @@ async function slowness(broker: GrownBroker): Promise<number> {
   return Math.max((await broker.bare()) / quietBare_ms, limitNow_ms(1))
 }
 
-function isLinear({ grows = mostGrowth }: Dimension, { half, whole }: Pick<Grown, 'half' | 'whole'>): boolean {
+function isLinear({ known }: Dimension, { half, whole }: Pick<Grown, 'half' | 'whole'>): boolean {
   if (half === undefined || whole.work_ms < worthMeasuring_ms) return true
+  const grows = isLong ? mostGrowth : (known?.growth ?? mostGrowth)
   return whole.work_ms <= grows * Math.max(half.work_ms, worthMeasuring_ms / grows)
 }
 
