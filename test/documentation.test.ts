@@ -67,6 +67,7 @@ const ofTests: ReadonlySet<string> = new Set([
   'RIGEL_CLUSTER_ROUNDS',
   'RIGEL_FAULTS',
   'RIGEL_GROWTH',
+  'RIGEL_GROWTH_ONLY',
   'RIGEL_IMAGE',
   'RIGEL_LINKS',
   'RIGEL_LINKS_SEED',

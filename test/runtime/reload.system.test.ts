@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import { type Test, test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
@@ -65,7 +64,12 @@ test('SIGHUP has new connections use key and certificate as they are now, on all
   write(folder, renewedKey, renewedCertificate)
   broker.kill('SIGHUP')
   // Either thread may take a connection: when many in a row see the new one, both have it.
-  for (let row = 0; row < 30; row = (await subjectShown(port)) === 'renewed' ? row + 1 : 0) await delay(5)
+  let row = 0
+  await until(async () => {
+    if (broker.exitCode !== null || broker.signalCode !== null) throw new Error(`the broker has ended: ${said()}`)
+    row = (await subjectShown(port)) === 'renewed' ? row + 1 : 0
+    return row === 30
+  })
   t.match(said(), 'key and certificate were read anew')
   t.equal(await expiryShown(port), Date.parse(new X509Certificate(renewedCertificate).validTo) / 1000)
   write(folder, itsKey, 'no certificate')
