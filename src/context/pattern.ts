@@ -43,9 +43,16 @@ export const mostCompileSteps = 20_000
  * U+0000, and what is too large.
  */
 export function compilePattern(text: string): Result<Pattern, PatternRefused> {
-  if (stepsToCompile(text) > mostCompileSteps) return err({ kind: 'patternTooCostly', pattern: text })
+  if (stepsToCompile(text) > mostCompileSteps) {
+    return err({ kind: isOfClasses(text) ? 'patternTooCostly' : 'patternMalformed', pattern: text })
+  }
   const pattern = isReadable(text) ? (plainPattern(text) ?? enginePattern(text)) : undefined
   return pattern === undefined ? err({ kind: 'patternMalformed', pattern: text }) : ok(pattern)
+}
+
+/** Whether a pattern may take long by its classes; one that does without them is too large. */
+function isOfClasses(text: string): boolean {
+  return text.includes('\\p') || text.includes('\\P') || foldsCase.test(text)
 }
 
 /** What it takes at most to compile a pattern, in steps of about 1 µs; nothing for one that needs no engine or is not read. */

@@ -16,8 +16,10 @@ export class PatternsTogether {
   check(text: string): Result<undefined, PatternRefused> {
     if (this.#checked.has(text)) return ok(undefined)
     const steps = stepsToCompile(text)
-    if (this.#steps + steps > mostCompileSteps) return err({ kind: 'patternTooCostly', pattern: text })
-    this.#steps += steps
+    if (steps <= mostCompileSteps) {
+      if (this.#steps + steps > mostCompileSteps) return err({ kind: 'patternTooCostly', pattern: text })
+      this.#steps += steps
+    }
     const pattern = compilePattern(text)
     if (!pattern.ok) return pattern
     this.#checked.add(text)

@@ -8,17 +8,23 @@ import { runs } from '../runs.js'
 
 test('what takes the engine long is refused by its text alone', async (t) => {
   for (const pattern of [
-    'x{1000}{1000}',
-    `(?:${'abcdefghij'.repeat(100)}){1000}`,
     `(?i)[${'b-\uffff'.repeat(100)}]`,
     '(?i)\\pL'.repeat(50),
     `(?i)[${'\\p{L}'.repeat(100)}]`,
     `[^${'\\pL\\P{N}'.repeat(100)}]`,
-    `${'(?:a{50}'.repeat(40)}${')'.repeat(40)}{11}`,
     '\\p{L}{400}\\p{N}{300}',
     '(?i)[a-\\x{fff0}][a-\\x{fff1}][a-\\x{fff2}][a-\\x{fff3}][a-\\x{fff4}]',
   ]) {
     t.same(compilePattern(pattern), { ok: false, error: { kind: 'patternTooCostly', pattern } }, pattern.slice(0, 40))
+  }
+})
+
+test('what is too large without such classes is refused as every pattern that is too large', async (t) => {
+  const nested = `${'(?:a{50}'.repeat(40)}${')'.repeat(40)}{11}`
+  for (const pattern of ['x{1000}{1000}', `(?:${'abcdefghij'.repeat(100)}){1000}`, nested]) {
+    const error = { kind: 'patternMalformed', pattern }
+    t.same(compilePattern(pattern), { ok: false, error }, pattern.slice(0, 40))
+    t.same(new PatternsTogether().check(pattern), { ok: false, error })
   }
 })
 

@@ -369,7 +369,7 @@ test('subscriptions to availability that are wrong are refused', async (t) => {
     [{ ...subscription, entities: [{ isPattern: 'true', id: '[' }] }, 'invalid regex for entity id pattern'],
     [
       { ...subscription, entities: [{ isPattern: 'true', id: '[a-z]{99}{999}' }] },
-      "regular expression takes too long to compile: '[a-z]{99}{999}'",
+      'invalid regex for entity id pattern',
     ],
     [{ ...subscription, attributes: ['noise', ''] }, 'empty string'],
     [{ entities: [street4] }, 'Empty Reference'],

@@ -37,7 +37,7 @@ test('the first mistake in the order of the document is told [NGSIv2 context 11.
     [item({ typePattern: '*[' }), 'Invalid regex for entity typePattern'],
     [{ entities: [{ id: 'n'.repeat(257) }] }, 'entity id length: 257, max length supported: 256'],
     [{ entities: [{ idPattern: {} }] }, 'Invalid JSON type for entity idPattern'],
-    [{ entities: [{ idPattern: '(a{900}){900}' }] }, "regular expression takes too long to compile: '(a{900}){900}'"],
+    [{ entities: [{ idPattern: '(a{900}){900}' }] }, 'Invalid regex for entity idPattern'],
     [{ entities: Array(1001).fill({ id: 'V' }) }, 'too many entities [max: 1000]'],
     [
       { entities: Array.from({ length: 100 }, (_, n) => ({ idPattern: `${n}[a-z]{400}` })) },

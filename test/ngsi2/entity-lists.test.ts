@@ -80,7 +80,7 @@ test('the first wrong criterion decides [NGSIv2 context 1.4]', async (t) => {
     ['idPattern=*[&q=;', 'Invalid regex for entity idPattern'],
     ['typePattern=*[', 'Invalid regex for entity typePattern'],
     ['idPattern=(a)\\1', 'Invalid regex for entity idPattern'],
-    [`idPattern=${'a.'.repeat(4)}{1000}{1000}`, "regular expression takes too long to compile: 'a.a.a.a.{1000}{1000}'"],
+    [`idPattern=${'a.'.repeat(4)}{1000}{1000}`, 'Invalid regex for entity idPattern'],
     [
       `idPattern=${'\\pL'.repeat(50)}&q=heat~=${'\\PL'.repeat(50)}`,
       `regular expression takes too long to compile: '${'\\PL'.repeat(33)}\\...'`,

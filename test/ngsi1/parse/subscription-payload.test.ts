@@ -30,10 +30,7 @@ const rows: readonly (readonly [wrong: object, details: string])[] = [
   [{ entities: [{ type: 'Greenhouse' }] }, 'empty entityId:id'],
   [{ entities: [{ id: 'a', isPattern: 'maybe' }] }, 'invalid isPattern value for entity: /maybe/'],
   [{ entities: [{ id: '*', isPattern: 'true' }] }, 'invalid regex for entity id pattern'],
-  [
-    { entities: [{ id: 'x{1000}{1000}', isPattern: 'true' }] },
-    "regular expression takes too long to compile: 'x{1000}{1000}'",
-  ],
+  [{ entities: [{ id: 'x{1000}{1000}', isPattern: 'true' }] }, 'invalid regex for entity id pattern'],
   [{ attributes: ['co2', ''] }, 'empty string'],
   [{ reference: '' }, 'Empty Reference'],
   [{ reference: 'warehouse:eighty' }, 'Invalid URL'],
