@@ -47,6 +47,9 @@ export function putHighestSequence({ facts }: Pick<Environment, 'facts'>, highes
 /** What is written between two looks at the size of the data: by at most this may the data exceed its limit. */
 const charactersPerLook = 2 ** 18
 
+/** The share of its cache that a store has for large entities, decoded; the rest is for records. */
+const largeShare = 0.25
+
 /** What a store is opened with beside its environment. */
 export interface StoreParts {
   /** Bytes of the records, and of large entities, that are kept in memory. */
@@ -60,6 +63,7 @@ export interface StoreParts {
   readonly openLog?: LoggedParts['openLog'] | undefined
   /** Called with how long each checkpoint took that was taken beside the turns. */
   readonly checkpointed?: (duration: Nanoseconds) => void
+  /** Hears of the write transactions. */
   readonly writing?: WriteWatch | undefined
 }
 
@@ -115,8 +119,8 @@ export class LmdbPartitionStore implements PartitionStore {
     LocationCells.ensure(this.#environment, path, log)
     this.#cells = new LocationCells(this.#environment)
     this.#outbox = new Outbox(this.#environment, path)
-    this.#cache = new RecordCache(0.75 * cache_bytes)
-    this.#large = new KnownEntities(0.25 * cache_bytes)
+    this.#cache = new RecordCache((1 - largeShare) * cache_bytes)
+    this.#large = new KnownEntities(largeShare * cache_bytes)
     this.#sizeMax = settings.sizeMax_bytes
     this.#highest = numberOf(this.#environment.facts.get(highestFact), path, 'the highest sequence')
     const { facts } = this.#environment

@@ -16,8 +16,8 @@ export interface TurnParts extends DecidingParts {
 }
 
 /**
- * Logs and applies what was decided: all of it is on disk, and can be read, when this returns. Says whether there was anything. When it throws, nothing of it
- * stays, unless the fault is a `DiskFault`: then the log decides at the next start. The matcher has given back the moments that
+ * Logs and applies what was decided: all of it is on disk, and can be read, when this returns. Says whether there was anything to log. When
+ * it throws, nothing of it stays, unless the fault is a `DiskFault`: then the log decides at the next start. The matcher has given back the moments that
  * it had claimed, but for those that another partition has overwritten since, and a commit that was begun has ended: its
  * versions have counted up, so that readers read again what has not changed. Has to be followed by `publishTurn`, before
  * anything else is decided or read.

@@ -1,25 +1,10 @@
 import { type Dimension, ofList } from './dimension.js'
 import { adding, attribute, batch, elementOfOne, many, ofOne, patch, post, put, type Sent, short } from './given.js'
+import { large, name, one, rich } from './given-entities.js'
 
-/** Neither `id` nor `type`. */
-const name = (at: number): string => `a${short(at)}`
-const named = (at: number): string => attribute(name(at))
 const member = (at: number): string => `"${name(at)}":{"value":1}`
 const plain = (at: number): string => `"${name(at)}":1`
 const metadata = (at: number): string => `"${short(at)}":{"value":1}`
-const one = (): readonly Sent[] => [adding(ofOne(attribute('a')))]
-const large = (size: number): readonly Sent[] => [adding(ofOne(many(size, named)))]
-const rich = (size: number): readonly Sent[] => [
-  adding(
-    ofOne(
-      attribute(
-        'a',
-        '"1"',
-        many(size, (at) => `{"name":"${short(at)}","value":"1"}`),
-      ),
-    ),
-  ),
-]
 
 /** The writes of one entity, by the members of what they are given. */
 const writes: readonly (readonly [string, (members: string) => Sent, RegExp, RegExp])[] = [

@@ -1,22 +1,7 @@
 import type { Dimension } from './dimension.js'
-import { adding, attribute, get, many, numbered, ofOne, type Sent, short } from './given.js'
+import { adding, attribute, get, many, numbered, type Sent, short } from './given.js'
+import { large, name, one, rich } from './given-entities.js'
 
-/** Neither `id` nor `type`. */
-const name = (at: number): string => `a${short(at)}`
-const named = (at: number): string => attribute(name(at))
-const one = (): readonly Sent[] => [adding(ofOne(attribute('a')))]
-const large = (size: number): readonly Sent[] => [adding(ofOne(many(size, named)))]
-const rich = (size: number): readonly Sent[] => [
-  adding(
-    ofOne(
-      attribute(
-        'a',
-        '"1"',
-        many(size, (at) => `{"name":"${short(at)}","value":"1"}`),
-      ),
-    ),
-  ),
-]
 const typed = (size: number): readonly Sent[] => [
   adding(many(size, (at) => `{"id":"E${at}","type":"T${at}","attributes":[${attribute(`a${at}`)}]}`)),
 ]

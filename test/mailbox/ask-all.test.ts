@@ -4,13 +4,9 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { askAll } from '../../src/mailbox/ask-all.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
-import { Measures } from '../../src/measure/measures.js'
-import { Bell } from '../../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
-import { command, given, id, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
-import { givenSteps } from '../given-steps.js'
-
-const unmeasured = { on: false, free: () => {}, waited: () => {} }
+import { command, given, storeSettings } from '../given.js'
+import { inboxParts } from './given.js'
 
 interface Partition {
   readonly store: LmdbPartitionStore
@@ -31,28 +27,16 @@ function partition(
 ): Partition {
   const store = new LmdbPartitionStore(folder, storeSettings)
   const turns: number[] = []
+  const parts = inboxParts(store)
   const inbox = new Inbox({
-    store,
-    interpret: noWords,
-    idOf: ({ body }) => id(body),
-    matcher: matcher(),
-    versions: versions(),
-    bell: new Bell(),
+    ...parts,
     storage: {
-      ...Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).storage(0),
+      ...parts.storage,
       committed: (commands) => {
         committed(turns.reduce((sum, each) => sum + each, 0))
         turns.push(commands)
       },
     },
-    steps: givenSteps(),
-    mailboxWait: unmeasured,
-    transactionWait: unmeasured,
-    partition: 0,
-    keepsSlow: () => false,
-    log: silentLog,
-    damages: noDamages,
-    deprecated: { note: () => undefined },
   })
   const { port1, port2 } = new MessageChannel()
   const mailbox = new Mailbox({ room, measured: () => false, depth: () => {} })

@@ -4,29 +4,15 @@ import type { UpdateCommand } from '../../src/context/update.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
-import { Measures } from '../../src/measure/measures.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
 import type { Command } from '../../src/partition/commands.js'
 import { encodeReplies } from '../../src/partition/encoding.js'
 import { Bell } from '../../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import type { Versions } from '../../src/shared-memory/versions.js'
-import {
-  command,
-  given,
-  id,
-  matcher,
-  noDamages,
-  noWords,
-  origin,
-  root,
-  silentLog,
-  storeSettings,
-  tenant,
-  versions,
-} from '../given.js'
-import { givenSteps } from '../given-steps.js'
+import { command, given, id, origin, root, silentLog, storeSettings, tenant, versions } from '../given.js'
 import { clock, lastOf, nth, nthId } from '../subscription/given.js'
+import { inboxParts } from './given.js'
 
 /** Waits as they were reported. */
 class Noted implements WaitMeter {
@@ -68,24 +54,15 @@ function around(t: Test, measured = false, told = versions()): Around {
   const mailboxWait = new Noted(measured)
   const transactionWait = new Noted(measured)
   const mailboxes: Mailbox[] = []
+  const parts = inboxParts(store)
   const inbox = new Inbox({
-    store,
-    interpret: noWords,
-    idOf: ({ body }) => id(body),
-    matcher: matcher(),
+    ...parts,
     versions: told,
     bell,
-    storage: {
-      ...Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).storage(0),
-      committed: (commands) => turns.push(commands),
-    },
-    steps: givenSteps(),
+    storage: { ...parts.storage, committed: (commands) => turns.push(commands) },
     mailboxWait,
     transactionWait,
-    partition: 0,
     keepsSlow: () => measured,
-    damages: noDamages,
-    deprecated: { note: () => undefined },
     log: { ...silentLog, error: (_op, message) => faults.push(message) },
   })
   t.teardown(async () => {

@@ -5,13 +5,11 @@ import { askAll } from '../../src/mailbox/ask-all.js'
 import type { Batch } from '../../src/mailbox/batch.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
-import { Measures } from '../../src/measure/measures.js'
 import type { Command } from '../../src/partition/commands.js'
 import { encodeReplies } from '../../src/partition/encoding.js'
-import { Bell } from '../../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
-import { command, given, id, matcher, noDamages, origin, root, silentLog, storeSettings, versions } from '../given.js'
-import { givenSteps } from '../given-steps.js'
+import { command, given, id, origin, root, storeSettings } from '../given.js'
+import { inboxParts } from './given.js'
 
 /** Longer than the share that a request has of a turn. */
 const slow_ms = 6
@@ -25,28 +23,14 @@ interface Partition {
 /** A partition whose raw updates are names of entities; it takes long to parse one that begins with `Slow`. */
 function partition(t: Test): Partition {
   const store = new LmdbPartitionStore(t.testdir(), storeSettings)
-  const unmeasured = { on: false, free: () => {}, waited: () => {} }
   const inbox = new Inbox({
-    store,
+    ...inboxParts(store),
     interpret: ({ body }) => {
       const until_ms = performance.now() + (body.startsWith('Slow') ? slow_ms : 0)
       while (performance.now() < until_ms);
       const element = command('APPEND', body, [given('level', '1')])
       return { kind: 'update', element, render: () => ({ kind: 'rawUpdate', accepted: true, text: body }) }
     },
-    idOf: ({ body }) => id(body),
-    matcher: matcher(),
-    versions: versions(),
-    bell: new Bell(),
-    storage: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).storage(0),
-    steps: givenSteps(),
-    mailboxWait: unmeasured,
-    transactionWait: unmeasured,
-    partition: 0,
-    keepsSlow: () => false,
-    log: silentLog,
-    damages: noDamages,
-    deprecated: { note: () => undefined },
   })
   const mailboxes: Mailbox[] = []
   t.teardown(async () => {

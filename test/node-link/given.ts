@@ -20,12 +20,11 @@ import { type LinkLimits, NodeListener } from '../../src/node-link/node-listener
 import { putAll } from '../../src/node-link/node-route.js'
 import type { Command } from '../../src/partition/commands.js'
 import { err } from '../../src/result.js'
-import { Bell } from '../../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { PartitionPosition, type Tenure } from '../../src/shared-memory/partition-position.js'
 import { SenderTable } from '../../src/shared-memory/sender-table.js'
-import { command, given, id, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
-import { givenSteps } from '../given-steps.js'
+import { command, given, silentLog, storeSettings } from '../given.js'
+import { inboxParts } from '../mailbox/given.js'
 
 export const token = 'a token that is long enough for a cluster'.replaceAll(' ', '-')
 export const byToken: LinkSecurity = { tls: undefined, tokens: [token] }
@@ -46,7 +45,6 @@ export interface Partition {
 export function partition(t: Test): Partition {
   const folder = mkdtempSync(join(tmpdir(), 'rigel-link-'))
   const store = new LmdbPartitionStore(folder, storeSettings)
-  const unmeasured = { on: false, free: () => {}, waited: () => {} }
   const position = new PartitionPosition(PartitionPosition.memory())
   position.own(1)
   const ownership = {
@@ -54,21 +52,8 @@ export function partition(t: Test): Partition {
     ...{ logged: () => {}, turned: () => {}, fenced: () => {}, givenUp: () => {} },
   }
   const inbox = new Inbox({
-    ...{ store, position, ownership },
-    interpret: noWords,
-    idOf: ({ body }) => id(body),
-    matcher: matcher(),
-    versions: versions(),
-    bell: new Bell(),
-    storage: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).storage(0),
-    steps: givenSteps(),
-    mailboxWait: unmeasured,
-    transactionWait: unmeasured,
-    partition: 0,
-    keepsSlow: () => false,
-    damages: noDamages,
-    deprecated: { note: () => undefined },
-    log: silentLog,
+    ...inboxParts(store),
+    ...{ position, ownership },
   })
   const { port1, port2 } = new MessageChannel()
   const mailbox = new Mailbox({
