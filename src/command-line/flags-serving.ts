@@ -112,7 +112,11 @@ export const servingFlags = named({
     1000,
     'entities of one id in one service path, one of each type; what is stored already stays',
   ),
-  entityCache: storage.value(integer(0, 65536), 64, 'MiB of records and decoded large entities that each partition keeps in memory'),
+  entityCache: storage.value(
+    integer(0, 65536),
+    64,
+    'MiB of records and decoded large entities that each partition keeps in memory',
+  ),
   readCache: storage.value(integer(0, 65536), 64, 'MiB of entities that each HTTP thread keeps decoded for reads'),
   pageMaxSize: storage.value(
     integer(1024, 1_073_741_824),
