@@ -80,6 +80,7 @@ export class DeliveryModel {
     Object.assign(subscription, { phase: 'known', failures: 0, probing: false, pausedUntil: 0 })
     subscription.epoch += 1
     for (const key of subscription.keys.values()) Object.assign(key, { failures: 0, pausedUntil: 0 })
+    this.#dropBeyondLimit(subscription)
   }
 
   hold(subscription: ModelledSubscription): void {
@@ -126,8 +127,7 @@ export class DeliveryModel {
       ...{ bounds: after && [...after, number - 1], tried: false, dropOnFailure: false, epoch: 0 },
     })
     if (key.isTick && superseded !== undefined && superseded.made !== this.now) this.#leave(superseded, 'ended')
-    const oldest = this.#in(subscription, 'waiting')[0]
-    if (subscription.notices.length > queueMax && oldest !== undefined) this.#leave(oldest, 'dropped')
+    if (subscription.phase !== 'onHold') this.#dropBeyondLimit(subscription)
   }
 
   /** An outbox of a partition goes to another node and comes back: what is under way is waited for no longer, and waits again. */
@@ -312,10 +312,18 @@ export class DeliveryModel {
     this.#leave(notice, results[outcome])
   }
 
+  /** On hold nothing is dropped, since what an undecided change has made may be void; when the hold ends, as many as are too many. */
+  #dropBeyondLimit(subscription: ModelledSubscription): void {
+    for (const oldest of this.#in(subscription, 'waiting')) {
+      if (subscription.notices.length > queueMax) this.#leave(oldest, 'dropped')
+    }
+  }
+
   #attempted(notice: Modelled): void {
     if (!notice.tried) notice.subscription.sent += 1
     notice.tried = true
   }
+
   #leave(notice: Modelled, result: AttemptResult): void {
     const { subscription, source, number } = notice
     notice.state = 'left'

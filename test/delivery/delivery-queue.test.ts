@@ -46,6 +46,13 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer Kind> ? Kind : never
 
+/** More than may wait arrive while a subscription is on hold; then it is put. */
+const beyondLimitOnHold: Step[] = [
+  { kind: 'hold', subscription: 1 },
+  ...Array.from({ length: 9 }, () => ({ kind: 'add' as const, subscription: 1, what: { partition: 0, key: 0 } })),
+  { kind: 'put', subscription: 1 },
+]
+
 function take(model: DeliveryModel, taken: Step): void {
   switch (taken.kind) {
     case 'add':
@@ -85,7 +92,10 @@ test('whatever happens, exactly what the rules of delivery allow is under way, c
       model.check()
       model.checkStored()
     }),
-    { numRuns: runs(500) },
+    {
+      numRuns: runs(500),
+      examples: [[beyondLimitOnHold]],
+    },
   )
   t.pass()
 })
