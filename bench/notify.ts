@@ -4,7 +4,7 @@ import type { Bench, Harness } from './harness.js'
 import { Helper } from './helper.js'
 import type { ReceiverReply, ReceiverTask } from './receiver.js'
 import { fresh, type Request } from './request.js'
-import { inTurns, medianRate, rounded, times } from './rounds.js'
+import { inTurns, medianRate, medians, rounded, times, versus } from './rounds.js'
 import { devicesEndingWith, everyDevice, type Meant, oneDevice, subscribe } from './subscriber.js'
 import type { Line } from './table.js'
 
@@ -26,7 +26,10 @@ export const notify: Bench = {
     const receiver: Receiver = new Helper('./receiver.js')
     try {
       const notified = postedTo(receiver, { bench: 'notify' })
-      for (const number of harness.options.subscriptions) await measureNotified(harness, notified, number)
+      for (const number of harness.options.subscriptions) {
+        await measureNotified(harness, notified, number)
+        await compareVersions(harness, notified, number)
+      }
       await compareCost(harness, receiver)
     } finally {
       await receiver.end()
@@ -92,6 +95,45 @@ export async function measureNotified(harness: Harness, notified: Notified, subs
     }
   }
   await harness.withDevices([], work, devices)
+}
+
+/**
+ * What this version and the other one notify at full speed, in turns: each round ends when all has come, so that no version is
+ * ahead by what it leaves for later.
+ */
+async function compareVersions(harness: Harness, notified: Notified, subscriptions: number): Promise<void> {
+  const { against, rounds, duration_s } = harness.options
+  if (against === undefined) return
+  const { devices, meant } = matching(subscriptions, harness.options.devices)
+  const requests = readings(devices)
+  const roundsOf = (url: string, title: string) => async (round: number) => {
+    await notified.arrived(true)
+    const began = performance.now()
+    const load = { ...times(duration_s / rounds), url, connections, requests, checked: true, stamped: true }
+    const result = await harness.load(`${title}, round ${round}`, load)
+    await settled(notified, result.sent)
+    return { ...result, rate_per_s: (result.sent * 1000) / (performance.now() - began) }
+  }
+  await harness.withVersions(async (url, other) => {
+    if (other === undefined) return
+    for (const each of [url, other]) {
+      await notified.subscribe(each, meant)
+      await settled(notified, subscriptions)
+    }
+    const title = `${notified.line['bench']}, ${subscriptions} subscriptions, in turns`
+    const { measured, against: others } = await inTurns(
+      rounds,
+      roundsOf(url, title),
+      undefined,
+      roundsOf(other, `${title}, the other version`),
+    )
+    harness.report.add({
+      ...notified.line,
+      ...{ case: 'full speed, in turns', subscriptions, rounds },
+      ...medians(measured),
+      ...versus(measured, others),
+    })
+  }, devices)
 }
 
 /** The largest number of subscriptions by the last digits of ids; more than that are to one device each. */

@@ -63,8 +63,8 @@ ${benches.map(({ name, question }) => `  ${name.padEnd(18)}${question}`).join('\
 Options
   --url URL         a broker that runs already; without it one is started on a new folder and ended afterwards
   --broker FILE     the script of the broker to start (the one built with this program)
-  --against FILE    the script of another version, for example of a checkout of the last one: ingest, batch, read and growth
-                    measure it in turns with the broker
+  --against FILE    the script of another version, for example of a checkout of the last one: ingest, batch, read, growth
+                    and notify measure it in turns with the broker
   --flags="FLAGS"   further flags for the brokers to start, for example --flags="-httpThreads 2"
   --duration S      seconds of load for each case, for the broker and the reference each (5)
   --rounds N        rounds that share the duration, in turns; the medians count (5)

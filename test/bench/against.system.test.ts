@@ -63,6 +63,13 @@ test('batch and growth measure another version with as many entities', { skip: o
   areCompared(t, compared)
 })
 
+test('notify measures another version until all has come', { skip: own.skip }, async (t) => {
+  const lines = await linesFrom(t, 'notify', '--against', own.main, '--subscriptions', '1')
+  const compared = lines.filter((line) => member(line, 'case') === 'full speed, in turns')
+  t.same(columns(compared, 'bench', 'subscriptions'), [['notify', 1]])
+  areCompared(t, compared)
+})
+
 function areCompared(t: Test, lines: readonly unknown[]): void {
   for (const line of lines) {
     for (const name of ['against_per_s', 'against_ratio', 'against_p99_ms', 'against_p99_ratio']) {

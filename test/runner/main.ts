@@ -20,6 +20,11 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
+function refuse(reason: string): never {
+  say(reason)
+  process.exit(2)
+}
+
 /** The compiled files with tests, from the root of the project, in their order. */
 function allFiles(): readonly string[] {
   return readdirSync(tests, { recursive: true, withFileTypes: true })
@@ -84,19 +89,20 @@ async function runAll(units: readonly Unit[]): Promise<readonly UnitResult[]> {
 
 const start_ms = performance.now()
 const words = process.argv.slice(2)
+const unknown = words.find((word) => word.startsWith('-') && word !== '--system')
+if (unknown !== undefined) refuse(`There is no option ${unknown}: only --system, which runs the system tests.`)
 const kind: Kind = words.includes('--system') ? 'system' : 'quick'
 if (kind === 'system') process.env['RIGEL_RUNS'] ??= 'all'
-const names = words.filter((word) => !word.startsWith('--'))
+const names = words.filter((word) => word !== '--system')
 process.chdir(root)
 const all = allFiles()
-const files =
-  names.length > 0
-    ? [...new Set(names.flatMap((name) => named(all, name, kind)))]
-    : all.filter((file) => belongsTo(file, kind))
-if (files.length === 0) {
-  say(`No test file or room is called ${names.join(' or ')}; say for example "context" or "context/apply".`)
-  process.exit(2)
+const filesOf = new Map(names.map((name) => [name, named(all, name, kind)]))
+for (const [name, found] of filesOf) {
+  if (found.length === 0)
+    refuse(`No test file or room is called ${name}; say for example "context" or "context/apply".`)
 }
+const files =
+  names.length > 0 ? [...new Set([...filesOf.values()].flat())] : all.filter((file) => belongsTo(file, kind))
 
 const durations = readDurations()
 const endServices = await sharedServices(files)

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
@@ -34,4 +35,15 @@ test('a process that is killed fails by the file that it ran', async (t) => {
 test('a process that takes too long is ended, and fails', async (t) => {
   const { failures } = await ran(['given-wait'], 1500)
   t.match(failures.at(-1)?.name, 'the process was ended after 1.5 s, the limit of a file')
+})
+
+test('a word that names no file, and an option that does not exist, are refused before anything runs', async (t) => {
+  const main = fileURLToPath(new URL('./main.js', import.meta.url))
+  for (const [word, answer] of [
+    ['nonsense', 'No test file or room is called nonsense; say for example "context" or "context/apply".\n'],
+    ['--help', 'There is no option --help: only --system, which runs the system tests.\n'],
+  ] as const) {
+    const { status, stdout } = spawnSync(process.execPath, [main, 'runner/plan', word], { encoding: 'utf8' })
+    t.same([status, stdout], [2, answer])
+  }
 })
