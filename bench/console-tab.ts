@@ -33,14 +33,14 @@ export class MeasuredTab {
     return new MeasuredTab(context, page, inspector)
   }
 
-  /** Loads the console; gives the milliseconds until its first view was drawn, as the browser counts them, and until it had figures. */
-  async load(url: string): Promise<{ readonly drawn_ms: number; readonly figures_ms: number }> {
+  /** Loads the console; gives the milliseconds until its first view was drawn, as the browser counts them. */
+  async load(url: string): Promise<number> {
     await this.page.goto(`${url}/console`)
     await this.page.locator('main h1').waitFor()
     await this.page.locator('main .cards').waitFor()
     return this.page.evaluate(() => {
       const [paint] = performance.getEntriesByName('first-contentful-paint')
-      return { drawn_ms: paint?.startTime ?? Number.NaN, figures_ms: performance.now() }
+      return paint?.startTime ?? Number.NaN
     })
   }
 
@@ -89,21 +89,6 @@ export class MeasuredTab {
       return began_ms > 0 && took_ms > 0 && took_ms
     })
     return Number(await took.jsonValue())
-  }
-
-  /** The longest time between two frames in so many milliseconds, in which nothing that somebody does is answered. */
-  longestPause_ms(duration_ms: number): Promise<number> {
-    return this.page.evaluate(async (lasts_ms) => {
-      const began_ms = performance.now()
-      let [last_ms, longest_ms] = [began_ms, 0]
-      while (last_ms - began_ms < lasts_ms) {
-        await new Promise((resolve) => requestAnimationFrame(resolve))
-        const now_ms = performance.now()
-        longest_ms = Math.max(longest_ms, now_ms - last_ms)
-        last_ms = now_ms
-      }
-      return longest_ms
-    }, duration_ms)
   }
 
   /** How many points the map that is open says it shows. */

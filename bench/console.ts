@@ -1,7 +1,5 @@
 import type { Browser } from 'playwright-core'
 import { missingBrowser, startChromium } from './chromium.js'
-import { measureFlood } from './console-flood.js'
-import { measureReactions } from './console-reactions.js'
 import { MeasuredTab } from './console-tab.js'
 import { createDevices } from './fleet.js'
 import type { Bench, Harness } from './harness.js'
@@ -13,11 +11,10 @@ import type { Line } from './table.js'
 /** What no machine of this size has: each page is to show what of it is seen, and nothing else. */
 const manyPartitions = '256'
 
-/** The console where much is stored, and how soon it shows what happens. */
+/** The console where much is stored. */
 export const consoleBench: Bench = {
   name: 'console',
-  question:
-    'resources and pages of the console with as much stored as --sizes and --subscriptions say, and how soon they tell',
+  question: 'resources and pages of the console with as much stored as --sizes and --subscriptions say',
   run: async (harness) => {
     if (!harness.hasOwnBrokers('console')) return
     const missing = missingBrowser()
@@ -25,9 +22,6 @@ export const consoleBench: Bench = {
     const browser = missing === undefined ? await startChromium() : undefined
     try {
       await measureMuch(harness, browser)
-      if (browser === undefined) return
-      await measureReactions(harness, browser)
-      await measureFlood(harness, browser)
     } finally {
       await browser?.close()
     }
@@ -142,7 +136,7 @@ async function measurePages(harness: Harness, url: string, browser: Browser, lin
 
 async function firstView_ms(url: string, browser: Browser): Promise<number> {
   const tab = await MeasuredTab.open(browser)
-  const { drawn_ms } = await tab.load(url)
+  const drawn_ms = await tab.load(url)
   await tab.close()
   return drawn_ms
 }

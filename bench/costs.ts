@@ -1,8 +1,7 @@
 import { appendPlacedNumberedDevices, deviceId, deviceType, updateAnyDevice } from './device.js'
 import type { Bench, Harness } from './harness.js'
 import { Helper } from './helper.js'
-import type { LoadResult } from './load.js'
-import type { GeneratorTask } from './load-generator.js'
+import type { LoadResult, LoadTask } from './load.js'
 import { pageSize } from './queries.js'
 import { firstFresh, type Request } from './request.js'
 import { inTurns, medianRate, medians, rounded, times } from './rounds.js'
@@ -76,9 +75,8 @@ async function measureUpdates(harness: Harness, url: string): Promise<void> {
     requests: [scan],
     checked: false,
     firstFresh,
-    generator: 'rigel',
   } as const
-  const scanning = new Helper<GeneratorTask, LoadResult>('./load-generator.js')
+  const scanning = new Helper<LoadTask, LoadResult>('./load-generator.js')
   const title = 'costs, updates'
   try {
     const { measured, reference } = await inTurns(

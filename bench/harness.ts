@@ -3,7 +3,6 @@ import type { EchoReply, EchoTask } from './echo.js'
 import { type Append, createDevices, removeDevices } from './fleet.js'
 import { Helper } from './helper.js'
 import type { LoadResult, LoadTask } from './load.js'
-import type { GeneratorTask } from './load-generator.js'
 import type { ArrivalResult, ArrivalTask } from './open-loop.js'
 import type { BenchOptions } from './options.js'
 import { PreparedFolders } from './prepared.js'
@@ -42,7 +41,7 @@ export type Load = Omit<LoadTask, 'firstFresh'>
 export class Harness {
   readonly options: BenchOptions
   readonly report: Report
-  readonly #generator = new Helper<GeneratorTask, LoadResult>('./load-generator.js')
+  readonly #generator = new Helper<LoadTask, LoadResult>('./load-generator.js')
   readonly #arrivals = new Helper<ArrivalTask, ArrivalResult>('./open-loop.js')
   readonly #echo = new Helper<EchoTask, EchoReply>('./echo.js')
   readonly #prepared: PreparedFolders
@@ -139,9 +138,9 @@ export class Harness {
   }
 
   /** Loads one server once and complains about answers that should not be. */
-  async load(title: string, task: Load, generator: GeneratorTask['generator'] = 'rigel'): Promise<LoadResult> {
+  async load(title: string, task: Load): Promise<LoadResult> {
     this.report.progress(title)
-    const result = await this.#generator.ask({ ...task, generator, firstFresh: this.#nextFresh })
+    const result = await this.#generator.ask({ ...task, firstFresh: this.#nextFresh })
     this.#nextFresh += result.sent
     this.complain(title, result)
     return result

@@ -3,8 +3,7 @@ import { updateAnyDevice } from './device.js'
 import { deviceAnswer } from './fleet.js'
 import type { Harness } from './harness.js'
 import { Helper } from './helper.js'
-import type { LoadResult } from './load.js'
-import type { GeneratorTask } from './load-generator.js'
+import type { LoadResult, LoadTask } from './load.js'
 import { firstFresh } from './request.js'
 import { median, rounded } from './rounds.js'
 import type { UnappliedReply, UnappliedTask } from './unapplied.js'
@@ -74,10 +73,10 @@ async function unapplied(task: UnappliedTask): Promise<UnappliedReply> {
 
 /** The requests that are under way at the end get no answer, as they should. */
 async function killUnderLoad(harness: Harness, broker: BrokerProcess, entities: number): Promise<void> {
-  const generator = new Helper<GeneratorTask, LoadResult>('./load-generator.js')
+  const generator = new Helper<LoadTask, LoadResult>('./load-generator.js')
   try {
     const requests = [updateAnyDevice(entities)]
-    const load = { url: broker.url, connections, requests, checked: true, firstFresh, generator: 'rigel' } as const
+    const load = { url: broker.url, connections, requests, checked: true, firstFresh }
     const warmUp = await generator.ask({ ...load, warmUp_s: 0, duration_s: load_s })
     harness.complain(`start, ${entities} entities, before SIGKILL`, warmUp)
     const loading = generator.ask({

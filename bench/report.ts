@@ -114,6 +114,6 @@ function referenceVersions(): Record<string, string> {
   const require = createRequire(import.meta.url)
   const { devDependencies = {}, dependencies = {} } = require('../../package.json')
   const versions = { ...devDependencies, ...dependencies }
-  const names = ['hono', '@hono/node-server', 'lmdb', 'autocannon', 'fastify', 'pg'] as const
+  const names = ['hono', '@hono/node-server', 'lmdb', 'fastify', 'pg'] as const
   return Object.fromEntries(names.map((name) => [name, versions[name]]))
 }

@@ -7,7 +7,6 @@ import { clusterPauses } from './cluster/pauses.js'
 import { cluster } from './cluster/rates.js'
 import { consoleBench } from './console.js'
 import { costs } from './costs.js'
-import { generator } from './generator.js'
 import { growth } from './growth.js'
 import { type Bench, Harness } from './harness.js'
 import { ingest } from './ingest.js'
@@ -21,7 +20,6 @@ import { runProgram } from './program.js'
 import { query } from './query.js'
 import { read } from './read.js'
 import { environment, Report } from './report.js'
-import { routing } from './routing.js'
 import { scaling } from './scaling.js'
 import { start } from './start.js'
 import { streams } from './streams.js'
@@ -51,8 +49,6 @@ const benches: readonly Bench[] = [
   cluster,
   clusterPauses,
   clusterJoin,
-  generator,
-  routing,
 ]
 
 const help = `rigel bench [benchmark ...] [option ...]         (in the sources: npm run bench -- ...)

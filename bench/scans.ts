@@ -1,8 +1,7 @@
 import { updateAnyDevice } from './device.js'
 import type { Harness } from './harness.js'
 import { Helper } from './helper.js'
-import type { LoadResult } from './load.js'
-import type { GeneratorTask } from './load-generator.js'
+import type { LoadResult, LoadTask } from './load.js'
 import { page, scanFor } from './queries.js'
 import { firstFresh } from './request.js'
 import { inTurns, median, medianRate, medians, rounded, times } from './rounds.js'
@@ -17,7 +16,7 @@ const wanted = 100_000
 export async function measureScans(harness: Harness): Promise<void> {
   const { sizes, rounds, duration_s } = harness.options
   const entities = sizes.findLast((size) => size <= wanted) ?? Math.min(...sizes)
-  const scanning = new Helper<GeneratorTask, LoadResult>('./load-generator.js')
+  const scanning = new Helper<LoadTask, LoadResult>('./load-generator.js')
   try {
     await harness.withPrepared(entities, async ({ url }) => {
       const time = times(duration_s / rounds)
@@ -30,7 +29,7 @@ export async function measureScans(harness: Harness): Promise<void> {
         async (round) => {
           const [updated, scanned] = await Promise.all([
             harness.load(`${title}, round ${round}`, updates),
-            scanning.ask({ ...scans, generator: 'rigel' }),
+            scanning.ask(scans),
           ])
           harness.complain(`${title}, round ${round}, scans`, scanned)
           return { updated, scanned }

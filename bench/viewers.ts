@@ -8,7 +8,7 @@ import { type Watched, watch } from './watchers.js'
 const connections = 64
 
 /** As the console's page has it open: all lines that the broker can write, of which a viewer gets 200 in a second. */
-export const everyArea = '0-255'
+const everyArea = '0-255'
 
 /** What updates cost that somebody looks at. */
 export const viewers: Bench = {
@@ -66,7 +66,7 @@ async function measure(harness: Harness, url: string, look: Look): Promise<void>
 }
 
 /** Sets the trace levels, or none. */
-export async function setTraces(url: string, method: 'PUT' | 'DELETE', levels: string): Promise<void> {
+async function setTraces(url: string, method: 'PUT' | 'DELETE', levels: string): Promise<void> {
   const path = levels === '' ? '/log/trace' : `/log/trace/${levels}`
   const { status } = await fetch(`${url}${path}`, { method })
   if (status !== 200) throw new Error(`${method} ${path}: HTTP ${status}`)

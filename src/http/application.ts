@@ -24,7 +24,7 @@ type Serve = (incoming: IncomingMessage, outgoing: ServerResponse | undefined, t
  *
  * The fast path: the target that Hono has found for a path is remembered, and later requests for the same path go to it
  * without the adapter, a `Request`, a `Context` and the router. Processor time of a request as a ratio to a bare Hono
- * handler (`bench routing`, 2026-11-22): GET of an entity 0.39 through Hono, 0.20 by the fast path; updateContext 0.53
+ * handler (2026-11-22): GET of an entity 0.39 through Hono, 0.20 by the fast path; updateContext 0.53
  * and 0.34.
  *
  * Hono's middleware is not used. It continues in promises, but a request enters the queue of its connection within the
@@ -48,10 +48,9 @@ export class Application {
   readonly #navigated = new Map<string, Resource>()
   #latest: NodeExchange | undefined
 
-  /** With 0 bytes for what is remembered there is no fast path. */
-  constructor(resources: readonly Resource[], serve: Serve, remembered_bytes = rememberedDefault_bytes) {
+  constructor(resources: readonly Resource[], serve: Serve) {
     this.#serve = serve
-    this.#remembered = new LruCache(remembered_bytes)
+    this.#remembered = new LruCache(rememberedMax_bytes)
     this.#app = new Hono<{ Bindings: NodeExchange }>({
       // Not the URL of the web standard, which resolves dots and decodes before a path can be split.
       getPath: (_, { env } = {}) => (env === undefined ? unroutable : this.#routedPath(requestPath(env))),
@@ -174,7 +173,7 @@ interface Route {
 }
 
 /** For paths that are requested again and again; longer paths are not remembered. */
-const rememberedDefault_bytes = 8 * 2 ** 20
+const rememberedMax_bytes = 8 * 2 ** 20
 const longestRemembered = 256
 /** What a target takes beside the characters of its segments, which are not more than those of the path. */
 const target_bytes = 512

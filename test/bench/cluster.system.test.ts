@@ -1,15 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { ProcessorShares } from '../../bench/cluster/processor-share.js'
-import { clusterSize, type Machines, type PartCosts } from '../../bench/cluster/size-model.js'
 import { member } from '../../bench/ngsi.js'
 import { noEtcd } from '../cluster/etcd-members.js'
 import { columns, isMeasured, linesFrom, linesOf, own, run } from './programs.js'
-
-const sizesProgram = fileURLToPath(new URL('../../bench/cluster-sizes.js', import.meta.url))
 
 /** The pauses of several nodes take minutes, most of which is waiting. */
 const isLong = process.env['RIGEL_BENCH'] === 'long'
@@ -41,17 +38,12 @@ test('cluster-join says how soon a new node serves what another one has', { skip
 
 test('three nodes share updates, and pause when one of them is killed', { skip: skip || !isLong }, async (t) => {
   t.setTimeout(600_000)
-  const folder = t.testdir()
-  const file = join(folder, 'results.json')
   const short = ['--rounds', '1', '--duration', '1', '--connections', '1,4', '--devices', '100', '--no-share']
-  const ended = await run('run', 'cluster', 'cluster-pauses', '--nodes', '1,3', ...short, '--json', file)
+  const ended = await run('run', 'cluster', 'cluster-pauses', '--nodes', '1,3', ...short)
   t.equal(ended.code, 0, ended.errors)
   for (const line of linesOf(ended, 'cluster')) if (member(line, 'case') !== 'idle') isMeasured(t, line)
   t.equal(linesOf(ended, 'cluster-pauses').length, 3)
   for (const line of linesOf(ended, 'cluster-pauses')) t.ok(Number(member(line, 'updates_median_s')) > 0)
-  const sizes = spawnSync(process.execPath, [sizesProgram, file], { encoding: 'utf8' })
-  t.equal(sizes.status, 0, sizes.stderr)
-  t.equal(sizes.stdout.match(/"limit":/g)?.length, 3)
 })
 
 test('benchmarks of clusters refuse in words where there is no etcd', { skip: own.skip }, async (t) => {
@@ -71,28 +63,4 @@ test('benchmarks of clusters refuse in words where there is no etcd', { skip: ow
 test('a share that no group can hold is refused', (t) => {
   t.match(ProcessorShares.of(0.01), { ok: false, error: /least share/ })
   t.end()
-})
-
-test('sizes are computed from what the parts take', async (t) => {
-  const costs: PartCosts = {
-    ...{ idle_ms: 100, owner_us: 100, through_us: 160, copy_us: 20, record_us: 400, follower_us: 50 },
-    ...{ confirmed_us: 50, local_us: 25, logged_bytes: 100, records_per_s: 1000 },
-  }
-  const machines: Machines = { cores: 8, use: 0.5, updatesPerRecord: 100, etcdMembers: 3 }
-
-  const two = clusterSize(costs, machines, 2)
-  t.equal(two.update_us, 150, 'half of the updates come to their owner, and each is copied once')
-  t.match(two, {
-    updates_per_s: 52_000,
-    limit: 'processors of the nodes',
-    local_reads_per_s: 312_000,
-  })
-  t.match(clusterSize(costs, machines, 16), { limit: 'records that etcd takes', updates_per_s: 100_000 })
-  t.match(clusterSize({ ...costs, record_us: 40_000 }, machines, 2), { limit: 'processors of etcd' })
-
-  const file = join(t.testdir(), 'other.json')
-  writeFileSync(file, JSON.stringify({ results: [] }))
-  const refused = spawnSync(process.execPath, [sizesProgram, file], { encoding: 'utf8' })
-  t.equal(refused.status, 2)
-  t.match(refused.stderr, /the results have no \w+ of the case/)
 })

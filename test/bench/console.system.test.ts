@@ -6,20 +6,14 @@ import { columns, linesFrom, own } from './programs.js'
 const missing = missingBrowser()
 const options = { skip: own.skip === false ? (missing ?? false) : own.skip }
 
-test('resources and pages of the console are measured, and how soon it tells what happens', options, async (t) => {
+test('resources and pages of the console are measured', options, async (t) => {
   const small = ['--sizes', '400', '--subscriptions', '5', '--flags=-partitions 1', '--rounds', '1']
   const lines = await linesFrom(t, 'console', ...small)
   const cases = columns(lines, 'case').map(([name]) => String(name))
-  for (const expected of [
-    ...['/admin/types', 'first view', 'page overview', 'page settings', 'page entities?view=map', 'map drawn'],
-    ...['a receiver that fails is named', 'back after a SIGKILL and 0 s'],
-  ]) {
+  for (const expected of ['/admin/types', 'first view', 'page overview', 'page settings', 'map drawn']) {
     t.ok(cases.includes(expected), expected)
   }
-  for (const line of lines) {
-    const time_ms = member(line, 'median_ms') ?? member(line, 'longest_pause_ms')
-    t.ok(Number(time_ms) > 0, String(member(line, 'case')))
-  }
+  for (const line of lines) t.ok(Number(member(line, 'median_ms')) > 0, String(member(line, 'case')))
   t.equal(
     member(
       lines.find((line) => member(line, 'case') === 'map drawn'),
