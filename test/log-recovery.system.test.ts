@@ -93,31 +93,6 @@ test('a log without its checkpoint, and a checkpoint without its log, refuse the
   )
 })
 
-test('a folder from before there was a log gets one, and keeps what it holds', async (t) => {
-  const broker = await RunningBroker.start(t, ['-partitions', '2'])
-  const subscription = {
-    entities: [{ type: 'Tank', isPattern: 'true', id: '.*' }],
-    reference: 'http://127.0.0.1:9/',
-    notifyConditions: [{ type: 'ONCHANGE' }],
-  }
-  t.equal((await broker.send('POST', '/v1/subscribeContext', subscription)).status, 200)
-  t.equal((await broker.update('APPEND', tank(1))).status, 200)
-  t.equal(await broker.end('SIGTERM'), 0)
-  for (const member of ['partition-0', 'partition-1', 'control']) {
-    for (const name of ['checkpoint', 'log']) rmSync(join(broker.folder, member, name), { recursive: true })
-  }
-  const format = JSON.parse(readFileSync(join(broker.folder, 'format.json'), 'utf8'))
-  writeFileSync(join(broker.folder, 'format.json'), JSON.stringify({ ...format, format: 2 }))
-  await broker.run()
-  t.same(JSON.parse(readFileSync(join(broker.folder, 'format.json'), 'utf8')), format)
-  t.equal(await level(broker), '1')
-  t.equal((await broker.update('UPDATE', tank(2))).status, 200)
-  t.equal(await broker.end('SIGKILL'), 'SIGKILL')
-  await broker.run()
-  t.equal(await level(broker), '2')
-  t.match((await broker.send('GET', '/admin/subscriptions')).text, /"sent":|"discarded":|"id":/)
-})
-
 test('the metrics show what the log takes, and the checkpoints', async (t) => {
   const broker = await RunningBroker.start(t, ['-partitions', '1'])
   for (let n = 1; n <= 3; n += 1) t.equal((await broker.update('APPEND', tank(n))).status, 200)

@@ -7,7 +7,7 @@ import { backedUpNames } from './manifest.js'
 /** What a backup of a moment is made of, but for its pace. */
 export function backupContents(point: Omit<BackupPoint, 'number'>): Pick<ArchiveParts, 'about' | 'files'> {
   const { folder, format, time, partitions, control } = point
-  const contents = [formatText({ version: format, partitions: partitions.length, folder }), ...partitions, control]
+  const contents = [formatText({ partitions: partitions.length, folder }), ...partitions, control]
   const names = backedUpNames(partitions.length)
   return {
     about: {

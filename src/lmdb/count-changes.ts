@@ -1,47 +1,12 @@
 import type { Database } from 'lmdb'
 import { type Attribute, compareAttributes, type Entity, type Tenant } from '../context/entity.js'
 import { shownType } from '../context/value.js'
-import type { Log } from '../log/log.js'
-import { numberOf } from './damage.js'
 import type { Environment } from './environment.js'
 import { attributeTypeKey, countKey, type Key } from './keys.js'
-import { decodeEntity } from './record.js'
 import type { EntityWrite } from './turn-record.js'
-import { writeInTransaction } from './write-transaction.js'
 
 /** The databases that have counts. */
 type Counts = Pick<Environment, 'counts' | 'attributeTypes'>
-
-/** The fact that the types of all attributes of the partition are counted. Part of the format on disk. */
-const typesFact: Key = ['attributeTypes']
-
-/** Differences that have been gathered are written from this many on, where all entities are counted anew. */
-const gathered = 10_000
-
-/** There is a line of the progress after every so many entities. */
-const entitiesALine = 100_000
-
-/** Counts the types of attributes that were stored before they were counted; to be called before the log is recovered. */
-export function ensureAttributeTypes(environment: Environment, path: string, log: Log | undefined): void {
-  const { root, records, facts } = environment
-  if (numberOf(facts.get(typesFact), path, 'the fact that types of attributes are counted') === 1) return
-  writeInTransaction(root, () => {
-    let changes = new CountChanges()
-    let counted = 0
-    for (const { key, value: text } of records.getRange()) {
-      changes.countTypes(String(key[0]) as Tenant, decodeEntity(text), 1)
-      counted += 1
-      if (counted % entitiesALine === 0) {
-        log?.info('storage:index', `${counted} entities in ${path} have the types of their attributes counted so far`)
-      }
-      if (changes.size < gathered) continue
-      changes.write(environment)
-      changes = new CountChanges()
-    }
-    changes.write(environment)
-    facts.putSync(typesFact, '1')
-  })
-}
 
 /**
  * The differences that a turn makes to the counts of types, of attribute names, and of the types of attributes, from which

@@ -10,15 +10,13 @@ import {
   enterNextFormat,
   type FolderFormat,
   formatFile,
-  formatVersion,
   noteNextFormat,
   readFormat,
   readNextFormat,
 } from './folder-format.js'
 import { lockData } from './folder-lock.js'
-import { isDecided, previousFolder, settleSwap } from './folder-swap.js'
-import { dataFile, type FolderMember, type MemberSettings, make, mark, misplaced, unusable, wayOut } from './member.js'
-import { keepPrevious } from './previous-members.js'
+import { isDecided, settleSwap } from './folder-swap.js'
+import { dataFile, type FolderMember, type MemberSettings, make, misplaced, unusable, wayOut } from './member.js'
 
 /** A data folder that is this process's alone. */
 export interface DataFolder {
@@ -89,8 +87,8 @@ function opening(path: string, settings: FolderSettings): Promise<Result<number,
 /** The id of a folder that is as it should be. */
 function heldId(path: string): string {
   const format = readFormat(path)
-  if (typeof format === 'string' || format.folder === undefined) throw new Error(`${formatFile(path)} has no id`)
-  return format.folder
+  if (!format.ok) throw new Error(`${formatFile(path)} is not what it was a moment ago`)
+  return format.value.folder
 }
 
 function layout(path: string): Pick<DataFolder, 'path' | 'partitionPath' | 'controlPath'> {
@@ -106,14 +104,8 @@ async function settled(path: string, settings: FolderSettings): Promise<Result<n
   const steps = [...settleSwap(path)]
   if (steps.length > 0) settings.tell?.(`${path} was left in the middle of an exchange of its files: ${steps.at(-1)}`)
   const format = readFormat(path)
-  if (format === 'missing') return created(path, settings)
-  if (format === 'damaged') return err({ reason: `${formatFile(path)} is damaged: restore it from a backup` })
-  const { version, partitions } = format
-  if (version > formatVersion || version < 1) {
-    return err({
-      reason: `${path} has format ${version}, this program reads formats up to ${formatVersion}: use the version of Rigel that wrote it`,
-    })
-  }
+  if (!format.ok) return format.error === 'missing' ? created(path, settings) : err(format.error)
+  const { partitions } = format.value
   if (settings.asked !== undefined && settings.asked !== partitions) {
     return err({
       reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or give it ${settings.asked} with rigel reshard`,
@@ -121,16 +113,15 @@ async function settled(path: string, settings: FolderSettings): Promise<Result<n
   }
   const unrestored = firstNotRestored(membersOf(path, partitions))
   if (unrestored !== undefined) return err({ reason: unrestored })
-  return version === formatVersion ? held(path, format, settings) : adopted(path, format, settings)
+  return held(path, format.value, settings)
 }
 
 /** A folder that was made whole: all its files are there, sound, and its own. */
 async function held(
   path: string,
-  format: FolderFormat,
+  { partitions, folder }: FolderFormat,
   settings: FolderSettings,
 ): Promise<Result<number, FolderRefusal>> {
-  const { partitions, folder = '' } = format
   const members = membersOf(path, partitions)
   const reason = firstUnusable(members, settings) ?? (await firstMisplaced(members, folder, settings))
   return reason === undefined ? ok(partitions) : err({ reason })
@@ -138,62 +129,18 @@ async function held(
 
 /** Makes a new folder, or goes on with one whose making was interrupted: nobody has stored anything in it yet. */
 async function created(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
-  const begun = readNextFormat(path, 'made')
-  const resumed = typeof begun === 'object' && begun.version === formatVersion
-  if (!resumed && (existsSync(join(path, 'partition-0')) || existsSync(layout(path).controlPath))) {
+  const begun = readNextFormat(path)
+  if (begun === undefined && (existsSync(join(path, 'partition-0')) || existsSync(layout(path).controlPath))) {
     return err({
       reason: `${formatFile(path)} is missing although the directory holds partitions: restore it from a backup`,
     })
   }
-  const partitions = settings.asked ?? (resumed ? begun.partitions : settings.preferred)
+  const partitions = settings.asked ?? begun?.partitions ?? settings.preferred
   const folder = randomUUID()
-  noteNextFormat(path, 'made', { version: formatVersion, partitions, folder })
+  noteNextFormat(path, { partitions, folder })
   for (const member of membersOf(path, partitions)) await make(member, folder, settings)
-  enterNextFormat(path, 'made')
+  enterNextFormat(path)
   return ok(partitions)
-}
-
-/**
- * A folder of an earlier format becomes one of this format: one of the first gets its id. The logs are begun when their
- * environments are opened. Interrupted, it goes on with the id that it had begun with.
- */
-async function adopted(
-  path: string,
-  format: FolderFormat,
-  settings: FolderSettings,
-): Promise<Result<number, FolderRefusal>> {
-  const { partitions } = format
-  const members = membersOf(path, partitions)
-  // The first format was written before the files were made.
-  if (format.version === 1 && members.every((member) => !existsSync(dataFile(member)))) {
-    return created(path, { ...settings, asked: partitions })
-  }
-  const reason = firstUnusable(members, settings)
-  if (reason !== undefined) return err({ reason })
-  const begun = readNextFormat(path, 'adopted')
-  const kept = begun === 'missing' ? await keptAside(path, format, settings) : undefined
-  if (kept !== undefined) return err({ reason: kept })
-  const folder = format.folder ?? (typeof begun === 'object' ? begun.folder : undefined) ?? randomUUID()
-  noteNextFormat(path, 'adopted', { version: formatVersion, partitions, folder })
-  for (const member of members) await mark(member, folder, settings)
-  const stranger = await firstMisplaced(members, folder, settings)
-  if (stranger !== undefined) return err({ reason: stranger })
-  enterNextFormat(path, 'adopted')
-  return ok(partitions)
-}
-
-/** Keeps the members of the earlier format, as the way back; gives why that was refused. */
-async function keptAside(
-  path: string,
-  { version }: FolderFormat,
-  { tell }: FolderSettings,
-): Promise<string | undefined> {
-  const kept = await keepPrevious(path, version)
-  if (!kept.ok) return kept.error.reason
-  tell?.(
-    `${path} has format ${version} and becomes one of format ${formatVersion}; as it was it stays in ${previousFolder(path)}: \`rigel restore --previous -dbPath ${path}\` puts it back for the version before, \`rigel restore --forget-previous -dbPath ${path}\` removes it`,
-  )
-  return undefined
 }
 
 function membersOf(path: string, partitions: number): readonly FolderMember[] {
@@ -207,7 +154,7 @@ function membersOf(path: string, partitions: number): readonly FolderMember[] {
 
 /**
  * Makes the environments what they were at their last checkpoints: what has changed since is in the logs. It comes before anything
- * else reads, copies or writes them, whatever the format: what a loss of power has left may be damaged until then.
+ * else reads, copies or writes them: what a loss of power has left may be damaged until then.
  */
 function firstNotRestored(members: readonly FolderMember[]): string | undefined {
   for (const { path } of members) {

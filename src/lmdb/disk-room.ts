@@ -81,3 +81,16 @@ export class DiskRoom {
     if (this.#again !== 0 && performance.now() >= this.#again && canGrow(this.#path)) this.#again = 0
   }
 }
+
+/** Why a copy of so many bytes has no place on the disk of a folder, for the operator; nothing when it has. */
+export function noRoomFor(path: string, bytes: number, what: string): string | undefined {
+  const { bavail, bsize } = statfsSync(path)
+  const free = bavail * bsize
+  if (free > bytes) return undefined
+  const missing = `${inMiB(bytes - free)} MiB are missing`
+  return `${what} needs ${inMiB(bytes)} MiB on the disk of ${path}, which has ${inMiB(free)} MiB free: ${missing}, make room and try again`
+}
+
+function inMiB(bytes: number): number {
+  return Math.ceil(bytes / 2 ** 20)
+}

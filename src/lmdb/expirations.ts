@@ -3,15 +3,10 @@ import { expirationOf } from '../context/expiration.js'
 import type { Expired } from '../partition/store.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
-import { numberOf } from './damage.js'
 import type { Environment } from './environment.js'
 import { behindExpired, expirationKey, type Key } from './keys.js'
-import { decodeEntity, decodeLocated, encodeLocated } from './record.js'
+import { decodeLocated, encodeLocated } from './record.js'
 import type { EntityWrite } from './turn-record.js'
-import { writeInTransaction } from './write-transaction.js'
-
-/** The fact that all entities of the partition that expire are in the index. Part of the format on disk. */
-const indexedFact: Key = ['expirations']
 
 /** The entities of a partition that expire, by when they do [NGSIv2 context 3.4]. */
 export class Expirations {
@@ -19,22 +14,6 @@ export class Expirations {
 
   constructor({ expirations }: Environment) {
     this.#index = expirations
-  }
-
-  /** Enters what was stored before there was an index; to be called before the log is recovered. */
-  static ensure({ root, records, expirations, facts }: Environment, path: string): void {
-    if (numberOf(facts.get(indexedFact), path, 'the fact that expirations are indexed') === 1) return
-    writeInTransaction(root, () => {
-      for (const { key, value: text } of records.getRange()) {
-        // Few entities expire: most are told by their text.
-        if (!text.includes('"dateExpires"')) continue
-        const entity = decodeEntity(text)
-        const expires = expirationOf(entity)
-        const [tenant, sequence] = key
-        if (expires !== undefined) expirations.putSync([expires, tenant ?? '', sequence ?? 0], encodeLocated(entity))
-      }
-      facts.putSync(indexedFact, '1')
-    })
   }
 
   /** Enters and removes what a write makes of an entity, within the transaction of its turn. */

@@ -1,64 +1,63 @@
 import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { replaceFile, syncFolder } from '../folder.js'
+import { err, ok, type Result } from '../result.js'
 
-/**
- * The format that this program writes; it reads every one up to it. Since the second one a folder has an id, which all its
- * files carry; since the third one there is a log before each environment; since the fourth one expirations and locations are
- * indexed, and types of attributes counted.
- */
+/** The format that this program writes, and the only one that it reads. */
 export const formatVersion = 4
 
 /** What a data folder is. */
 export interface FolderFormat {
-  readonly version: number
   /** Fixed when the folder was made. */
   readonly partitions: number
-  /** Random, given once. Folders of the first format have none. */
-  readonly folder: string | undefined
+  /** Random, given once; all files of the folder carry it. */
+  readonly folder: string
 }
 
 /** What stands in a file that says what a folder is; `damaged` when it is there and says nothing. */
-export type FormatRead = FolderFormat | 'missing' | 'damaged'
+type FormatRead = FolderFormat | { readonly otherVersion: number } | 'missing' | 'damaged'
 
-/**
- * What a folder is, and what it is to become when it is being made or gets its id. The last two are told apart because
- * what was being made holds nothing yet, and may be made anew.
- */
-const names = { now: 'format.json', made: 'format.making.json', adopted: 'format.adopting.json' } as const
-
-/** How a folder comes to its format. */
-export type Becoming = 'made' | 'adopted'
+/** What a folder is, and what it is to become while it is being made: until then it holds nothing, and may be made anew. */
+const names = { now: 'format.json', made: 'format.making.json' } as const
 
 /** The file that says what a folder is. */
 export function formatFile(path: string): string {
   return join(path, names.now)
 }
 
-/** What the folder is. Throws when its file can not be read. */
-export function readFormat(path: string): FormatRead {
-  return parsed(join(path, names.now))
+/** What the folder is; `missing` where there is none, else why it is refused, for the operator. Throws when its file can not be read. */
+export function readFormat(path: string): Result<FolderFormat, 'missing' | { readonly reason: string }> {
+  const format = parsed(formatFile(path))
+  if (format === 'missing') return err(format)
+  if (format === 'damaged') return err({ reason: `${formatFile(path)} is damaged: restore it from a backup` })
+  return 'otherVersion' in format ? err({ reason: otherFormat(path, format.otherVersion) }) : ok(format)
 }
 
-/** What the folder was to become when it was last opened, and is not yet. */
-export function readNextFormat(path: string, becoming: Becoming): FormatRead {
-  return parsed(join(path, names[becoming]))
+/** That something was written in a format which this program does not read, and what to do. */
+export function otherFormat(what: string, version: number, by = 'the version of Rigel that wrote it'): string {
+  return `${what} has format ${version}, this program reads format ${formatVersion}: use ${by}`
+}
+
+/** What the folder was to become when it was last opened, and is not yet; nothing that another version has begun. */
+export function readNextFormat(path: string): FolderFormat | undefined {
+  const format = parsed(join(path, names.made))
+  return typeof format === 'object' && 'folder' in format ? format : undefined
 }
 
 /** What stands in the file that says what a folder is. */
-export function formatText({ version, partitions, folder }: FolderFormat): string {
-  return `${JSON.stringify({ format: version, partitions, folder })}\n`
+export function formatText({ partitions, folder }: FolderFormat): string {
+  return `${JSON.stringify({ format: formatVersion, partitions, folder })}\n`
 }
 
 /** Notes durably what a folder is to become, before anything of it is done. */
-export function noteNextFormat(path: string, becoming: Becoming, { partitions, folder }: FolderFormat): void {
-  replaceFile(join(path, names[becoming]), formatText({ version: formatVersion, partitions, folder }))
+export function noteNextFormat(path: string, next: FolderFormat): void {
+  replaceFile(join(path, names.made), formatText(next))
 }
 
 /** The folder is now what it was to become: all of that is on disk. */
-export function enterNextFormat(path: string, becoming: Becoming): void {
+export function enterNextFormat(path: string): void {
   syncFolder(path)
-  renameSync(join(path, names[becoming]), join(path, names.now))
+  renameSync(join(path, names.made), join(path, names.now))
   syncFolder(path)
 }
 
@@ -72,11 +71,11 @@ function parsed(file: string): FormatRead {
   }
 }
 
-function checked(raw: unknown): FolderFormat | undefined {
-  if (typeof raw !== 'object' || raw === null || !('format' in raw) || !('partitions' in raw)) return undefined
-  const { format: version, partitions } = raw
-  const folder = 'folder' in raw && typeof raw.folder === 'string' ? raw.folder : undefined
-  if (typeof version !== 'number' || typeof partitions !== 'number') return undefined
-  if (!Number.isInteger(partitions) || partitions < 1) return undefined
-  return version > 1 && version <= formatVersion && folder === undefined ? undefined : { version, partitions, folder }
+function checked(raw: unknown): FolderFormat | { readonly otherVersion: number } | undefined {
+  if (typeof raw !== 'object' || raw === null || !('format' in raw) || typeof raw.format !== 'number') return undefined
+  if (raw.format !== formatVersion) return { otherVersion: raw.format }
+  if (!('partitions' in raw) || !('folder' in raw)) return undefined
+  const { partitions, folder } = raw
+  if (typeof partitions !== 'number' || !Number.isInteger(partitions) || partitions < 1) return undefined
+  return typeof folder === 'string' ? { partitions, folder } : undefined
 }

@@ -40,13 +40,13 @@ function nextFolder(path: string): string {
   return join(path, 'next')
 }
 
-/** Where the members are that a swap or a migration has replaced, as a data folder of their own. */
+/** Where the members are that a swap has replaced, as a data folder of their own. */
 export function previousFolder(path: string): string {
   return join(path, 'previous')
 }
 
 /** Where members are gathered that become the previous ones. */
-export function previousDraft(path: string): string {
+function previousDraft(path: string): string {
   return join(path, 'previous.new')
 }
 
@@ -79,8 +79,12 @@ export function beginNext(path: string): string {
 export function decideSwap(path: string, source: SwapSource): Result<void, { readonly reason: string }> {
   const from = join(path, source)
   const format = readFormat(from)
-  if (typeof format === 'string')
-    return err({ reason: `${formatFile(from)} is ${format}: there is nothing to put in place` })
+  if (!format.ok) {
+    const { error } = format
+    return err(
+      error === 'missing' ? { reason: `${formatFile(from)} is missing: there is nothing to put in place` } : error,
+    )
+  }
   if (source === 'next' && hasPrevious(path)) return err({ reason: `${previousFolder(path)} ${previousInTheWay}` })
   const leaving = [...membersIn(path)].sort(formatsFirst)
   const entering = [...membersIn(from)].sort(formatsFirst).reverse()
@@ -186,6 +190,18 @@ export function syncTree(path: string): void {
     else if (entry.isFile()) syncFolder(file)
   }
   syncFolder(path)
+}
+
+/** Removes what a swap has replaced; says whether there was anything. */
+export function forgetPrevious(path: string): boolean {
+  const previous = previousFolder(path)
+  if (!existsSync(previous)) return false
+  // Without its format it is no folder that could be put back: a removal that is killed leaves nothing half.
+  rmSync(join(previous, 'format.json'), { force: true })
+  syncFolder(previous)
+  rmSync(previous, { recursive: true })
+  syncFolder(path)
+  return true
 }
 
 /** Whether a swap was decided, and is not over yet. */

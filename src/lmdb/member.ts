@@ -58,7 +58,7 @@ export async function misplaced(
 }
 
 /** Writes into a member which folder it belongs to, unless something stands there already. */
-export function mark(member: FolderMember, folder: string, settings: MemberSettings): Promise<void> {
+function mark(member: FolderMember, folder: string, settings: MemberSettings): Promise<void> {
   return withFacts(member, settings, (facts) => {
     if (facts.get(memberFact) === undefined) facts.putSync(memberFact, factOf(member, folder))
   })

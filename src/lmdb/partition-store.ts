@@ -20,7 +20,7 @@ import type { Milliseconds, Nanoseconds } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import type { LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
 import { Checkpoints } from './checkpoint.js'
-import { CountChanges, ensureAttributeTypes } from './count-changes.js'
+import { CountChanges } from './count-changes.js'
 import { entityOf, missing, numberOf } from './damage.js'
 import { faultOf } from './disk-fault.js'
 import { DiskRoom } from './disk-room.js'
@@ -113,10 +113,7 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#log = log
     const checkpoints = Checkpoints.open(path, settings)
     this.#environment = environmentOf(checkpoints.root)
-    Expirations.ensure(this.#environment, path)
-    ensureAttributeTypes(this.#environment, path, log)
     this.#expirations = new Expirations(this.#environment)
-    LocationCells.ensure(this.#environment, path, log)
     this.#cells = new LocationCells(this.#environment)
     this.#outbox = new Outbox(this.#environment, path)
     this.#cache = new RecordCache((1 - largeShare) * cache_bytes)

@@ -5,8 +5,8 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { readArchive } from '../backup/archive-reader.js'
 import { type BackedUpFile, type Manifest, manifestName, parseManifest } from '../backup/manifest.js'
 import { makeFolder, privateMode, syncFolder } from '../folder.js'
+import { noRoomFor } from '../lmdb/disk-room.js'
 import { syncTree } from '../lmdb/folder-swap.js'
-import { noRoomFor } from '../lmdb/previous-members.js'
 import { CommandFailure } from './command-result.js'
 
 /** Where a backup is written until it is whole: beside its folder, on the same file system. */

@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Finding } from '../lmdb/check/findings.js'
 import { Findings } from '../lmdb/check/findings.js'
-import { formatVersion } from '../lmdb/folder-format.js'
+import { formatVersion, otherFormat } from '../lmdb/folder-format.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
 import { readArguments } from './command-arguments.js'
 import { CommandFailure, type CommandSurroundings, failureText } from './command-result.js'
@@ -82,9 +82,7 @@ async function checkedBackup(
   const manifest = findings.attempt(folder, undefined, 'it is no whole backup', () => readManifest(folder))
   if (manifest === undefined) return undefined
   if (manifest.format !== formatVersion) {
-    throw new CommandFailure(
-      `it has format ${manifest.format}, this program checks format ${formatVersion}: use Rigel ${manifest.rigel}`,
-    )
+    throw new CommandFailure(otherFormat(folder, manifest.format, `Rigel ${manifest.rigel}`))
   }
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
   const progress = new Progress('checksums', 'bytes', bytes, errors)

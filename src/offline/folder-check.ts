@@ -9,12 +9,11 @@ import { restoreCheckpoint } from '../lmdb/checkpoint.js'
 import { type EnvironmentSettings, figuresOf, openEnvironment } from '../lmdb/environment.js'
 import { damageOf } from '../lmdb/file-check.js'
 import { claimFolder } from '../lmdb/folder-claim.js'
-import { readFormat } from '../lmdb/folder-format.js'
 import { settleSwap } from '../lmdb/folder-swap.js'
 import { factOf, memberFact } from '../lmdb/member.js'
 import { CommandFailure } from './command-result.js'
 import { Progress, type ProgressOutput } from './progress.js'
-import { checkFormat, stoppedFolder } from './stopped-folder.js'
+import { formatOf, stoppedFolder } from './stopped-folder.js'
 
 /** What was looked at. */
 export interface FolderCounts extends Pick<ControlCounts, 'subscriptions' | 'registrations'> {
@@ -46,10 +45,7 @@ export async function checkedFolder(
   let partitions: number
   try {
     for (const _ of settleSwap(path));
-    checkFormat(path)
-    const format = readFormat(path)
-    if (typeof format === 'string') throw new CommandFailure(`${path}: format.json is ${format}`)
-    partitions = format.partitions
+    partitions = formatOf(path).partitions
     for (const name of namesOf(partitions)) checkFiles(join(path, name), name, findings)
   } finally {
     claim.value.release()

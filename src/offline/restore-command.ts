@@ -2,10 +2,18 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { type Manifest, manifestName } from '../backup/manifest.js'
 import { compactFile } from '../lmdb/compaction.js'
+import { noRoomFor } from '../lmdb/disk-room.js'
 import { claimFolder } from '../lmdb/folder-claim.js'
-import { formatFile, formatVersion, readFormat } from '../lmdb/folder-format.js'
-import { beginNext, fixedMember, hasPrevious, membersIn, previousFolder, settleSwap } from '../lmdb/folder-swap.js'
-import { forgetPrevious, noRoomFor } from '../lmdb/previous-members.js'
+import { formatFile, formatVersion, otherFormat, readFormat } from '../lmdb/folder-format.js'
+import {
+  beginNext,
+  fixedMember,
+  forgetPrevious,
+  hasPrevious,
+  membersIn,
+  previousFolder,
+  settleSwap,
+} from '../lmdb/folder-swap.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
 import { type CommandArguments, readArguments } from './command-arguments.js'
 import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from './command-result.js'
@@ -94,10 +102,8 @@ async function build(
   { force, compact }: { readonly force: boolean; readonly compact: boolean },
   errors: ProgressOutput,
 ): Promise<void> {
-  if (manifest.format > formatVersion) {
-    throw new CommandFailure(
-      `${join(backup, manifestName)} says format ${manifest.format}, this program reads formats up to ${formatVersion}: use Rigel ${manifest.rigel}`,
-    )
+  if (manifest.format !== formatVersion) {
+    throw new CommandFailure(otherFormat(backup, manifest.format, `Rigel ${manifest.rigel}`))
   }
   if (!force && membersIn(path).length > 0) {
     throw new CommandFailure(`${path} holds data: --force replaces it, and keeps it in ${previousFolder(path)}`)
@@ -130,9 +136,9 @@ async function build(
 }
 
 /** Throws when what was copied is not the folder that the manifest speaks of. */
-function checkFormatOf(next: string, { format, folder, partitions }: Manifest): void {
+function checkFormatOf(next: string, { folder, partitions }: Manifest): void {
   const held = readFormat(next)
-  if (typeof held !== 'string' && held.version === format && held.partitions === partitions && held.folder === folder) {
+  if (held.ok && held.value.partitions === partitions && held.value.folder === folder) {
     return
   }
   throw new CommandFailure(`${basename(formatFile(next))} of the backup is not that of its ${manifestName}`)

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs'
 import { ControlStore } from '../lmdb/control-store.js'
 import { openDataFolder } from '../lmdb/data-folder.js'
 import type { WriterSettings } from '../lmdb/environment.js'
 import { pinnedFile } from '../lmdb/file-pin.js'
-import { formatFile, formatVersion, readFormat } from '../lmdb/folder-format.js'
+import { type FolderFormat, formatVersion, readFormat } from '../lmdb/folder-format.js'
+import { isDecided } from '../lmdb/folder-swap.js'
 import { LmdbPartitionStore } from '../lmdb/partition-store.js'
 import type { PinnedFile } from '../partition/store.js'
 import { CommandFailure } from './command-result.js'
@@ -25,10 +25,10 @@ const writerSettings: WriterSettings = { durable: true, keepFree_bytes: 0, sizeM
 
 /**
  * Takes the folder of a broker that does not run. Throws, in words, when there is none, when somebody has it, when it is damaged
- * and when it has another format: it is not brought to this one by a command that only reads.
+ * and when it has another format.
  */
 export async function stoppedFolder(path: string): Promise<StoppedFolder> {
-  checkFormat(path)
+  if (!isDecided(path)) formatOf(path)
   const opened = await openDataFolder(path, {
     ...{ asked: undefined, preferred: 1, everyPage_bytes: 0, maxReaders: writerSettings.maxReaders },
   })
@@ -52,14 +52,10 @@ export async function stoppedFolder(path: string): Promise<StoppedFolder> {
   }
 }
 
-/** Throws, in words, when a folder is none of the format of this program. */
-export function checkFormat(path: string): void {
-  if (existsSync(`${path}/swap.json`)) return
+/** What a folder is; throws, in words, when it is none of the format of this program. */
+export function formatOf(path: string): FolderFormat {
   const format = readFormat(path)
-  if (format === 'missing') throw new CommandFailure(`${path} is no data folder: it has no format.json`)
-  if (format === 'damaged') throw new CommandFailure(`${formatFile(path)} is damaged`)
-  if (format.version === formatVersion) return
-  throw new CommandFailure(
-    `${path} has format ${format.version}, this program reads format ${formatVersion}: ${format.version < formatVersion ? 'start it once with this version, which brings it to that format' : 'use the version of Rigel that wrote it'}`,
-  )
+  if (format.ok) return format.value
+  const { error } = format
+  throw new CommandFailure(error === 'missing' ? `${path} is no data folder: it has no format.json` : error.reason)
 }

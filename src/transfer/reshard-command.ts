@@ -1,6 +1,6 @@
+import { noRoomFor } from '../lmdb/disk-room.js'
 import { claimFolder } from '../lmdb/folder-claim.js'
 import { beginNext, fixedMember, hasPrevious, previousFolder } from '../lmdb/folder-swap.js'
-import { noRoomFor } from '../lmdb/previous-members.js'
 import { type CommandArguments, readArguments } from '../offline/command-arguments.js'
 import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from '../offline/command-result.js'
 import { exchangeMembers, removeBuilt, Unfinished } from '../offline/member-exchange.js'

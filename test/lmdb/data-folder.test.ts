@@ -4,9 +4,8 @@ import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, syml
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { openDatabase, openRoot } from '../../src/lmdb/environment.js'
 import { until } from '../until.js'
-import { cut, filled, made, opened, tried } from './given-folder.js'
+import { cut, made, opened, tried } from './given-folder.js'
 
 /** Whether processes of this user may have numbers of their own. */
 const namespaces = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0
@@ -104,13 +103,16 @@ test('a folder is the same by whatever name', async (t) => {
   if (typeof own === 'object') own.release()
 })
 
-test('a damaged, missing or newer format is refused, not guessed at', async (t) => {
+test('a damaged, missing or other format is refused, not guessed at', async (t) => {
   const damaged = t.testdir({ 'format.json': '{"format":1,' })
   t.match(await tried(damaged), /format\.json is damaged/)
-  writeFileSync(join(damaged, 'format.json'), '{"format":3,"partitions":1}')
+  writeFileSync(join(damaged, 'format.json'), '{"format":4,"partitions":1}')
   t.match(await tried(damaged), /format\.json is damaged/)
-  writeFileSync(join(damaged, 'format.json'), '{"format":99,"partitions":1}')
-  t.match(await tried(damaged), /format 99/)
+  for (const version of [3, 99]) {
+    writeFileSync(join(damaged, 'format.json'), JSON.stringify({ format: version, partitions: 1, folder: 'x' }))
+    const reason = `${damaged} has format ${version}, this program reads format 4: use the version of Rigel that wrote it`
+    t.equal(await tried(damaged), reason)
+  }
   for (const left of ['partition-0', 'control']) t.match(await tried(t.testdir({ [left]: {} })), /missing/)
 })
 
@@ -168,38 +170,4 @@ test('a making that was interrupted is begun anew, wherever it was', async (t) =
   t.equal(await tried(folder), 'opened')
   t.same(readdirSync(folder).sort(), ['control', 'format.json', 'partition-0', 'partition-1'])
   t.equal(await tried(folder), 'opened')
-})
-
-/** A folder as the first format was: without any ids. */
-async function oldFolder(path: string): Promise<void> {
-  for (const name of ['partition-0', 'partition-1', 'control']) {
-    await filled(join(path, name), 100)
-  }
-  writeFileSync(join(path, 'format.json'), '{"format":1,"partitions":2}\n')
-}
-
-test('a folder of the first format gets its id at the first start, also when that is interrupted', async (t) => {
-  const [folder, interrupted] = [join(t.testdir(), 'whole'), join(t.testdir(), 'interrupted')]
-  await oldFolder(folder)
-  t.equal(await tried(folder), 'opened')
-  t.match(JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8')), { format: 4, partitions: 2 })
-  const root = openRoot(join(folder, 'partition-1'), {
-    ...{ readOnly: false, maxReaders: 64, sizeMax_bytes: 2 ** 24 },
-  })
-  t.equal([...openDatabase(root, 'records').getRange({})].length, 100)
-  await root.close()
-
-  await oldFolder(interrupted)
-  cpSync(join(folder, 'partition-0'), join(interrupted, 'partition-0'), { recursive: true })
-  cpSync(join(folder, 'format.json'), join(interrupted, 'format.adopting.json'))
-  t.equal(await tried(interrupted), 'opened')
-  t.equal(readFileSync(join(interrupted, 'format.json'), 'utf8'), readFileSync(join(folder, 'format.json'), 'utf8'))
-})
-
-test('a folder of the first format with a file missing is refused; one whose files were never made is made', async (t) => {
-  const folder = t.testdir()
-  await oldFolder(folder)
-  rmSync(join(folder, 'partition-1'), { recursive: true })
-  t.match(await tried(folder), /partition-1\/data\.mdb is missing/)
-  t.equal(await tried(t.testdir({ 'format.json': '{"format":1,"partitions":3}' })), 'opened')
 })

@@ -3,7 +3,6 @@ import { test } from 'tap'
 import { parseDate } from '../../src/context/date.js'
 import { expirationOf } from '../../src/context/expiration.js'
 import type { UpdateCommand } from '../../src/context/update.js'
-import { openEnvironment } from '../../src/lmdb/environment.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import type { Command, Reply } from '../../src/partition/commands.js'
 import { at, command, given, id, matcher, noWords, root, storeSettings, takeTurn, tenant, versions } from '../given.js'
@@ -86,23 +85,6 @@ test('many are removed a few hundred at a time, large ones fewer', async (t) => 
     turn(store, command('APPEND', `Book${number}`, [given('dateExpires', 1, { type: 'DateTime' }), page]))
   }
   t.same(turn(store, sweep(2000)), [{ kind: 'swept', removed: 4, more: true }])
-})
-
-test('a folder without the index gets it when it is opened', async (t) => {
-  const folder = t.testdir()
-  const store = opened(folder)
-  turn(store, expiring('Past', 5), expiring('Stays', null), command('APPEND', 'Named', [given('x', '"dateExpires"')]))
-  await store.close()
-  const environment = openEnvironment(folder, { ...storeSettings, readOnly: false }, true)
-  environment.root.transactionSync(() => {
-    environment.expirations.clearSync()
-    environment.facts.removeSync(['expirations'])
-  })
-  await environment.root.close()
-  const again = opened(folder)
-  t.teardown(() => again.close())
-  t.same(turn(again, sweep(10_000)), [{ kind: 'swept', removed: 1, more: false }])
-  t.same([isHeld(again, 'Past'), isHeld(again, 'Stays')], [false, true])
 })
 
 test('the index is that of the entities, whatever turns come in whatever order', async (t) => {

@@ -10,9 +10,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { openDatabase, openRoot } from '../../src/lmdb/environment.js'
-import { beginNext, decideSwap, hasPrevious, previousFolder, settleSwap } from '../../src/lmdb/folder-swap.js'
-import { forgetPrevious } from '../../src/lmdb/previous-members.js'
+import {
+  beginNext,
+  decideSwap,
+  forgetPrevious,
+  hasPrevious,
+  previousFolder,
+  settleSwap,
+} from '../../src/lmdb/folder-swap.js'
 import { made, opened, tried } from './given-folder.js'
 
 /** A folder of two partitions, with one of three that is to take its place. */
@@ -128,27 +133,4 @@ test('a folder named next that no swap has made stays, and a note that says noth
   t.ok(existsSync(join(folder, 'next', 'letters.txt')))
   writeFileSync(join(folder, 'swap.json'), '{}')
   t.match(await tried(folder), /swap.json is damaged/)
-})
-
-test('a folder of an older format leaves a copy behind that the version before opens', async (t) => {
-  const folder = t.testdir()
-  await made(folder, 1)
-  const { folder: id } = JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8'))
-  writeFileSync(join(folder, 'format.json'), JSON.stringify({ format: 3, partitions: 1, folder: id }))
-  const lines: string[] = []
-  const tell = (line: string): void => void lines.push(line)
-  t.equal(await tried(folder, { tell }), 'opened')
-  t.match(lines, [/has format 3 and becomes one of format 4.*rigel restore --previous/])
-  t.match(JSON.parse(readFileSync(join(folder, 'previous', 'format.json'), 'utf8')), { format: 3, folder: id })
-  const root = openRoot(join(folder, 'previous', 'partition-0'), {
-    readOnly: true,
-    maxReaders: 8,
-    sizeMax_bytes: 2 ** 24,
-  })
-  t.equal(openDatabase(root, 'facts').get(['member']), `${id} partition-0`)
-  await root.close()
-  decideSwap(folder, 'previous')
-  for (const _ of settleSwap(folder));
-  t.match(JSON.parse(readFileSync(join(folder, 'format.json'), 'utf8')), { format: 3 })
-  t.match(await tried(folder), /previous holds members that were replaced before/, 'the newer ones are not lost either')
 })

@@ -154,43 +154,6 @@ test('a page of places and prefixes is the one that looking at every entity woul
   t.ok(found > meetings(50))
 })
 
-test('an index that is missing is made of what is stored when the partition is opened', async (t) => {
-  const folder = t.testdir({})
-  const store = new LmdbPartitionStore(folder, storeSettings)
-  const places: readonly GivenPlace[] = [
-    ['Tank1', 'geo:point', '1,2'],
-    [
-      'Tank2',
-      'geo:json',
-      {
-        type: 'LineString',
-        coordinates: [
-          [1, 2],
-          [30, 40],
-        ],
-      },
-    ],
-    ['Tank3', 'Text', '",1]'],
-  ]
-  for (const [name, of, value] of places) {
-    const next = command('APPEND', name, [given('at', value, { type: of })], { terms })
-    takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, [next])
-  }
-  const before = entriesOf(folder)
-  t.ok(before.length >= 2)
-  await store.close()
-  const environment = openEnvironment(folder, { ...storeSettings, readOnly: false })
-  environment.cells.clearSync()
-  environment.facts.removeSync(['cells'])
-  t.same(entriesOf(folder), [])
-  await environment.root.close()
-  const again = new LmdbPartitionStore(folder, storeSettings)
-  t.same(entriesOf(folder), before)
-  await again.close()
-})
-
-type GivenPlace = readonly [name: string, type: string, value: Value]
-
 test('an update that leaves the location alone, and one that moves it, leave the index as it should be', async (t) => {
   const folder = t.testdir({})
   const store = new LmdbPartitionStore(folder, storeSettings)

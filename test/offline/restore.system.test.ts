@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, watch, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, statSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t as root, test } from 'tap'
-import { made, opened, tried } from '../lmdb/given-folder.js'
+import { made, opened } from '../lmdb/given-folder.js'
 import { RunningBroker } from '../running.js'
 import { failingDisk, mayMount, mayMountImage, smallDisk } from '../small-disk.js'
 import { begun, rigel, rigelProgram } from './given-command.js'
@@ -164,36 +164,3 @@ test('a disk that fails in the middle of a restore leaves the folder as it was',
   t.match({ code, errors }, { code: 1, errors: /^nothing was restored: .*(EIO|EROFS|ENOSPC)/ })
   t.notOk(existsSync(join(data, 'format.json')))
 })
-
-test('killed when any file of its copy comes, a migration goes on with the next start, and has its way back', async (t) => {
-  const source = join(folder, 'of format 3')
-  cpSync(old, source, { recursive: true })
-  writeFileSync(join(source, 'format.json'), JSON.stringify({ format: 3, partitions: 2, folder: ids.old }))
-  for (const moment of process.env['RIGEL_FAULTS'] === undefined ? [2, 6] : moments) {
-    const data = join(folder, `migrated-${moment}`)
-    cpSync(source, data, { recursive: true })
-    const child = begun(['export', join(folder, 'nothing'), '-dbPath', data])
-    let met = 0
-    const watcher = watch(data, { recursive: true }, () => {
-      met += 1
-      if (met === moment) child.kill('SIGKILL')
-    })
-    await once(child, 'exit')
-    watcher.close()
-    t.equal(await tried(data), 'opened', `after ${met} events`)
-    t.match(formatOf(data), { format: 4, folder: ids.old })
-    t.match(formatOf(join(data, 'previous')), { format: 3, folder: ids.old })
-    for (const member of ['partition-0', 'partition-1', 'control']) {
-      t.equal(
-        statSync(join(data, 'previous', member, 'data.mdb')).size,
-        statSync(join(source, member, 'data.mdb')).size,
-      )
-    }
-    t.match(await rigel('restore', '--previous', '-dbPath', data), { code: 0 })
-    t.match(formatOf(data), { format: 3 })
-  }
-})
-
-function formatOf(data: string): unknown {
-  return JSON.parse(readFileSync(join(data, 'format.json'), 'utf8'))
-}

@@ -66,7 +66,7 @@ const refusals: readonly Refusal[] = [
     what: 'a newer format',
     flags: ['-dbPath', at('of a newer version')],
     code: 3,
-    says: /has format 9, this program reads formats up to \d: use the version of Rigel that wrote it/,
+    says: /has format 9, this program reads format \d: use the version of Rigel that wrote it/,
   },
   {
     what: 'a damaged format',

@@ -5,8 +5,7 @@ import { ControlStore } from '../../src/lmdb/control-store.js'
 import { damageOf } from '../../src/lmdb/file-check.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { command, given, id, matcher, noWords, root, storeSettings, takeTurn, tenant, versions } from '../given.js'
-import { rigel } from '../offline/given-command.js'
-import { made, opened, tried } from './given-folder.js'
+import { made, tried } from './given-folder.js'
 
 const everyPage = 2 ** 40
 const names = Array.from({ length: 200 }, (_, number) => `Silo${number}`)
@@ -23,8 +22,8 @@ function levelsIn(store: LmdbPartitionStore): readonly unknown[] {
   return [...new Set(levels)]
 }
 
-/** A folder of one partition whose machine has lost its power after a checkpoint and 20 turns, as one of an earlier format. */
-async function cutFolder(t: Test, format: 3 | 4): Promise<string> {
+/** A folder of one partition whose machine has lost its power after a checkpoint and 20 turns. */
+async function cutFolder(t: Test): Promise<string> {
   const [running, cut] = [join(t.testdir(), 'running'), join(t.testdir(), 'cut')]
   await made(running, 1)
   const [partition, control] = [join(running, 'partition-0'), join(running, 'control')]
@@ -45,34 +44,13 @@ async function cutFolder(t: Test, format: 3 | 4): Promise<string> {
     data,
     Buffer.concat([metas, flushed.subarray(8192), Buffer.alloc(Math.max(0, bytes.length - flushed.length))]),
   )
-  const { folder } = JSON.parse(readFileSync(join(cut, 'format.json'), 'utf8'))
-  writeFileSync(join(cut, 'format.json'), JSON.stringify({ format, partitions: 1, folder }))
   return cut
 }
 
-for (const format of [3, 4] as const) {
-  test(`a folder of format ${format} opens after a loss of power with all that was acknowledged`, async (t) => {
-    const cut = await cutFolder(t, format)
-    t.ok(damageOf(join(cut, 'partition-0', 'data.mdb'), everyPage), 'the loss of power has damaged it')
-    t.equal(await tried(cut), 'opened')
-    const store = new LmdbPartitionStore(join(cut, 'partition-0'), storeSettings)
-    t.same(levelsIn(store), ['20'])
-    await store.close()
-  })
-}
-
-test('what an upgrade after a loss of power keeps as the way back is whole', async (t) => {
-  const cut = await cutFolder(t, 3)
+test('a folder opens after a loss of power with all that was acknowledged', async (t) => {
+  const cut = await cutFolder(t)
+  t.ok(damageOf(join(cut, 'partition-0', 'data.mdb'), everyPage), 'the loss of power has damaged it')
   t.equal(await tried(cut), 'opened')
-  t.equal(damageOf(join(cut, 'previous', 'partition-0', 'data.mdb'), everyPage), undefined)
-  const upgraded = new LmdbPartitionStore(join(cut, 'partition-0'), storeSettings)
-  turn(upgraded, 'after the upgrade')
-  await upgraded.close()
-  t.match(await rigel('restore', '--previous', '-dbPath', cut), { code: 0 })
-  t.match(await rigel('restore', '--forget-previous', '-dbPath', cut), { code: 0 })
-  const held = await opened(cut)
-  if (typeof held === 'string') throw new Error(held)
-  held.release()
   const store = new LmdbPartitionStore(join(cut, 'partition-0'), storeSettings)
   t.same(levelsIn(store), ['20'])
   await store.close()
