@@ -55,6 +55,8 @@ interface Waiting {
   /** When whoever has asked waits no more, by `performance.now()`; infinite where patience has no end. */
   readonly until_ms: number
   readonly tenure: Tenure | undefined
+  /** Hears that the partition has deferred the command. */
+  readonly deferred: (() => void) | undefined
   readonly resolve: (result: Result<Posted, LostBatch>) => void
   readonly fail: (fault: unknown) => void
 }
@@ -165,8 +167,14 @@ export class Mailbox {
    *
    * @param until_ms when whoever asks waits no more, by `performance.now()`, if that is before this mailbox does not
    * @param tenure in which the partition carries it out, and refuses it in another one; any if it is not given
+   * @param deferred hears that the partition has deferred the command, see `BatchReply`: its reply comes some turns later
    */
-  put(command: Command, until_ms = Number.POSITIVE_INFINITY, tenure?: Tenure): Promise<Result<Posted, LostBatch>> {
+  put(
+    command: Command,
+    until_ms = Number.POSITIVE_INFINITY,
+    tenure?: Tenure,
+    deferred?: () => void,
+  ): Promise<Result<Posted, LostBatch>> {
     if (!this.#port) {
       this.release(1)
       return Promise.resolve(err({ kind: 'partitionLost' }))
@@ -175,7 +183,7 @@ export class Mailbox {
     const { patience_ms } = this.#settings
     const ownUntil_ms = patience_ms === undefined ? until_ms : Math.min(until_ms, performance.now() + patience_ms)
     return new Promise((resolve, fail) => {
-      this.#gathering.push({ command, entered, until_ms: ownUntil_ms, tenure, resolve, fail })
+      this.#gathering.push({ command, entered, until_ms: ownUntil_ms, tenure, deferred, resolve, fail })
       if (this.#gathering.length >= sendSize) this.#send()
       else this.#sendSoon()
     })
@@ -300,12 +308,17 @@ export class Mailbox {
       resolved += 1
       waiting.resolve(ok({ reply, turn, entered: waiting.entered }))
     }
-    if (sent.isNew) this.#new -= 1
-    sent.isNew = false
     sent.open -= replies.length
+    if (sent.isNew) this.#answeredFirst(sent)
     if (sent.open === 0) this.#underWay.splice(place, 1)
     this.release(resolved)
     this.#send()
+  }
+
+  #answeredFirst(sent: Sent): void {
+    this.#new -= 1
+    sent.isNew = false
+    if (sent.open > 0) for (const waiting of sent.commands) waiting?.deferred?.()
   }
 
   /** A batch reply cannot be read, and nobody knows to which batch. */

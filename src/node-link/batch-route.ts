@@ -27,6 +27,13 @@ export type NoAnswer =
 /** What became of a command that was sent to the owner of its partition. */
 export type SentOutcome = Result<Posted, CommandRefusal | NoAnswer>
 
+/** Outcomes of a batch that come at the same time. */
+export interface OutcomePart<Outcome = SentOutcome> {
+  readonly outcomes: readonly Outcome[]
+  /** Which commands of the batch they are of, by their positions; all of them, in their order, when absent. */
+  readonly at?: readonly number[]
+}
+
 /** A way that can be used. Nothing that its sender has sent to the same node by an earlier way is carried out any more. */
 export interface OpenedWay {
   /** The claim by which the node owns the partition, see `Tenure`; 0 where none is known. Nothing of an earlier one is carried out. */
@@ -44,11 +51,12 @@ export interface BatchRoute {
   /** Says when batches may be sent, or that this way will take none; never rejects. */
   readonly opened: Promise<Result<OpenedWay, Exclude<NoAnswer, { kind: 'unanswered' }>>>
   /**
-   * The outcomes in the order of the commands; never rejects. Only when the way is opened.
+   * Sends a batch, and calls back with the outcome of each command once: at first with those of all commands that the partition has not
+   * deferred (see `TurnShares`), which may be none, then with those of the others as they come. Only when the way is opened.
    *
    * @param until_ms when the sender stops to wait, by `performance.now()`: what is not taken by then is refused
    */
-  send(commands: readonly Command[], until_ms: number): Promise<readonly SentOutcome[]>
+  send(commands: readonly Command[], until_ms: number, take: (part: OutcomePart) => void): void
   /** Gives up what is under way, whose outcome is not known then. */
   close(): void
 }

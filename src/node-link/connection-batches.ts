@@ -160,9 +160,13 @@ export class ConnectionBatches {
     return refusalOf(this.#step({ kind: 'malformed', what }))
   }
 
-  /** A batch has its outcomes: whether one of them is that this node is not the owner. */
-  end(source: BatchSource, isUnowned: boolean): void {
-    if (isUnowned) this.#step({ kind: 'unowned' })
+  /** An outcome of a batch is that this node is not the owner. To be called before anybody is told of it. */
+  unowned(): void {
+    this.#step({ kind: 'unowned' })
+  }
+
+  /** All commands of a batch have their outcomes. */
+  end(source: BatchSource): void {
     this.#senders.end(source)
   }
 

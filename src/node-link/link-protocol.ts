@@ -2,7 +2,7 @@ import type { LogName } from '../cluster/engine.js'
 import { frontEndsMost, slotsMost } from '../shared-memory/sender-table.js'
 
 /** What nodes send each other, beside the bodies of batches: a node refuses another format, so it may change with it. */
-export const linkFormat = 3
+export const linkFormat = 4
 
 /** Each request names the cluster, the format, and the node that asks. In lower case, as Node gives them. */
 export const linkHeaders = {
@@ -22,6 +22,9 @@ export const linkHeaders = {
 /** Batches of one connection that may be under way. */
 export const batchesPipelined = 8
 
+/** How long a request for outcomes that are not there yet is kept, unless another request arrives behind it. */
+export const outcomesWait_ms = 5_000
+
 /** A body of a batch, and of a response to it. Larger ones are refused unread. */
 export const batchMost_bytes = 64 * 2 ** 20
 
@@ -33,6 +36,8 @@ export type LinkTarget =
   | { readonly kind: 'batches'; readonly partition: number }
   /** That nothing of earlier connections of the sender is carried out any more: the first request of a connection with batches. */
   | { readonly kind: 'opening'; readonly partition: number }
+  /** Outcomes of deferred commands of batches on the same connection, when there are some: see `LaterOutcomes`. */
+  | { readonly kind: 'outcomes'; readonly partition: number }
   | { readonly kind: 'positions' }
   /** What its clock of the day says. */
   | { readonly kind: 'clock' }
@@ -52,6 +57,7 @@ export type LinkTarget =
 const methods: Readonly<Record<LinkTarget['kind'], 'GET' | 'POST'>> = {
   batches: 'POST',
   opening: 'POST',
+  outcomes: 'POST',
   positions: 'POST',
   clock: 'POST',
   control: 'POST',
@@ -74,9 +80,7 @@ const plainTargets = ['positions', 'clock', 'control', 'marks', 'statistics', 's
 
 /** The path of a target. */
 export function pathOf(target: LinkTarget): string {
-  if (target.kind === 'batches' || target.kind === 'opening') {
-    return `${base}/partitions/${target.partition}/${target.kind}`
-  }
+  if ('partition' in target) return `${base}/partitions/${target.partition}/${target.kind}`
   return target.kind === 'checkpoint' ? `${base}/logs/${target.log}/checkpoint` : `${base}/${target.kind}`
 }
 
@@ -88,8 +92,10 @@ export function parseLinkTarget(method: string | undefined, path: string | undef
 
 function targetOf(path: string): LinkTarget | undefined {
   for (const kind of plainTargets) if (path === `${base}/${kind}`) return { kind }
-  const [, digits, kind] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/(batches|opening)$/.exec(path) ?? []
-  if (digits !== undefined) return { kind: kind === 'opening' ? kind : 'batches', partition: Number(digits) }
+  const [, digits, kind] = /^\/cluster\/v1\/partitions\/(\d{1,4})\/(batches|opening|outcomes)$/.exec(path) ?? []
+  if (digits !== undefined) {
+    return { kind: kind === 'opening' || kind === 'outcomes' ? kind : 'batches', partition: Number(digits) }
+  }
   const [, log] = /^\/cluster\/v1\/logs\/(control|\d{1,4})\/checkpoint$/.exec(path) ?? []
   return log === undefined ? undefined : { kind: 'checkpoint', log: log === 'control' ? log : Number(log) }
 }

@@ -11,11 +11,19 @@ import type { Command } from '../partition/commands.js'
 import type { Tenure } from '../shared-memory/partition-position.js'
 import type { SenderTable } from '../shared-memory/sender-table.js'
 import type { LogSequence } from '../wal/record-log.js'
-import type { CommandOutcome } from './batch-route.js'
+import type { CommandOutcome, OutcomePart } from './batch-route.js'
 import { checkpointPieces } from './checkpoint-pieces.js'
-import { outcomesBody, parseCommandsBody } from './command-batch.js'
+import { laterOutcomesBody, outcomesBody, type PlacedOutcome, parseCommandsBody } from './command-batch.js'
 import { type BatchSource, ConnectionBatches, type ConnectionRefusal } from './connection-batches.js'
-import { checksum_bytes, linkHeaders, parseMoment, parsePositionsQuestion, parseSender } from './link-protocol.js'
+import { BatchAnswers, type FirstAnswer, isUnowned, type LaterOutcomes } from './later-outcomes.js'
+import {
+  checksum_bytes,
+  linkHeaders,
+  outcomesWait_ms,
+  parseMoment,
+  parsePositionsQuestion,
+  parseSender,
+} from './link-protocol.js'
 import { fromClock } from './remote-clock.js'
 import { parseConfirmation, parseStreamRequest, relayStream } from './stream-relay.js'
 
@@ -36,7 +44,8 @@ export interface LinkServices {
     commands: readonly Command[],
     until_ms: number,
     tenure: Tenure,
-  ): Promise<readonly CommandOutcome[]>
+    take: (part: OutcomePart<CommandOutcome>) => void,
+  ): void
   /** The node that owns a partition as far as is known here. */
   ownerOf(partition: number): string | undefined
   /** The last acknowledged sequences of logs, in their order; nothing where this node may not confirm. */
@@ -58,12 +67,15 @@ export interface LinkAnswer {
   readonly status: number
   readonly text?: string
   readonly bytes?: Buffer
+  /** Of an answer that others follow: resolves when all of them are sent, or never will be. */
+  readonly over?: Promise<void>
 }
 
 /** What is remembered of a connection. */
 export interface LinkConnection {
   /** Of one with batches, once it is opened. */
   batches: ConnectionBatches | undefined
+  readonly later: LaterOutcomes
 }
 
 type LinkHeaders = Readonly<Record<string, unknown>>
@@ -93,7 +105,7 @@ export class LinkRequests {
 
   /**
    * Has commands carried out, those of one connection in the order in which this was called. All batches of a connection are
-   * for one partition and of one sender. Resolves when all commands have an outcome.
+   * for one partition and of one sender. Resolves when all commands that are not deferred have an outcome.
    */
   async batch(connection: LinkConnection, partition: number, headers: LinkHeaders, body: Buffer): Promise<LinkAnswer> {
     const source = this.#sourceOf(partition, headers)
@@ -110,14 +122,38 @@ export class LinkRequests {
     }
     const tenure = batches.begin(source)
     if (!tenure.ok) return this.#refusal(partition, tenure.error)
-    let unowned = 0
     try {
-      const outcomes = await this.#services.take(partition, commands.value, fromClock(until), tenure.value)
-      unowned = outcomes.filter((outcome) => !outcome.ok && outcome.error.kind === 'notOwner').length
-      return unowned === outcomes.length ? this.#elsewhere(partition) : { status: 200, bytes: outcomesBody(outcomes) }
-    } finally {
-      batches.end(source, unowned > 0)
+      return await this.#taken(connection, source, commands.value, fromClock(until), tenure.value)
+    } catch (fault) {
+      batches.end(source)
+      throw fault
     }
+  }
+
+  #taken(
+    connection: LinkConnection,
+    source: BatchSource,
+    commands: readonly Command[],
+    until_ms: number,
+    tenure: Tenure,
+  ): Promise<LinkAnswer> {
+    const { partition } = source
+    return new Promise((resolve) => {
+      const first = ({ outcomes, batch, over }: FirstAnswer): void => {
+        if (outcomes.every(isUnowned)) resolve(this.#elsewhere(partition))
+        else resolve({ status: 200, bytes: outcomesBody(outcomes, batch), ...(over && { over }) })
+      }
+      const answers = new BatchAnswers(this.#batchesOf(connection), connection.later, source, commands.length, first)
+      this.#services.take(partition, commands, until_ms, tenure, (part) => answers.came(part))
+    })
+  }
+
+  /** Outcomes of commands that were deferred. Resolves when there are some, with none when it was waited for long or another request arrives. */
+  async laterOutcomes({ later }: LinkConnection): Promise<LinkAnswer> {
+    const limit = setTimeout(() => later.yield(), outcomesWait_ms)
+    const outcomes = await new Promise<readonly PlacedOutcome[]>((resolve) => later.ask(resolve))
+    clearTimeout(limit)
+    return { status: 200, bytes: laterOutcomesBody(outcomes) }
   }
 
   /** The last acknowledged sequences that this node may confirm now. */

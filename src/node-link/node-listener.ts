@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { stopListening } from '../http/listen.js'
 import { RefusalLines } from '../http/refusal-lines.js'
 import { errorFacts, type Log } from '../log/log.js'
+import { LaterOutcomes } from './later-outcomes.js'
 import { batchesPipelined, batchMost_bytes, linkFormat, linkHeaders, parseLinkTarget } from './link-protocol.js'
 import { type LinkAnswer, type LinkConnection, LinkRequests, type LinkServices } from './link-requests.js'
 import { type LinkSecurity, TokenCheck } from './link-security.js'
@@ -137,6 +138,7 @@ export class NodeListener {
       return
     }
     this.#unproven.delete(peerOf(incoming.socket))
+    connection.later.yield()
     connection.underWay += 1
     outgoing.once('close', () => {
       connection.underWay -= 1
@@ -151,8 +153,9 @@ export class NodeListener {
   #connectionOf(socket: Socket): Accepted {
     const known = this.#accepted.get(socket)
     if (known !== undefined) return known
-    const accepted: Accepted = { underWay: 0, isClosing: false, batches: undefined }
+    const accepted: Accepted = { underWay: 0, isClosing: false, batches: undefined, later: new LaterOutcomes() }
     this.#accepted.set(socket, accepted)
+    socket.once('close', () => accepted.later.close())
     return accepted
   }
 
@@ -232,7 +235,20 @@ export class NodeListener {
     else if (target.kind === 'checkpoint') await this.#requests.sendCheckpoint(target.log, outgoing)
     else if (target.kind === 'opening') {
       send(outgoing, await this.#requests.opening(connection, target.partition, headers))
-    } else send(outgoing, await this.#requests.batch(connection, target.partition, headers, body))
+    } else if (target.kind === 'outcomes') send(outgoing, await this.#requests.laterOutcomes(connection))
+    else {
+      const answer = await this.#requests.batch(connection, target.partition, headers, body)
+      if (answer.over !== undefined) this.#hold(body, answer.over)
+      send(outgoing, answer)
+    }
+  }
+
+  /** The body counts until all of its commands are answered, not only the first of them. */
+  #hold({ length }: Buffer, over: Promise<void>): void {
+    this.#held_bytes += length
+    void over.then(() => {
+      this.#held_bytes -= length
+    })
   }
 }
 

@@ -199,9 +199,7 @@ export class RemoteMailbox implements PartitionMailbox {
     const route = this.#ways.get(way)
     if (route === undefined || oldest === undefined) throw new Error('a batch has no way, or no commands')
     const commands = entries.flatMap(({ number }) => this.#asked.get(number)?.command ?? [])
-    void route
-      .send(commands, oldest.until_ms)
-      .then((outcomes) => this.#take({ kind: 'outcomes', way, batch, outcomes }))
+    route.send(commands, oldest.until_ms, (part) => this.#take({ kind: 'outcomes', way, batch, ...part }))
   }
 
   #changed(by: number): void {

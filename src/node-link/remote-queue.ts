@@ -15,8 +15,12 @@ export interface Entry {
 
 interface SentBatch {
   readonly number: number
-  /** In the order in which they were sent; nothing in the place of one that is waited for no more. */
+  /** In the order in which they were sent; nothing in the place of one that is waited for no more, or has its outcome. */
   readonly entries: readonly (Entry | undefined)[]
+  /** How many have no outcome, whether they are waited for or not. */
+  readonly open: number
+  /** Outcomes have come: what has none is deferred. Such a batch keeps no other one from being sent. */
+  readonly isAnswered: boolean
 }
 
 /** A way to a node, from when it is asked for until nothing that was sent on it is waited for. */
@@ -78,6 +82,8 @@ export type QueueEvent =
       readonly way: number
       readonly batch: number
       readonly outcomes: readonly SentOutcome[]
+      /** Of which commands, by their positions in the batch; of all of them when absent. */
+      readonly at?: readonly number[]
     }
   /** Some time has passed. */
   | { readonly kind: 'looked' }
@@ -120,7 +126,7 @@ export const again_ms = 200
  * | open    | outcomes: a reply              | open     | answer; send |
  * | open, leaving | outcomes: notOwner, refused | leaving, refused | wait again |
  * | open, leaving | outcomes: unsent         | leaving  | wait again   |
- * | open, leaving | outcomes: unanswered     | leaving  | unanswered; of a refused way: wait again |
+ * | open, leaving | outcomes: unanswered     | leaving  | unanswered; of a refused way, and not deferred: wait again |
  * | leaving | nothing under way is waited for | none    | close        |
  * | any     | looked: patience is over       | same     | answer: not known what was sent, not carried out what waits |
  * | any     | closed                         | none     | answer all of them so; close |
@@ -205,11 +211,13 @@ function opened(
 function sending(queue: RemoteQueue, way: Way, { patience_ms }: QueueMoment, effects: QueueEffect[]): RemoteQueue {
   let { waiting, batches } = queue
   const underWay = [...way.underWay]
-  while (waiting.length > 0 && underWay.length < way.batchesMost) {
+  let unanswered = underWay.filter(({ isAnswered }) => !isAnswered).length
+  while (waiting.length > 0 && unanswered < way.batchesMost) {
     const entries = waiting.slice(0, alikeMost(waiting, untilShare * patience_ms))
     waiting = waiting.slice(entries.length)
     batches += 1
-    underWay.push({ number: batches, entries })
+    unanswered += 1
+    underWay.push({ number: batches, entries, open: entries.length, isAnswered: false })
     effects.push({ kind: 'send', way: way.number, batch: batches, entries })
   }
   return { ...queue, waiting, batches, way: { ...way, underWay } }
@@ -228,17 +236,19 @@ function alikeMost(waiting: readonly Entry[], share_ms: number): number {
 function answered(
   queue: RemoteQueue,
   way: Way,
-  { batch, outcomes }: Extract<QueueEvent, { kind: 'outcomes' }>,
+  { batch, outcomes, at = Array.from(outcomes.keys()) }: Extract<QueueEvent, { kind: 'outcomes' }>,
   moment: QueueMoment,
   effects: QueueEffect[],
 ): RemoteQueue {
   const sent = way.underWay.find(({ number }) => number === batch)
   if (sent === undefined) return queue
-  const underWay = way.underWay.filter((each) => each !== sent)
+  const left = leftOf(sent, at)
+  const underWay = way.underWay.flatMap((each) => (each !== sent ? each : left.open === 0 ? [] : left))
   let next: RemoteQueue = { ...queue, way: { ...way, underWay } }
   const back: Entry[] = []
-  for (const [at, entry] of sent.entries.entries()) {
-    next = outcomeOf(next, entry, outcomes[at] ?? err({ kind: 'unanswered' }), moment, back, effects)
+  for (const [index, place] of at.entries()) {
+    const outcome = outcomes[index] ?? err({ kind: 'unanswered' })
+    next = outcomeOf(next, { entry: sent.entries[place], isDeferred: sent.isAnswered }, outcome, moment, back, effects)
   }
   if (back.length === 0) return next
   // The outcomes of what a connection had not sent yet come before those of what it had.
@@ -246,10 +256,19 @@ function answered(
   return { ...next, waiting }
 }
 
-/** An entry is missing that is waited for no more; its outcome still tells of the way. */
+function leftOf(sent: SentBatch, at: readonly number[]): SentBatch {
+  const entries = [...sent.entries]
+  for (const place of at) entries[place] = undefined
+  return { ...sent, entries, open: sent.open - at.length, isAnswered: true }
+}
+
+/**
+ * An entry is missing that is waited for no more; its outcome still tells of the way. One that was deferred may have been carried out
+ * before its way was refused: so it is not known, where others behind a refusal were certainly not carried out.
+ */
 function outcomeOf(
   queue: RemoteQueue,
-  entry: Entry | undefined,
+  { entry, isDeferred }: { readonly entry: Entry | undefined; readonly isDeferred: boolean },
   outcome: SentOutcome,
   moment: QueueMoment,
   back: Entry[],
@@ -266,7 +285,7 @@ function outcomeOf(
   }
   const isRefused = way.isRefused || kind === 'notOwner' || kind === 'refused'
   const left: RemoteQueue = { ...queue, way: { ...way, phase: 'leaving', isRefused } }
-  if (kind === 'unanswered' && !isRefused) {
+  if (kind === 'unanswered' && (!isRefused || isDeferred)) {
     const unanswered = entry === undefined ? [] : [{ entry, to: way.to, epoch: way.epoch }]
     return { ...left, unanswered: [...left.unanswered, ...unanswered] }
   }
@@ -294,8 +313,8 @@ function givenUp(queue: RemoteQueue, isOver: (entry: Entry) => boolean, effects:
     return true
   }
   const unanswered = queue.unanswered.filter(({ entry }) => !gone(entry, 'outcomeUnknown'))
-  const underWay = queue.way?.underWay.map(({ number, entries }) => ({
-    number,
+  const underWay = queue.way?.underWay.map(({ entries, ...sent }) => ({
+    ...sent,
     entries: entries.map((entry) => (entry === undefined || gone(entry, 'outcomeUnknown') ? undefined : entry)),
   }))
   const waiting = queue.waiting.filter((entry) => !gone(entry, 'partitionLost'))

@@ -8,7 +8,7 @@ import type { StreamSource } from '../delivery/stream-message.js'
 import { descriptorOf, type ListenRefusal, listen } from '../http/listen.js'
 import type { Log } from '../log/log.js'
 import type { Mailbox, PartitionMailbox } from '../mailbox/mailbox.js'
-import type { BatchRoute } from '../node-link/batch-route.js'
+import type { BatchRoute, CommandOutcome, OutcomePart } from '../node-link/batch-route.js'
 import type { LinkServices } from '../node-link/link-requests.js'
 import { NodeLink } from '../node-link/node-link.js'
 import { NodeListener, plainConnections } from '../node-link/node-listener.js'
@@ -92,8 +92,13 @@ export class NodeFront {
       partitions: mailboxes.length,
       senders: new SenderTable(mailboxes.length, link.senders),
       tenureOf,
-      take: (partition: number, commands: readonly Command[], until_ms: number, tenure: Tenure) =>
-        putAll(numbered(mailboxes, partition), commands, until_ms, tenure),
+      take: (
+        partition: number,
+        commands: readonly Command[],
+        until_ms: number,
+        tenure: Tenure,
+        take: (part: OutcomePart<CommandOutcome>) => void,
+      ) => putAll(numbered(mailboxes, partition), commands, until_ms, tenure, take),
       ownerOf: (partition: number) => routes.ownerOf(partition),
       positions: (asked: readonly LogName[]) =>
         asked.map((log) => confirmed(log === 'control' ? controlPosition : positions[log])),
@@ -153,11 +158,14 @@ function timed(route: BatchRoute | undefined, answered: NodeFrontParts['answered
     route && {
       batchesMost: route.batchesMost,
       opened: route.opened,
-      send: async (commands, until_ms) => {
+      send: (commands, until_ms, take) => {
         const begun = process.hrtime.bigint()
-        const outcomes = await route.send(commands, until_ms)
-        answered(process.hrtime.bigint() - begun)
-        return outcomes
+        let isFirst = true
+        route.send(commands, until_ms, (part) => {
+          if (isFirst) answered(process.hrtime.bigint() - begun)
+          isFirst = false
+          take(part)
+        })
       },
       close: () => route.close(),
     }

@@ -1,8 +1,9 @@
 import type { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import type { InboxParts } from '../../src/mailbox/inbox.js'
 import { Measures } from '../../src/measure/measures.js'
+import type { Command } from '../../src/partition/commands.js'
 import { Bell } from '../../src/shared-memory/bell.js'
-import { id, matcher, noDamages, noWords, silentLog, versions } from '../given.js'
+import { command, given, id, matcher, noDamages, noWords, origin, root, silentLog, versions } from '../given.js'
 import { givenSteps } from '../given-steps.js'
 
 const unmeasured = { on: false, free: () => {}, waited: () => {} }
@@ -26,4 +27,25 @@ export function inboxParts(store: LmdbPartitionStore) {
     damages: noDamages,
     deprecated: { note: () => undefined },
   } satisfies InboxParts
+}
+
+/** Longer than the share that a request has of a turn. */
+export const slow_ms = 6
+
+/** Raw updates are names of entities; it takes long to parse one that begins with `Slow`. */
+export const slowWords: InboxParts['interpret'] = ({ body }) => {
+  const until_ms = performance.now() + (body.startsWith('Slow') ? slow_ms : 0)
+  while (performance.now() < until_ms);
+  const element = command('APPEND', body, [given('level', '1')])
+  return { kind: 'update', element, render: () => ({ kind: 'rawUpdate', accepted: true, text: body }) }
+}
+
+/** Elements of one request, each of which is slow unless it has another name. */
+export function slowElements(count: number, name = (n: number) => `Slow${n}`): readonly Command[] {
+  const ofRequest = { ...origin, correlator: 'slow' }
+  const { time } = command('APPEND', name(0), [])
+  return Array.from({ length: count }, (_, n) => {
+    const { sequence, tenant } = command('APPEND', name(n), [])
+    return { kind: 'rawUpdate', sequence, time, tenant, path: root, body: name(n), flags: 0, origin: ofRequest }
+  })
 }

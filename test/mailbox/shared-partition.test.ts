@@ -8,11 +8,8 @@ import { Mailbox } from '../../src/mailbox/mailbox.js'
 import type { Command } from '../../src/partition/commands.js'
 import { encodeReplies } from '../../src/partition/encoding.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
-import { command, given, id, origin, root, storeSettings } from '../given.js'
-import { inboxParts } from './given.js'
-
-/** Longer than the share that a request has of a turn. */
-const slow_ms = 6
+import { command, given, id, root, storeSettings } from '../given.js'
+import { inboxParts, slow_ms, slowElements, slowWords } from './given.js'
 
 interface Partition {
   readonly store: LmdbPartitionStore
@@ -25,12 +22,7 @@ function partition(t: Test): Partition {
   const store = new LmdbPartitionStore(t.testdir(), storeSettings)
   const inbox = new Inbox({
     ...inboxParts(store),
-    interpret: ({ body }) => {
-      const until_ms = performance.now() + (body.startsWith('Slow') ? slow_ms : 0)
-      while (performance.now() < until_ms);
-      const element = command('APPEND', body, [given('level', '1')])
-      return { kind: 'update', element, render: () => ({ kind: 'rawUpdate', accepted: true, text: body }) }
-    },
+    interpret: slowWords,
   })
   const mailboxes: Mailbox[] = []
   t.teardown(async () => {
@@ -49,16 +41,6 @@ function partition(t: Test): Partition {
       return mailbox
     },
   }
-}
-
-/** Elements of one request, each of which is slow unless it has another name. */
-function slowElements(count: number, name = (n: number) => `Slow${n}`): readonly Command[] {
-  const ofRequest = { ...origin, correlator: 'slow' }
-  const { time } = command('APPEND', name(0), [])
-  return Array.from({ length: count }, (_, n) => {
-    const { sequence, tenant } = command('APPEND', name(n), [])
-    return { kind: 'rawUpdate', sequence, time, tenant, path: root, body: name(n), flags: 0, origin: ofRequest }
-  })
 }
 
 function append(name: string): Command {

@@ -4,7 +4,15 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import type { CommandOutcome } from '../../src/node-link/batch-route.js'
 import { frameOf, parseFrame } from '../../src/node-link/byte-frame.js'
-import { commandsBody, outcomesBody, parseCommandsBody, parseOutcomesBody } from '../../src/node-link/command-batch.js'
+import {
+  commandsBody,
+  laterOutcomesBody,
+  outcomesBody,
+  type PlacedOutcome,
+  parseCommandsBody,
+  parseLaterOutcomesBody,
+  parseOutcomesBody,
+} from '../../src/node-link/command-batch.js'
 import { linkFormat } from '../../src/node-link/link-protocol.js'
 import type { Command, Reply } from '../../src/partition/commands.js'
 import type { Sequence } from '../../src/shared-memory/sequences.js'
@@ -73,23 +81,42 @@ test('commands come out of their body as they were put in', async (t) => {
   t.same(plain(parsed), plain({ ok: true, value: commands }))
 })
 
+const anyOutcome = fc.oneof(
+  fc.constantFrom(...replies).chain((reply) => fc.nat(2).map((turn) => replied(reply, turn, 2 * turn))),
+  fc.constantFrom<CommandOutcome>(
+    { ok: false, error: { kind: 'outcomeUnknown' } },
+    { ok: false, error: { kind: 'mailboxFull' } },
+    { ok: false, error: { kind: 'notOwner', owner: undefined } },
+    { ok: false, error: { kind: 'notOwner', owner: 'c' } },
+  ),
+)
+
 test('outcomes come out of their body as they were put in, whatever follows what', async (t) => {
-  const outcome = fc.oneof(
-    fc.constantFrom(...replies).chain((reply) => fc.nat(2).map((turn) => replied(reply, turn, 2 * turn))),
-    fc.constantFrom<CommandOutcome>(
-      { ok: false, error: { kind: 'outcomeUnknown' } },
-      { ok: false, error: { kind: 'mailboxFull' } },
-      { ok: false, error: { kind: 'notOwner', owner: undefined } },
-      { ok: false, error: { kind: 'notOwner', owner: 'c' } },
-    ),
-  )
+  const first = fc.oneof(anyOutcome, fc.constant(undefined))
   fc.assert(
-    fc.property(fc.array(outcome, { maxLength: 40 }), (outcomes) => {
-      const body = outcomesBody(outcomes)
-      assert.deepEqual(plain(parseOutcomesBody(body, outcomes.length)), plain({ ok: true, value: outcomes }))
+    fc.property(fc.array(first, { maxLength: 40 }), (outcomes) => {
+      const batch = outcomes.includes(undefined) ? 7 : undefined
+      const body = outcomesBody(outcomes, batch)
+      const value = { outcomes, batch }
+      assert.deepEqual(plain(parseOutcomesBody(body, outcomes.length)), plain({ ok: true, value }))
       assert.equal(parseOutcomesBody(body, outcomes.length + 1).ok, false, 'of as many as were sent')
     }),
     { numRuns: runs(200) },
+  )
+  t.pass()
+})
+
+test('later outcomes come out of their body as they were put in, with the commands that they are of', async (t) => {
+  const placed = fc.record<PlacedOutcome>({ batch: fc.nat(3), at: fc.nat(511), outcome: anyOutcome })
+  const runOfOne = fc
+    .tuple(placed, fc.integer({ min: 1, max: 5 }))
+    .map(([first, count]) => Array.from({ length: count }, (_, more) => ({ ...first, at: first.at + more })))
+  fc.assert(
+    fc.property(fc.array(runOfOne, { maxLength: 8 }), (all) => {
+      const value = all.flat()
+      assert.deepEqual(plain(parseLaterOutcomesBody(laterOutcomesBody(value))), plain({ ok: true, value }))
+    }),
+    { numRuns: runs(100) },
   )
   t.pass()
 })
@@ -136,6 +163,7 @@ test('whatever the bytes are, they are a batch or refused, and no length makes t
     fc.property(bytes, (any) => {
       assert.equal(typeof parseCommandsBody(any).ok, 'boolean')
       assert.equal(typeof parseOutcomesBody(any, replies.length).ok, 'boolean')
+      assert.equal(typeof parseLaterOutcomesBody(any).ok, 'boolean')
     }),
     { numRuns: runs(1000) },
   )
@@ -161,7 +189,17 @@ test('what is JSON and no batch is refused, with the reason', async (t) => {
   t.match(said([{ commands: 2, refusal: 'mailboxFull' }]), { ok: true })
   t.match(said([{ commands: 2, refusal: 'mailboxFull' }], '[{"kind":"pong"}]'), { error: { what: /has 1 replies/ } })
   t.match(said([{ commands: 2, turn: [1, 2] }], '[{"kind":"pong"}]'), { error: { what: /says that there are 2/ } })
+  t.match(said([{ commands: 2, deferred: true, batch: 1 }]), { ok: true, value: { batch: 1 } })
+  const later = (runs: unknown) => parseLaterOutcomesBody(frameOf({ text: JSON.stringify(runs), bodies: ['[]'] }))
+  t.match(later([{ commands: 2, refusal: 'mailboxFull', batch: 1, at: 3 }]), { ok: true })
+  t.match(later([{ commands: 2, refusal: 'mailboxFull', batch: 1 }]), { error: { what: /what its outcomes are of/ } })
+  t.match(later([{ commands: 2, deferred: true, batch: 1, at: 1 }]), { error: { what: /what its outcomes are of/ } })
   for (const wrong of [
+    [{ commands: 2, deferred: true }],
+    [
+      { commands: 1, deferred: true, batch: 1 },
+      { commands: 1, deferred: true, batch: 2 },
+    ],
     [{ commands: 1e9, turn: [1, 2] }],
     [{ commands: 0.5 }],
     [{ commands: 2, refusal: 'x' }],
@@ -175,9 +213,10 @@ test('what is JSON and no batch is refused, with the reason', async (t) => {
 test('the format of the link is that of its number', async (t) => {
   const hash = createHash('sha256')
   hash.update(commandsBody(commands)).update(outcomesBody([...replies.map((reply) => replied(reply)), unowned]))
+  hash.update(outcomesBody([unowned, undefined], 3)).update(laterOutcomesBody([{ batch: 3, at: 1, outcome: unowned }]))
   t.same(
     [linkFormat, hash.digest('hex').slice(0, 16)],
-    [3, '9b8549bef461a0ac'],
+    [4, '91c1b20c4e07103d'],
     'another form of a batch needs another number',
   )
 })

@@ -12,7 +12,7 @@ import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import { Measures } from '../../src/measure/measures.js'
 import { nodeStatistics } from '../../src/measure/node-statistics.js'
-import type { CommandOutcome } from '../../src/node-link/batch-route.js'
+import type { BatchRoute, CommandOutcome, OutcomePart, SentOutcome } from '../../src/node-link/batch-route.js'
 import type { LinkServices } from '../../src/node-link/link-requests.js'
 import type { LinkSecurity } from '../../src/node-link/link-security.js'
 import { NodeLink } from '../../src/node-link/node-link.js'
@@ -24,7 +24,7 @@ import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { PartitionPosition, type Tenure } from '../../src/shared-memory/partition-position.js'
 import { SenderTable } from '../../src/shared-memory/sender-table.js'
 import { command, given, silentLog, storeSettings } from '../given.js'
-import { inboxParts } from '../mailbox/given.js'
+import { inboxParts, slowWords } from '../mailbox/given.js'
 
 export const token = 'a token that is long enough for a cluster'.replaceAll(' ', '-')
 export const byToken: LinkSecurity = { tls: undefined, tokens: [token] }
@@ -53,7 +53,7 @@ export function partition(t: Test): Partition {
   }
   const inbox = new Inbox({
     ...inboxParts(store),
-    ...{ position, ownership },
+    ...{ position, ownership, interpret: slowWords },
   })
   const { port1, port2 } = new MessageChannel()
   const mailbox = new Mailbox({
@@ -137,13 +137,36 @@ export class GivenNode {
     return { node: this.name, host: '127.0.0.1', port: this.port }
   }
 
-  #take(commands: readonly Command[], until_ms: number, tenure: Tenure): Promise<readonly CommandOutcome[]> {
+  #take(
+    commands: readonly Command[],
+    until_ms: number,
+    tenure: Tenure,
+    take: (part: OutcomePart<CommandOutcome>) => void,
+  ): void {
     this.taken.push(commands)
-    if (this.owner !== this.name) return Promise.resolve(commands.map(() => notOwner))
-    const put = (): ReturnType<typeof putAll> => putAll(this.partition.mailbox, commands, until_ms, tenure)
-    const before = this.before(commands)
-    return before === undefined ? put() : before.then((outcomes) => outcomes ?? put())
+    const put = (): void => putAll(this.partition.mailbox, commands, until_ms, tenure, take)
+    const before = this.owner === this.name ? this.before(commands) : undefined
+    if (this.owner !== this.name) take({ outcomes: commands.map(() => notOwner) })
+    else if (before === undefined) put()
+    else void before.then((outcomes) => (outcomes === undefined ? put() : take({ outcomes })))
   }
+}
+
+/** Sends a batch by a way that is opened, and gives all outcomes in the order of the commands when they are there. */
+export function sentBy(
+  route: BatchRoute,
+  commands: readonly Command[],
+  until_ms: number,
+): Promise<readonly SentOutcome[]> {
+  return new Promise((resolve) => {
+    const all: SentOutcome[] = []
+    let open = commands.length
+    route.send(commands, until_ms, ({ outcomes, at }) => {
+      for (const [index, outcome] of outcomes.entries()) all[at?.[index] ?? index] = outcome
+      open -= outcomes.length
+      if (open === 0) resolve(all)
+    })
+  })
 }
 
 export const notOwner: CommandOutcome = { ok: false, error: { kind: 'notOwner', owner: undefined } }

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { descriptorOf } from '../../src/http/listen.js'
 import { commandsBody } from '../../src/node-link/command-batch.js'
+import { slowElements } from '../mailbox/given.js'
 import { until } from '../until.js'
 import { Authority } from './certificates.js'
 import { byToken, GivenNode, levelOf, token } from './given.js'
@@ -29,7 +30,7 @@ function request({
     Host: 'b',
     Authorization: `Bearer ${token}`,
     'Rigel-Cluster': 'c',
-    'Rigel-Format': '3',
+    'Rigel-Format': '4',
     'Rigel-Node': 'a',
     'Rigel-Sender': '0.0.1',
     'Rigel-Until': String(process.hrtime.bigint() / 1_000_000n + 60_000n),
@@ -100,7 +101,7 @@ test('who has no token, or is of another cluster or format, is refused and told 
     ['an empty token', { headers: { Authorization: 'Bearer ' } }, '401', /-clusterTokenFile/],
     ['no cluster', { headers: { 'Rigel-Cluster': undefined } }, '409', /node b of cluster c, not of undefined/],
     ['another cluster', { headers: { 'Rigel-Cluster': 'd' } }, '409', /node b of cluster c, not of d/],
-    ['another format', { headers: { 'Rigel-Format': '1' } }, '409', /has format 3 .* not 1/],
+    ['another format', { headers: { 'Rigel-Format': '3' } }, '409', /has format 4 .* not 3/],
     ['another path', { path: '/cluster/v1/secrets' }, '404', /nothing of that name/],
     [
       'another method',
@@ -254,6 +255,40 @@ test('bodies that are not answered yet take no more memory than they may', async
   second?.socket.write(request({ body, headers: { 'Rigel-Sender': '0.1.1' } }))
   await until(() => second?.statuses.length === 2)
   t.same(second?.statuses, ['503', '200'], 'the connection is as good as before')
+})
+
+test('the body of a batch counts until the last of its outcomes is handed out, or its connection is closed', async (t) => {
+  const body = commandsBody([...slowElements(4), levelOf('Silo1', 'x'.repeat(20_000))])
+  const node = await GivenNode.start(t, 'b', byToken, { held_bytes: 30_000 })
+  const outcomes = request({ path: '/cluster/v1/partitions/0/outcomes', body: Buffer.from('{}') })
+  const isTakenBy = async (wire: Wire, sender: string): Promise<boolean> => {
+    const before = wire.statuses.length
+    wire.socket.write(request({ body, headers: { 'Rigel-Sender': sender } }))
+    await until(() => wire.statuses.length > before)
+    return wire.statuses.at(-1) === '200'
+  }
+  const wire = await Wire.opened(t, node)
+  t.ok(await isTakenBy(wire, '0.0.1'))
+  await until(() => node.senders.isQuiet({ slot: 0, frontEnd: 0, partition: 0 }))
+  const other = await Wire.opened(t, node, '0.1.1')
+  t.notOk(await isTakenBy(other, '0.1.1'), 'all are carried out, and not handed out')
+  wire.socket.write(outcomes)
+  await until(() => wire.statuses.length === 2)
+  t.ok(await isTakenBy(other, '0.1.1'))
+  other.socket.destroy()
+  const closing = await Wire.opened(t, node, '0.2.1')
+  let tries = 1
+  while (!(await isTakenBy(closing, '0.2.1'))) tries += 1
+  t.comment(`taken at the ${tries}. try, when the other connection was closed`)
+})
+
+test('a request for later outcomes is answered with none when another request is behind it', async (t) => {
+  const node = await GivenNode.start(t)
+  const wire = await Wire.opened(t, node)
+  wire.socket.write(request({ path: '/cluster/v1/partitions/0/outcomes', body: Buffer.from('{}') }))
+  wire.socket.write(request())
+  await until(() => wire.statuses.length === 2)
+  t.same(wire.statuses, ['200', '200'])
 })
 
 test('after the outcome that it is not the owner a connection hears nothing else', async (t) => {

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'tap'
 import type { BatchRoute, SentOutcome } from '../../src/node-link/batch-route.js'
+import { LaterOutcomes } from '../../src/node-link/later-outcomes.js'
 import type { NodeLink } from '../../src/node-link/node-link.js'
 import type { Command } from '../../src/partition/commands.js'
+import { slowElements } from '../mailbox/given.js'
 import { until } from '../until.js'
 import { Authority } from './certificates.js'
 import { CuttingProxy } from './cutting-proxy.js'
-import { GivenNode, levelOf, linkTo, notOwner } from './given.js'
+import { GivenNode, levelOf, linkTo, notOwner, sentBy } from './given.js'
 
 function kinds(outcomes: readonly SentOutcome[]): readonly string[] {
   return outcomes.map((outcome) => (outcome.ok ? outcome.value.reply.kind : outcome.error.kind))
@@ -32,7 +34,7 @@ async function sent(link: NodeLink, commands: readonly Command[], node = 'b'): P
   if (route === undefined) return ['no member']
   const way = await route.opened
   if (!way.ok) return [way.error.kind]
-  const outcomes = await Promise.all(commands.map((each) => route.send([each], soon())))
+  const outcomes = await Promise.all(commands.map((each) => sentBy(route, [each], soon())))
   route.close()
   return kinds(outcomes.flat())
 }
@@ -51,7 +53,7 @@ test('batches are pipelined on one connection and carried out in the order in wh
   })
   node.before = (commands) => held.then(() => commands.map(() => notOwner))
   const route = await opened(link)
-  const first = levels(8).map((each) => route.send([each], soon()))
+  const first = levels(8).map((each) => sentBy(route, [each], soon()))
   await until(() => node.taken.length === 8)
   t.equal(proxy.accepted, 1, 'eight are under way on one connection')
   release()
@@ -67,7 +69,7 @@ test('batches are pipelined on one connection and carried out in the order in wh
 
 test('replies come with what their turn took', async (t) => {
   const node = await GivenNode.start(t)
-  const [outcome] = await (await opened(linkTo(t, [node.address]))).send([levelOf('A', '1')], soon())
+  const [outcome] = await sentBy(await opened(linkTo(t, [node.address])), [levelOf('A', '1')], soon())
   t.match(outcome, { ok: true, value: { reply: { kind: 'updated', items: [{ id: 'A' }] } } })
   t.ok(outcome?.ok && outcome.value.turn.decided_ns > 0 && outcome.value.turn.committed_ns > 0)
 })
@@ -98,16 +100,90 @@ test('what takes longer to arrive than its sender waits is refused', async (t) =
   const node = await GivenNode.start(t)
   const proxy = await CuttingProxy.before(t, node)
   const route = await opened(linkTo(t, [proxy.address('b')]))
-  t.match(await route.send([levelOf('A', '1')], soon()), [{ value: { reply: { kind: 'updated' } } }])
+  t.match(await sentBy(route, [levelOf('A', '1')], soon()), [{ value: { reply: { kind: 'updated' } } }])
   proxy.hold()
   const until_ms = performance.now() + 50
-  const late = route.send([levelOf('A', '2')], until_ms)
-  const inTime = route.send([levelOf('B', '2')], soon())
+  const late = sentBy(route, [levelOf('A', '2')], until_ms)
+  const inTime = sentBy(route, [levelOf('B', '2')], soon())
   await until(() => performance.now() > until_ms)
   proxy.release()
   t.match(await late, [{ value: { reply: { kind: 'failed', why: 'late' } } }])
   t.match(await inTime, [{ value: { reply: { kind: 'updated' } } }])
   t.equal(node.taken.length, 3, 'it has arrived')
+})
+
+/** Sends a batch and notes what is answered, with a name for each command. */
+function noted(
+  route: BatchRoute,
+  commands: readonly Command[],
+  nameOf: (at: number) => string,
+  answered: string[],
+): void {
+  route.send(commands, soon(), ({ outcomes, at }) => {
+    for (const [index, kind] of kinds(outcomes).entries()) answered.push(`${nameOf(at?.[index] ?? index)} ${kind}`)
+  })
+}
+
+test('a quick update is answered before slow ones of another request of its batch, and so is one of a later batch', async (t) => {
+  const node = await GivenNode.start(t)
+  const proxy = await CuttingProxy.before(t, node)
+  const route = await opened(linkTo(t, [proxy.address('b')]))
+  const answered: string[] = []
+  const slow = slowElements(20)
+  const mixed = [...slow.slice(0, 10), levelOf('Quick', '1'), ...slow.slice(10)]
+  noted(route, mixed, (at) => (at === 10 ? 'quick' : `slow ${at - Number(at > 10)}`), answered)
+  await until(() => answered.includes('quick updated'))
+  const before = answered.length
+  noted(route, [levelOf('Later', '1')], () => 'later', answered)
+  await until(() => answered.includes('later updated'))
+  t.ok(before < 21 && answered.indexOf('later updated') < 21, `${before}, ${answered}`)
+  await until(() => answered.length === 22)
+  t.same(
+    answered.filter((each) => each.startsWith('slow')),
+    slow.map((_, at) => `slow ${at} rawUpdate`),
+    'elements of one request in their order',
+  )
+  t.same([node.taken.length, proxy.accepted], [2, 1])
+})
+
+test('of a connection that breaks in the middle of a batch what was answered is, and the rest is not known', async (t) => {
+  const node = await GivenNode.start(t)
+  const proxy = await CuttingProxy.before(t, node)
+  const route = await opened(linkTo(t, [proxy.address('b')]))
+  const answered: string[] = []
+  noted(route, [...slowElements(30), levelOf('Quick', '1')], String, answered)
+  await until(() => answered.length > 0)
+  proxy.cut()
+  await until(() => answered.length === 31)
+  t.equal(new Set(answered.map((each) => each.split(' ')[0])).size, 31, 'each has one outcome')
+  const unknown = answered.filter((each) => each.endsWith('unanswered'))
+  t.ok(unknown.length > 0 && unknown.length < 31)
+  t.same(answered.slice(-unknown.length), unknown)
+  t.ok(answered.includes('30 updated'))
+  const sender = { slot: 0, frontEnd: 0, partition: 0 }
+  await until(() => node.senders.isQuiet(sender))
+  t.equal(node.partition.store.entityCount, 31, 'what has arrived is carried out')
+})
+
+test('answers with later outcomes that cannot be read, or are of what was not sent, end the connection', async (t) => {
+  const node = await GivenNode.start(t)
+  const lines: string[] = []
+  const link = linkTo(t, [node.address], undefined, { warn: (line) => lines.push(line) })
+  const { came } = LaterOutcomes.prototype
+  t.teardown(() => {
+    LaterOutcomes.prototype.came = came
+  })
+  LaterOutcomes.prototype.came = function (outcomes) {
+    came.call(
+      this,
+      outcomes.map((each) => ({ ...each, at: each.at + 100 })),
+    )
+  }
+  const answered: string[] = []
+  noted(await opened(link), [...slowElements(5), levelOf('Quick', '1')], String, answered)
+  await until(() => answered.length === 6)
+  t.ok(answered.includes('5 updated') && answered.includes('4 unanswered'))
+  t.match(lines, [/cannot be read: it has outcomes of what was not sent/])
 })
 
 test('what has not left when the node cannot be reached was not sent', async (t) => {
@@ -130,7 +206,7 @@ test('a node that refuses carries nothing out of what it refuses and of what fol
 test('an owner that knows nothing of a partition any more says who owns it; nothing was done', async (t) => {
   const node = await GivenNode.start(t)
   node.owner = 'c'
-  const outcomes = await (await opened(linkTo(t, [node.address]))).send(levels(2), soon())
+  const outcomes = await sentBy(await opened(linkTo(t, [node.address])), levels(2), soon())
   t.match(outcomes, [{ error: { kind: 'notOwner', owner: 'c' } }, { error: { kind: 'notOwner', owner: 'c' } }])
   t.equal(node.partition.store.entityCount, 0)
 })
@@ -142,7 +218,7 @@ test('a batch that has lost its owner in the middle says what was done', async (
     notOwner,
     { ok: false, error: { kind: 'outcomeUnknown' } },
   ]
-  const outcomes = await (await opened(linkTo(t, [node.address]))).send(levels(3), soon())
+  const outcomes = await sentBy(await opened(linkTo(t, [node.address])), levels(3), soon())
   t.same(kinds(outcomes), ['pong', 'notOwner', 'outcomeUnknown'])
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import type { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
-import type { BatchRoute, SentOutcome } from '../../src/node-link/batch-route.js'
+import type { BatchRoute, OutcomePart, SentOutcome } from '../../src/node-link/batch-route.js'
 import type { NodeLink } from '../../src/node-link/node-link.js'
 import { LocalRoute } from '../../src/node-link/node-route.js'
 import { type NodeRoutes, RemoteMailbox, type RemoteMailboxSettings } from '../../src/node-link/remote-mailbox.js'
@@ -10,6 +10,7 @@ import type { Command } from '../../src/partition/commands.js'
 import { ok } from '../../src/result.js'
 import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
 import { id, root, tenant } from '../given.js'
+import { slowElements } from '../mailbox/given.js'
 import { runs } from '../runs.js'
 import { until } from '../until.js'
 import { type Cut, CuttingProxy } from './cutting-proxy.js'
@@ -180,11 +181,11 @@ test('a node that cannot be reached is tried again, since nothing was sent', asy
 
 test('what comes back in another order is sent on in the order in which it was put in', async (t) => {
   const a = await GivenNode.start(t, 'a')
-  const open: ((outcomes: readonly SentOutcome[]) => void)[] = []
+  const open: ((part: OutcomePart) => void)[] = []
   const failing: BatchRoute = {
     batchesMost: 8,
     opened: Promise.resolve(ok({ epoch: 1 })),
-    send: () => new Promise((resolve) => open.push(resolve)),
+    send: (_commands, _until_ms, take) => void open.push(take),
     close: () => {},
   }
   let isFirst = true
@@ -200,12 +201,92 @@ test('what comes back in another order is sent on in the order in which it was p
     asked.push(box.ask(levelOf('A', String(level))))
     await until(() => open.length === level)
   }
-  for (const resolve of open.reverse()) resolve([{ ok: false, error: { kind: 'unsent' } }])
+  for (const take of open.reverse()) take({ outcomes: [{ ok: false, error: { kind: 'unsent' } }] })
   t.match(
     await Promise.all(asked),
     asked.map(() => done),
   )
   t.equal(a.partition.store.entities(tenant, root, id('A'))[0]?.attributes[0]?.value, '5')
+})
+
+/** A way whose outcomes a test gives, batch by batch. */
+function playedRoute() {
+  const takes: ((part: OutcomePart) => void)[] = []
+  const route: BatchRoute = {
+    batchesMost: 2,
+    opened: Promise.resolve(ok({ epoch: 1 })),
+    send: (_commands, _until_ms, take) => void takes.push(take),
+    close: () => {},
+  }
+  return { takes, route }
+}
+
+const acked: SentOutcome = ok({ reply: { kind: 'acked' }, turn: { decided_ns: 1, committed_ns: 1 }, entered: 0n })
+
+test('a batch that is answered in part keeps no other one from being sent, and gives the room of that part back', async (t) => {
+  const { takes, route } = playedRoute()
+  const room = new MailboxCapacity(1000)
+  const box = mailbox(t, linkTo(t, []), new Routes('b'), { open: () => route, room })
+  const asked: ReturnType<RemoteMailbox['ask']>[] = []
+  const answered: number[] = []
+  const ask = (level: number): void => {
+    const each = box.ask(levelOf('A', String(level)))
+    asked.push(each)
+    void each.then(() => answered.push(level))
+  }
+  ask(0)
+  ask(1)
+  ask(2)
+  await until(() => takes.length === 1)
+  ask(3)
+  await until(() => takes.length === 2)
+  ask(4)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(takes.length, 2, 'as many as may be under way')
+  takes[0]?.({ outcomes: [acked], at: [1] })
+  await until(() => takes.length === 3)
+  t.equal(room.taken, 4)
+  takes[0]?.({ outcomes: [acked, acked], at: [2, 0] })
+  takes[1]?.({ outcomes: [acked] })
+  takes[2]?.({ outcomes: [], at: [] })
+  takes[2]?.({ outcomes: [acked], at: [0] })
+  await Promise.all(asked)
+  t.same(answered, [1, 2, 0, 3, 4])
+  t.equal(room.taken, 0)
+})
+
+test('what was deferred on a way that is refused and breaks is not known; what was sent behind the refusal is sent again', async (t) => {
+  const a = await GivenNode.start(t, 'a')
+  const { takes, route } = playedRoute()
+  a.partition.position.own(2)
+  let ways = 0
+  const open = (): BatchRoute => {
+    ways += 1
+    return ways === 1 ? route : new LocalRoute(a.partition.mailbox, a.partition.position.tenure)
+  }
+  const box = mailbox(t, linkTo(t, []), new Routes('b'), { open })
+  const first = [box.ask(levelOf('Deferred', '1')), box.ask(levelOf('Refused', '1'))]
+  await until(() => takes.length === 1)
+  const behind = box.ask(levelOf('Behind', '1'))
+  await until(() => takes.length === 2)
+  takes[0]?.({ outcomes: [{ ok: false, error: { kind: 'notOwner', owner: 'a' } }], at: [1] })
+  takes[0]?.({ outcomes: [{ ok: false, error: { kind: 'unanswered' } }], at: [0] })
+  takes[1]?.({ outcomes: [{ ok: false, error: { kind: 'unanswered' } }] })
+  t.match(await Promise.all([...first, behind]), [{ error: { kind: 'outcomeUnknown' } }, done, done])
+  t.equal(shownLevel(a.partition.store, 'Deferred'), 0)
+})
+
+test('on its own node too a quick update is answered before the slow ones that were put in with it', async (t) => {
+  const { partition } = await GivenNode.start(t, 'a')
+  const box = mailbox(t, linkTo(t, []), new Routes('a'), { open: () => new LocalRoute(partition.mailbox) })
+  const answered: string[] = []
+  const slow = slowElements(10)
+  await Promise.all(
+    [...slow.slice(0, 9), levelOf('Quick', '1'), ...slow.slice(9)].map((each) =>
+      box.ask(each).then(() => answered.push(each.kind)),
+    ),
+  )
+  t.ok(answered.indexOf('update') < 9, `${answered}`)
 })
 
 test('what waits too long is given up: not carried out, or not known when it was sent', async (t) => {

@@ -27,7 +27,7 @@ export class SimulatedCluster {
   readonly #nodes = new Map<string, SimulatedNode>()
   #fronts: SimulatedFront[] = []
   readonly #entities: Entity[]
-  /** The last of each front end that was carried out. */
+  /** The last of each front end that was carried out, of those that were never deferred. */
   readonly #last = new Map<number, number>()
   #frontsMade = 0
   #owner = 'a'
@@ -129,7 +129,7 @@ export class SimulatedCluster {
     this.#time.after(random.once(2) ? random.next() * 3 : random.below(200), () => this.#send(entity))
   }
 
-  #carriedOut({ entity: number, value, sender, entry }: SimulatedUpdate): void {
+  #carriedOut({ entity: number, value, sender, entry, wasDeferred }: SimulatedUpdate): void {
     this.#told(() => `${number} = ${value} is carried out`)
     const entity = this.#entities[number]
     if (entity === undefined) throw new Error('there is no such entity')
@@ -138,10 +138,10 @@ export class SimulatedCluster {
     if (value < entity.acknowledged) {
       throw new Error(`${number} = ${value} is carried out behind ${entity.acknowledged}, which was acknowledged`)
     }
-    if (entry <= (this.#last.get(sender) ?? 0))
+    if (!wasDeferred && entry <= (this.#last.get(sender) ?? 0))
       throw new Error(`${number} = ${value} is carried out behind a newer one`)
     entity.carriedOut.add(value)
-    this.#last.set(sender, entry)
+    if (!wasDeferred) this.#last.set(sender, entry)
   }
 
   #fault(): void {

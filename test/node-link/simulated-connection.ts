@@ -1,15 +1,18 @@
-import type { CommandOutcome } from '../../src/node-link/batch-route.js'
+import type { FirstOutcomes, PlacedOutcome } from '../../src/node-link/command-batch.js'
 import { type BatchSource, ConnectionBatches, type ConnectionRefusal } from '../../src/node-link/connection-batches.js'
+import { BatchAnswers, LaterOutcomes } from '../../src/node-link/later-outcomes.js'
 import type { SimulatedNode, SimulatedUpdate } from './simulated-node.js'
 import type { SimulatedTime } from './simulated-time.js'
 
 export type SimulatedRequest =
   | { readonly kind: 'opening' }
+  | { readonly kind: 'later' }
   | { readonly kind: 'batch'; readonly updates: readonly SimulatedUpdate[]; readonly until_ms: number }
 
 export type SimulatedAnswer =
   | { readonly kind: 'opened'; readonly epoch: number; readonly clock_ms: number }
-  | { readonly kind: 'outcomes'; readonly outcomes: readonly CommandOutcome[]; readonly clock_ms: number }
+  | ({ readonly kind: 'outcomes'; readonly clock_ms: number } & FirstOutcomes)
+  | { readonly kind: 'later'; readonly later: readonly PlacedOutcome[]; readonly clock_ms: number }
   | { readonly kind: 'refused'; readonly refusal: ConnectionRefusal }
   | { readonly kind: 'broken' | 'unsent' }
 
@@ -31,6 +34,7 @@ export class SimulatedConnection {
   /** Of the node that has accepted it. */
   readonly #thread: number
   readonly #batches: ConnectionBatches
+  readonly #later = new LaterOutcomes()
   /** Until then nothing arrives, each way. */
   #arriving_ms = 0
   #answering_ms = 0
@@ -115,7 +119,10 @@ export class SimulatedConnection {
       slot.answer = given
       this.#answer()
     }
-    if (request.kind === 'opening') this.#enter(this.#batches.enter(this.#source), answer)
+    this.#later.yield()
+    if (request.kind === 'later') {
+      this.#later.ask((later) => answer({ kind: 'later', later, clock_ms: Math.floor(this.to.clock_ms) }))
+    } else if (request.kind === 'opening') this.#enter(this.#batches.enter(this.#source), answer)
     else this.#take(request, answer)
   }
 
@@ -138,11 +145,16 @@ export class SimulatedConnection {
       answer({ kind: 'refused', refusal: tenure.error })
       return
     }
-    to.take(this.#thread, updates, until_ms, tenure.value, (outcomes) => {
-      const isUnowned = outcomes.some((outcome) => !outcome.ok && outcome.error.kind === 'notOwner')
-      this.#batches.end(this.#source, isUnowned)
-      answer({ kind: 'outcomes', outcomes, clock_ms: Math.floor(to.clock_ms) })
-    })
+    const answers = new BatchAnswers(
+      this.#batches,
+      this.#later,
+      this.#source,
+      updates.length,
+      ({ outcomes, batch }) => {
+        answer({ kind: 'outcomes', outcomes, batch, clock_ms: Math.floor(to.clock_ms) })
+      },
+    )
+    to.take(this.#thread, updates, until_ms, tenure.value, (part) => answers.came(part))
   }
 
   #answer(): void {

@@ -1,5 +1,7 @@
 import type { LostBatch, Posted } from '../../src/mailbox/mailbox.js'
-import type { SentOutcome } from '../../src/node-link/batch-route.js'
+import type { OutcomePart, SentOutcome } from '../../src/node-link/batch-route.js'
+import { DeferredBatches } from '../../src/node-link/deferred-batches.js'
+import { isUnowned } from '../../src/node-link/later-outcomes.js'
 import { RemoteClock } from '../../src/node-link/remote-clock.js'
 import {
   again_ms,
@@ -26,9 +28,14 @@ export interface SimulatedFrontParts {
   readonly named: () => string | undefined
 }
 
-type Way =
-  | { readonly kind: 'here'; readonly tenure: Tenure }
-  | { readonly kind: 'there'; readonly connection: SimulatedConnection; readonly clock: RemoteClock }
+interface RemoteWay {
+  readonly kind: 'there'
+  readonly connection: SimulatedConnection
+  readonly clock: RemoteClock
+  readonly deferred: DeferredBatches
+}
+
+type Way = { readonly kind: 'here'; readonly tenure: Tenure } | RemoteWay
 
 interface Asked {
   readonly update: SimulatedUpdate
@@ -80,7 +87,7 @@ export class SimulatedFront {
     const { node, number, patience_ms } = this.#parts
     this.#entries += 1
     const entry = this.#entries
-    this.#asked.set(entry, { update: { entity, value, sender: number, entry }, answer })
+    this.#asked.set(entry, { update: { entity, value, sender: number, entry, wasDeferred: false }, answer })
     this.#take({ kind: 'put', entries: [{ number: entry, until_ms: node.clock_ms + patience_ms, sentOn: 0 }] })
     this.#look()
   }
@@ -140,7 +147,9 @@ export class SimulatedFront {
     const source = { slot: node.slot, frontEnd, partition: 0, generation: this.#generation }
     const connection = new SimulatedConnection(time, other, source, patience_ms)
     const clock = new RemoteClock()
-    this.#ways.set(way, { kind: 'there', connection, clock })
+    const deferred = new DeferredBatches(() => this.#askLater(there))
+    const there: RemoteWay = { kind: 'there', connection, clock, deferred }
+    this.#ways.set(way, there)
     connection.ask({ kind: 'opening' }, (answer) => {
       this.#heard(clock, answer)
       if (answer.kind === 'opened') this.#take({ kind: 'opened', way, epoch: answer.epoch, batchesMost: 8 })
@@ -160,8 +169,7 @@ export class SimulatedFront {
     const until_ms = entries[0]?.until_ms
     if (way === undefined || until_ms === undefined) throw new Error('a batch has no way, or no updates')
     const updates = entries.flatMap((entry) => this.#asked.get(entry.number)?.update ?? [])
-    const took = (outcomes: readonly SentOutcome[]): void =>
-      this.#take({ kind: 'outcomes', way: number, batch, outcomes })
+    const took = (part: OutcomePart): void => this.#take({ kind: 'outcomes', way: number, batch, ...part })
     if (way.kind === 'here') {
       node.take(frontEnd, updates, until_ms, way.tenure, took)
       return
@@ -171,13 +179,24 @@ export class SimulatedFront {
     way.connection.ask({ kind: 'batch', updates, until_ms: until }, (answer) => {
       this.#heard(way.clock, answer)
       const named = this.#parts.named()
-      const outcomes = answer.kind === 'outcomes' ? answer.outcomes : updates.map(() => refusalOf(answer))
-      took(outcomes.every(isUnowned) ? outcomes.map(() => err({ kind: 'notOwner', owner: named })) : outcomes)
+      if (answer.kind !== 'outcomes') took({ outcomes: updates.map(() => refusalOf(answer)) })
+      else if (answer.outcomes.every(isUnowned)) {
+        took({ outcomes: updates.map(() => err({ kind: 'notOwner', owner: named })) })
+      } else if (answer.batch !== undefined) way.deferred.begin(answer.batch, answer.outcomes, took)
+      else took({ outcomes: answer.outcomes.filter((outcome) => outcome !== undefined) })
+    })
+  }
+
+  #askLater(way: RemoteWay): void {
+    way.connection.ask({ kind: 'later' }, (answer) => {
+      this.#heard(way.clock, answer)
+      if (answer.kind !== 'later') way.deferred.lost()
+      else if (!way.deferred.came(answer.later)) throw new Error('there are outcomes of what was not deferred')
     })
   }
 
   #heard(clock: RemoteClock, answer: SimulatedAnswer): void {
-    if (answer.kind === 'opened' || answer.kind === 'outcomes') clock.heard(answer.clock_ms, this.node.clock_ms)
+    if ('clock_ms' in answer) clock.heard(answer.clock_ms, this.node.clock_ms)
     else if (answer.kind === 'refused' && answer.refusal.kind === 'overtaken') {
       this.#generation = Math.max(this.#generation, answer.refusal.last)
     }
@@ -188,8 +207,4 @@ function refusalOf(answer: SimulatedAnswer): SentOutcome {
   if (answer.kind === 'unsent') return err({ kind: 'unsent' })
   if (answer.kind !== 'refused') return err({ kind: 'unanswered' })
   return err(answer.refusal.kind === 'notOwner' ? { kind: 'notOwner', owner: undefined } : { kind: 'refused' })
-}
-
-function isUnowned(outcome: SentOutcome): boolean {
-  return !outcome.ok && outcome.error.kind === 'notOwner'
 }

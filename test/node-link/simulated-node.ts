@@ -1,5 +1,5 @@
 import { refusalOf } from '../../src/mailbox/inbox.js'
-import type { CommandOutcome } from '../../src/node-link/batch-route.js'
+import type { CommandOutcome, OutcomePart } from '../../src/node-link/batch-route.js'
 import { queueStep } from '../../src/node-link/remote-queue.js'
 import type { Reply } from '../../src/partition/commands.js'
 import { err, ok } from '../../src/result.js'
@@ -24,6 +24,8 @@ export interface SimulatedUpdate {
   /** Which front end has sent it, and the how manieth that is of it. */
   readonly sender: number
   readonly entry: number
+  /** Some node has deferred it: then it is carried out behind newer ones of other entities. */
+  wasDeferred: boolean
 }
 
 /** The log of the partition: a record stands only when its writer has the last claim. */
@@ -68,8 +70,20 @@ interface Arrived {
   readonly updates: readonly SimulatedUpdate[]
   readonly until: bigint
   readonly tenure: Tenure
-  readonly replies: Reply[]
-  readonly replied: (replies: readonly Reply[]) => void
+  /** By the positions of the updates. */
+  readonly replies: (Reply | undefined)[]
+  readonly deferred: Set<number>
+  /** The positions of those whose reply was sent; nothing before the first time. */
+  sent: Set<number> | undefined
+  readonly mailbox: number
+  readonly replied: (part: OutcomePart<CommandOutcome>) => void
+}
+
+/** An update of a batch that has arrived. */
+interface Waiting {
+  readonly arrived: Arrived
+  readonly at: number
+  readonly update: SimulatedUpdate
 }
 
 const done: Reply = { kind: 'pong' }
@@ -93,6 +107,9 @@ export class SimulatedNode {
   #isBusy = false
   readonly #whenIdle: (() => void)[] = []
   readonly #mailboxes = [0, 0]
+  readonly #replying_ms = [0, 0]
+  /** Entities whose updates are deferred. */
+  readonly #slow = new Set<number>()
 
   constructor(parts: SimulatedNodeParts) {
     const { random } = parts.time
@@ -116,26 +133,28 @@ export class SimulatedNode {
     updates: readonly SimulatedUpdate[],
     until_ms: number,
     tenure: Tenure,
-    outcomes: (outcomes: readonly CommandOutcome[]) => void,
+    take: (part: OutcomePart<CommandOutcome>) => void,
   ): void {
     const { time, patience_ms } = this.#parts
-    let isOver = false
-    const replied = (replies: readonly Reply[]): void => {
-      if (isOver) return
-      isOver = true
-      outcomes(replies.map(outcomeOf))
+    const open = new Set(updates.keys())
+    const replied = ({ outcomes, at = [...updates.keys()] }: OutcomePart<CommandOutcome>): void => {
+      if (open.size === 0) return
+      for (const each of at) open.delete(each)
+      take({ outcomes, at })
     }
     time.after(until_ms - this.clock_ms + time.random.below(100), () => {
-      if (isOver || this.isDead) return
-      isOver = true
-      outcomes(updates.map(() => err({ kind: 'outcomeUnknown' })))
+      if (open.size === 0 || this.isDead) return
+      const at = [...open]
+      open.clear()
+      take({ outcomes: at.map(() => err({ kind: 'outcomeUnknown' })), at })
     })
     const until = BigInt(Math.floor((until_ms - 1) * 1e6))
     const mailbox = frontEnd % this.#mailboxes.length
     const at_ms = Math.max(this.#mailboxes[mailbox] ?? 0, time.now_ms + time.delay_ms(patience_ms * 0.3))
     this.#mailboxes[mailbox] = at_ms
     time.at(at_ms, () => {
-      this.#queue.push({ updates, until, tenure, replies: [], replied })
+      const replies = updates.map(() => undefined)
+      this.#queue.push({ updates, until, tenure, replies, deferred: new Set(), sent: undefined, mailbox, replied })
       this.#goOn()
     })
   }
@@ -191,36 +210,73 @@ export class SimulatedNode {
     const { tenure } = this.position
     for (const arrived of this.#queue) {
       const refusal = this.version.refusalOf(arrived, begun, tenure)
-      while (refusal !== undefined && arrived.replies.length < arrived.updates.length) arrived.replies.push(refusal)
+      if (refusal === undefined) continue
+      for (const at of arrived.updates.keys()) arrived.replies[at] ??= refusal
+      arrived.deferred.clear()
     }
-    const most = 1 + time.random.below(12)
-    const updates = this.#queue.flatMap((arrived) => arrived.updates.slice(arrived.replies.length)).slice(0, most)
+    const updates = this.#share()
     if (!this.#isOwner || updates.length === 0) {
       this.#end(updates, notOwner)
       return
     }
     time.after(time.delay_ms(patience_ms), () => {
       if (this.isDead) return
-      const isAppended = log.append(this.#epoch, updates)
+      const isAppended = log.append(
+        this.#epoch,
+        updates.map(({ update }) => update),
+      )
       if (!isAppended) this.#own(0, false)
       this.#end(updates, isAppended ? done : notOwner)
     })
   }
 
-  #end(updates: readonly SimulatedUpdate[], reply: Reply): void {
+  /** As `TurnShares` has it: updates of some entities are deferred, and have their share when nothing else waits that came before. */
+  #share(): readonly Waiting[] {
+    const { random } = this.#parts.time
+    const open = this.#queue.flatMap((arrived) =>
+      arrived.updates.flatMap((update, at) => (arrived.replies[at] === undefined ? { arrived, at, update } : [])),
+    )
+    const [first, ...others] = open
+    if (first !== undefined && random.once(3)) this.#slow.add(random.pick([first, ...others]).update.entity)
+    const isSlow = ({ update }: Waiting): boolean => this.#slow.has(update.entity)
+    for (const { arrived, at, update } of open.filter(isSlow)) {
+      arrived.deferred.add(at)
+      update.wasDeferred = true
+    }
+    const most = 1 + random.below(12)
+    const fresh = open.filter((waiting) => !isSlow(waiting))
+    const share = fresh.length < most && (fresh.length === 0 || random.once(2)) ? 1 + random.below(2) : 0
+    return [...fresh.slice(0, most), ...open.filter(isSlow).slice(0, share)]
+  }
+
+  #end(updates: readonly Waiting[], reply: Reply): void {
     if (updates.length > 0 && reply === notOwner) this.position.refused()
-    let left = updates.length
-    for (const { updates: own, replies } of this.#queue) {
-      for (; left > 0 && replies.length < own.length; left -= 1) replies.push(reply)
+    for (const { arrived, at } of updates) {
+      arrived.replies[at] = reply
+      arrived.deferred.delete(at)
     }
-    const open = this.#queue.findIndex(({ updates: own, replies }) => replies.length < own.length)
-    const complete = this.#queue.splice(0, open === -1 ? this.#queue.length : open)
+    for (const arrived of this.#queue) this.#reply(arrived)
+    this.#queue = this.#queue.filter(({ replies }) => replies.includes(undefined))
+    const deferred = this.#queue.flatMap((arrived) => [...arrived.deferred].map((at) => arrived.updates[at]?.entity))
+    for (const entity of this.#slow) if (!deferred.includes(entity)) this.#slow.delete(entity)
     this.#isBusy = false
-    for (const { replied, replies } of complete) {
-      this.#parts.time.after(this.#parts.time.random.next(), () => this.isDead || replied(replies))
-    }
     for (const act of this.#whenIdle.splice(0)) act()
     this.#goOn()
+  }
+
+  /** What comes from the partition's thread to a front end keeps its order. */
+  #reply(arrived: Arrived): void {
+    const { time } = this.#parts
+    const { replies, deferred, sent = new Set(), mailbox, replied } = arrived
+    const there = replies.flatMap((reply, at) => (reply !== undefined && !sent.has(at) ? { reply, at } : []))
+    if (replies.filter((reply) => reply === undefined).length > deferred.size) return
+    if (there.length === 0 && arrived.sent !== undefined) return
+    for (const { at } of there) sent.add(at)
+    arrived.sent = sent
+    const at_ms = Math.max(this.#replying_ms[mailbox] ?? 0, time.now_ms + time.random.next())
+    this.#replying_ms[mailbox] = at_ms
+    const part = { outcomes: there.map(({ reply }) => outcomeOf(reply)), at: there.map(({ at }) => at) }
+    time.at(at_ms, () => this.isDead || replied(part))
   }
 }
 
