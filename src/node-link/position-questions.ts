@@ -14,6 +14,9 @@ export interface NodeSilent {
 /** The last acknowledged sequences of logs; none of one that the node may not confirm. */
 export type Positions = Result<ReadonlyMap<LogName, LogSequence>, NodeSilent>
 
+/** What is used of a connection to the node. */
+export type AskedConnection = Pick<NodeConnection, 'ask' | 'close' | 'isOver'>
+
 /** A question that is not asked yet, of all who have come since the one before was asked. */
 interface Next {
   readonly partitions: Set<LogName>
@@ -26,14 +29,14 @@ interface Next {
  * who comes after it was asked: something may have been acknowledged since. All who come meanwhile share the next one.
  */
 export class PositionQuestions {
-  readonly #connect: () => NodeConnection
+  readonly #connect: () => AskedConnection
   readonly #limit_ms: number
-  #connection: NodeConnection | undefined
+  #connection: AskedConnection | undefined
   #isUnderWay = false
   #next: Next | undefined
 
   /** `connect` opens a connection to the node, whose address may have changed since. */
-  constructor(connect: () => NodeConnection, limit_ms: number) {
+  constructor(connect: () => AskedConnection, limit_ms: number) {
     this.#connect = connect
     this.#limit_ms = limit_ms
   }

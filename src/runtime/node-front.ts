@@ -101,7 +101,9 @@ export class NodeFront {
       ) => putAll(numbered(mailboxes, partition), commands, until_ms, tenure, take),
       ownerOf: (partition: number) => routes.ownerOf(partition),
       positions: (asked: readonly LogName[]) =>
-        asked.map((log) => confirmed(log === 'control' ? controlPosition : positions[log])),
+        asked.map(
+          (log) => (log === 'control' ? controlPosition : positions[log])?.confirmedIndex as LogSequence | undefined,
+        ),
       clock: now,
       control: parts.control,
       copies,
@@ -170,10 +172,4 @@ function timed(route: BatchRoute | undefined, answered: NodeFrontParts['answered
       close: () => route.close(),
     }
   )
-}
-
-/** The last record that this node may show as the owner, if it may say so now: looked at before it is asked whether it may. */
-function confirmed(position: PartitionPosition | undefined): LogSequence | undefined {
-  const last = position?.commitIndex
-  return position?.isConfirmed() === true ? (last as LogSequence | undefined) : undefined
 }

@@ -111,6 +111,12 @@ export class PartitionPosition {
     )
   }
 
+  /** The last record that this node may show as the owner, if it may say so now: looked at before it is asked whether it may. */
+  get confirmedIndex(): number | undefined {
+    const last = this.commitIndex
+    return this.isConfirmed() ? last : undefined
+  }
+
   /** Whether snapshots that are taken now show everything that this node says as the owner. */
   get isShown(): boolean {
     return this.appliedIndex >= this.#commitIndex

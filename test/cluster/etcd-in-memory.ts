@@ -20,8 +20,8 @@ import { err, ok, type Result } from '../../src/result.js'
 
 /** What lies between a client and etcd. */
 export interface EtcdNetwork {
-  /** Resolves when a message has arrived. */
-  carried(): Promise<void>
+  /** Resolves when a message has arrived at etcd, or at the client. */
+  carried(to: 'etcd' | 'client'): Promise<void>
   /** Whether the message that was to be carried is lost; the call is then not answered. */
   isLost(): boolean
 }
@@ -117,10 +117,9 @@ export class EtcdInMemory {
   }
 
   async #answered<Name extends keyof Calls>(network: EtcdNetwork, name: Name, request: Parameters<Calls[Name]>[0]) {
-    await network.carried()
-    if (network.isLost()) return unanswered
-    const given = this.#called(name, request)
-    await network.carried()
+    await network.carried('etcd')
+    const given = network.isLost() ? unanswered : this.#called(name, request)
+    await network.carried('client')
     return network.isLost() ? unanswered : given
   }
 
@@ -147,16 +146,16 @@ export class EtcdInMemory {
   ): { close(): void } {
     let isOpen = true
     let arriving = Promise.resolve()
-    const later = (work: () => void): void => {
-      arriving = arriving.then(() => network.carried()).then(() => (isOpen ? work() : undefined))
+    const later = (to: 'etcd' | 'client', work: () => void): void => {
+      arriving = arriving.then(() => network.carried(to)).then(() => (isOpen ? work() : undefined))
     }
-    const end = (fault: CallFault): void => later(() => ended(fault))
+    const end = (fault: CallFault): void => later('client', () => ended(fault))
     // As in `#called`.
     const say = (response: WatchResponse | ReturnType<EtcdStreams['leaseKeepAlive']>): void =>
-      later(() => said(response as ReturnType<EtcdStreams[Name]>))
+      later('client', () => said(response as ReturnType<EtcdStreams[Name]>))
     let watcher: Watcher | undefined
-    later(() => {
-      if (network.isLost()) return ended(unanswered.error)
+    later('etcd', () => {
+      if (network.isLost()) return end(unanswered.error)
       if ('createRequest' in first) {
         const { key, rangeEnd, startRevision } = first.createRequest
         watcher = { from: key, until: rangeEnd, say, end }

@@ -1,29 +1,62 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { LogName } from '../../src/cluster/engine.js'
 import type { LogNotice, LogQuestion, LogServerEnd } from '../../src/cluster/log-link.js'
+import type { NodeFacts } from '../../src/cluster/node-facts.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 
 /** What the thread that plays the nodes sends to a log's thread over a link. */
 export type SentToLog = { readonly number: number; readonly question: LogQuestion } | LogNotice
 
+/** What the main thread of a node tells its thread of logs, see `LogInstruction`. */
+export type ToldToLog =
+  | { readonly kind: 'tell'; readonly self: NodeFacts }
+  | { readonly kind: 'leave' }
+  | { readonly kind: 'ending'; readonly patience_ms: number }
+
+/** What that reports, see `LogReport`. */
+export type ReportOfLog =
+  | { readonly kind: 'members'; readonly members: readonly NodeFacts[] }
+  | { readonly kind: 'isMember'; readonly isMember: boolean }
+  | { readonly kind: 'left' }
+  | { readonly kind: 'givenUp' }
+
 /** What the thread of all logs is told, one after the other. */
 export type PlayedInstruction =
   /** A schedule begins, with an etcd of its own. */
   | { readonly kind: 'begin'; readonly seed: number; readonly nodes: readonly string[] }
+  /** A process of a node begins; the one before it is over. */
+  | { readonly kind: 'start'; readonly node: string; readonly process: number }
+  /** A process is killed, or has ended. */
+  | { readonly kind: 'kill'; readonly node: string }
+  /** Neither its timers fire nor does it take what is sent to it. */
+  | { readonly kind: 'pause'; readonly node: string; readonly until_ms: number }
+  | { readonly kind: 'told'; readonly node: string; readonly told: ToldToLog }
   | { readonly kind: 'link'; readonly link: number; readonly node: string; readonly end: LogServerEnd }
-  | { readonly kind: 'sent'; readonly link: number; readonly message: SentToLog }
-  | { readonly kind: 'goOn'; readonly duration_ms: number }
+  /** Of who sleeps until it has the answer nothing else is taken before that. */
+  | { readonly kind: 'sent'; readonly link: number; readonly message: SentToLog; readonly sleeps: boolean }
+  | { readonly kind: 'unlink'; readonly link: number }
+  | { readonly kind: 'goOn'; readonly until_ms: number }
   | { readonly kind: 'full'; readonly isFull: boolean }
   | { readonly kind: 'faulty'; readonly isFaulty: boolean }
-  | { readonly kind: 'silent'; readonly duration_ms: number }
+  /** Nothing comes from etcd, to one node or to any. */
+  | { readonly kind: 'silent'; readonly node: string | undefined; readonly until_ms: number }
   | { readonly kind: 'breakWatches' }
   /** How a record stands that was to be put behind another one. */
-  | { readonly kind: 'find'; readonly expected: LogSequence; readonly bytes: Uint8Array }
+  | { readonly kind: 'find'; readonly log: LogName; readonly expected: LogSequence; readonly bytes: Uint8Array }
+
+/** Those that are waited for until they are carried out. */
+export type AwaitedInstruction = Exclude<PlayedInstruction, { readonly kind: 'sent' | 'told' | 'unlink' }>
+
+/** What the thread of all logs says: what a process reports, or why it cannot go on. */
+export type SaidOfLogs =
+  | { readonly kind: 'report'; readonly node: string; readonly process: number; readonly report: ReportOfLog }
+  | { readonly kind: 'failed'; readonly fault: string }
 
 export interface PlayedLogMemory {
-  readonly clocks: SharedArrayBuffer
+  readonly clock: SharedArrayBuffer
   /** Counts what is done, and says what was found. */
   readonly done: SharedArrayBuffer
-  /** The instructions come from here; a failure is told. */
+  /** The instructions come from here, see `SaidOfLogs` for what is said. */
   readonly port: MessagePort
 }
 

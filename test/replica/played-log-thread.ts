@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { setImmediate as microtasks } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
-import { Appender } from '../../src/cluster/appender.js'
-import { CopyCheckpoints } from '../../src/cluster/copy-checkpoints.js'
+import type { LogName } from '../../src/cluster/engine.js'
 import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
-import { EtcdNodes } from '../../src/cluster/etcd-nodes.js'
 import type { LogServerEnd } from '../../src/cluster/log-link.js'
-import { LogService } from '../../src/cluster/log-service.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { EtcdInMemory } from '../cluster/etcd-in-memory.js'
 import {
@@ -16,131 +13,163 @@ import {
   outcomes,
   type PlayedInstruction,
   type PlayedLogMemory,
+  type SaidOfLogs,
   type SentToLog,
 } from './played-instructions.js'
-import { PlayedClocks, PlayedTimers } from './played-time.js'
+import { LogProcess, type PlayedNetwork, prefix } from './played-log-process.js'
+import { PlayedClock, PlayedTimers, type TimersOwner } from './played-time.js'
 import { Random } from './schedule.js'
 
 /** For so long a writer may sleep while the faults go on. */
 const asleepMost_ms = 15_000
 
-const prefix = '/played'
-
-interface Link {
-  readonly take: (message: SentToLog) => void
-  /** The questions that have no answer. */
-  readonly open: Set<number>
-  /** Answers them when the thread has failed. */
-  readonly giveUp: () => void
-}
-
 const memory: PlayedLogMemory = workerData
 const done = new Int32Array(memory.done)
-const clocks = new PlayedClocks(memory.clocks)
-clocks.begin()
-const timers = new PlayedTimers(clocks)
+const clock = new PlayedClock(memory.clock)
+const timers = new PlayedTimers(clock, true)
+timers.install()
+const logs: readonly LogName[] = [0]
+
+/** Questions for whose answers nobody sleeps. */
+const awaitedLater: ReadonlySet<string> = new Set(['next', 'claim'])
+
+/** The end of a link in a process. */
+class Link implements TimersOwner {
+  isCut = false
+  /** The questions that have no answer. */
+  readonly open = new Set<number>()
+  readonly #process: LogProcess
+  readonly #answered: Int32Array
+  readonly #send: (answer: { readonly number: number; readonly answer?: unknown }) => void
+  #take: (message: SentToLog) => void = () => {}
+
+  constructor(process: LogProcess, end: LogServerEnd) {
+    const { port, answered } = end
+    this.#process = process
+    this.#answered = new Int32Array(answered)
+    this.#send = port.postMessage.bind(port)
+    // What goes to this thread comes in the order in which it was sent, whatever link it is for.
+    Object.assign(port, {
+      on: (event: string, take: (message: SentToLog) => void) => {
+        if (event === 'message') this.#take = take
+      },
+      postMessage: (answer: { readonly number: number }) => {
+        this.open.delete(answer.number)
+        if (!this.isOver) this.#send(answer)
+      },
+    })
+    timers.as(this, () => process.service.serve(end))
+  }
+
+  get isOver(): boolean {
+    return this.isCut || this.#process.isOver
+  }
+
+  get pausedUntil_ms(): number {
+    return this.#process.pausedUntil_ms
+  }
+
+  take(message: SentToLog): void {
+    if ('number' in message) this.open.add(message.number)
+    timers.as(this.#process, () => this.#take(message))
+  }
+
+  /** Answers all that is open when the thread has failed. */
+  giveUp(): void {
+    for (const each of this.open) this.#send({ number: each, answer: 'givenUp' })
+    Atomics.add(this.#answered, 0, 1)
+    Atomics.notify(this.#answered, 0)
+  }
+}
 
 /** One etcd, and what each node has of its thread of logs. */
 class PlayedCluster {
   readonly etcd = new EtcdInMemory()
-  isFaulty = true
+  readonly network: PlayedNetwork = { isFaulty: true, silentUntil_ms: 0, silent: new Map() }
   readonly #random: Random
-  readonly #records = new Map<number, Buffer>()
-  readonly #services = new Map<string, LogService>()
+  readonly #nodes: readonly string[]
+  readonly #records = new Map<string, Buffer>()
+  readonly #processes = new Map<string, LogProcess>()
   readonly #links = new Map<number, Link>()
-  #silentUntil_ms = 0
 
-  constructor(seed: number) {
+  constructor(seed: number, nodes: readonly string[]) {
     this.#random = new Random(seed)
+    this.#nodes = nodes
     this.etcd.heard = (key, value) => {
-      const [, , kind, , sequence] = key.split('/')
-      if (kind === 'log') this.#records.set(Number(sequence), value)
+      const [, , kind, log = '', sequence] = key.split('/')
+      if (kind === 'log') this.#records.set(`${log} ${Number(sequence)}`, value)
     }
   }
 
-  async begin(nodes: readonly string[]): Promise<void> {
-    const log = new Map([[0, 0 as LogSequence]])
-    const begun = await new EtcdEngine({ urls: [] }, prefix, this.etcd.client()).begin('played', log)
+  async begin(): Promise<void> {
+    const after = new Map(logs.map((log) => [log, 0 as LogSequence]))
+    const begun = await new EtcdEngine({ urls: [] }, prefix, this.etcd.client()).begin('played', after)
     assert(begun.ok)
-    for (const node of nodes) this.#services.set(node, this.#service(node, nodes))
   }
 
-  close(): void {
-    for (const service of this.#services.values()) service.close()
-  }
-
-  link(number: number, node: string, { log, port, answered }: LogServerEnd): void {
-    const open = new Set<number>()
-    const send = port.postMessage.bind(port)
-    const giveUp = (): void => {
-      for (const each of open) send({ number: each, answer: 'givenUp' })
-      Atomics.add(new Int32Array(answered), 0, 1)
-      Atomics.notify(new Int32Array(answered), 0)
-    }
-    // What goes to this thread comes in the order in which it was sent, whatever link it is for.
-    Object.assign(port, {
-      on: (event: string, take: (message: SentToLog) => void) => {
-        if (event === 'message') this.#links.set(number, { take, open, giveUp })
-      },
-      postMessage: (answer: { readonly number: number }) => {
-        open.delete(answer.number)
-        send(answer)
-      },
+  start(node: string, number: number): void {
+    this.kill(node)
+    const process: LogProcess = timers.as(undefined, () => {
+      const { etcd, network } = this
+      return new LogProcess({
+        ...{ node, nodes: this.#nodes, logs, etcd, network, timers, random: this.#random },
+        now_ms: () => clock.now_ms,
+        report: (report) => {
+          if (!process.isOver) say({ kind: 'report', node, process: number, report })
+        },
+      })
     })
-    this.#services.get(node)?.serve({ log, port, answered })
+    this.#processes.set(node, process)
+  }
+
+  kill(node: string): void {
+    const process = this.#processes.get(node)
+    if (process !== undefined) process.isOver = true
+  }
+
+  process(node: string): LogProcess {
+    const process = this.#processes.get(node)
+    assert(process)
+    return process
+  }
+
+  link(number: number, node: string, end: LogServerEnd): void {
+    this.#links.set(number, new Link(this.process(node), end))
+  }
+
+  unlink(number: number): void {
+    const link = this.#links.get(number)
+    if (link !== undefined) link.isCut = true
+    this.#links.delete(number)
   }
 
   giveUp(): void {
-    for (const { giveUp } of this.#links.values()) giveUp()
+    for (const link of this.#links.values()) link.giveUp()
   }
 
   /** While its writer sleeps for an answer everything else goes on. */
-  async take(number: number, message: SentToLog): Promise<void> {
+  async take(number: number, message: SentToLog, sleeps: boolean): Promise<void> {
     const link = this.#links.get(number)
-    assert(link)
-    if ('number' in message) link.open.add(message.number)
+    if (link === undefined) return
     link.take(message)
-    if (!('number' in message) || message.question.kind === 'next' || message.question.kind === 'claim') return
-    const heals_ms = clocks.now_ms + asleepMost_ms
+    if (!('number' in message) || !sleeps || awaitedLater.has(message.question.kind)) return
+    const heals_ms = clock.now_ms + asleepMost_ms
     while (link.open.has(message.number)) {
       await microtasks()
       if (!link.open.has(message.number)) return
       timers.step(Number.POSITIVE_INFINITY)
-      if (clocks.now_ms > heals_ms) {
-        this.isFaulty = false
+      if (clock.now_ms > heals_ms) {
+        this.network.isFaulty = false
         this.etcd.isFull = false
       }
-      if (clocks.now_ms > 2 * asleepMost_ms + heals_ms) throw new Error('a writer sleeps for ever')
+      if (clock.now_ms > 2 * asleepMost_ms + heals_ms) throw new Error('a writer sleeps for ever')
     }
   }
 
-  silence(duration_ms: number): void {
-    this.#silentUntil_ms = clocks.now_ms + duration_ms
-  }
-
-  find(expected: LogSequence, bytes: Uint8Array): (typeof outcomes)[number] {
-    const standing = this.#records.get(expected + 1)
+  find(log: LogName, expected: LogSequence, bytes: Uint8Array): (typeof outcomes)[number] {
+    const standing = this.#records.get(`${log} ${expected + 1}`)
     if (standing === undefined) return 'pending'
     return standing.equals(bytes) ? 'stands' : 'never'
-  }
-
-  #service(node: string, nodes: readonly string[]): LogService {
-    const random = this.#random
-    const client = this.etcd.client({
-      carried: () =>
-        new Promise((arrived) => {
-          const silent_ms = this.isFaulty ? Math.max(0, this.#silentUntil_ms - clocks.now_ms) : 0
-          setTimeout(arrived, silent_ms + (this.isFaulty ? random.delay_ms() : 1))
-        }),
-      isLost: () => this.isFaulty && random.chance(0.03),
-    })
-    const engine = new EtcdEngine({ urls: [] }, prefix, client)
-    const appender = new Appender(engine, { answered: () => {}, unanswered: () => {}, invalid: () => {} })
-    const [givenUp, fenced, neglected] = [() => {}, () => {}, () => {}]
-    const service = new LogService({ engine, appender, node, heldMost_bytes: 2 ** 20, givenUp, fenced, neglected })
-    const reached = new Map([[0, 0 as LogSequence]])
-    service.follow(new CopyCheckpoints(new EtcdNodes(client, prefix), node, nodes, reached), () => {})
-    return service
   }
 }
 
@@ -150,8 +179,11 @@ process.on('unhandledRejection', (fault) => {
   failure ??= fault
 })
 
-async function goOn(duration_ms: number): Promise<void> {
-  const until_ms = clocks.now_ms + duration_ms
+function say(said: SaidOfLogs): void {
+  memory.port.postMessage(said)
+}
+
+async function goOn(until_ms: number): Promise<void> {
   do await microtasks()
   while (timers.step(until_ms))
 }
@@ -159,23 +191,59 @@ async function goOn(duration_ms: number): Promise<void> {
 /** Says what became of a record, where that was asked. */
 async function carriedOut(instruction: PlayedInstruction): Promise<number> {
   if (instruction.kind === 'begin') {
-    cluster?.close()
     timers.clear()
-    cluster = new PlayedCluster(instruction.seed)
-    await cluster.begin(instruction.nodes)
+    cluster = new PlayedCluster(instruction.seed, instruction.nodes)
+    await cluster.begin()
     return 0
   }
   assert(cluster)
-  if (instruction.kind === 'link') cluster.link(instruction.link, instruction.node, instruction.end)
-  else if (instruction.kind === 'sent') await cluster.take(instruction.link, instruction.message)
-  else if (instruction.kind === 'goOn') await goOn(instruction.duration_ms)
-  else if (instruction.kind === 'full') cluster.etcd.isFull = instruction.isFull
-  else if (instruction.kind === 'faulty') cluster.isFaulty = instruction.isFaulty
-  else if (instruction.kind === 'silent') cluster.silence(instruction.duration_ms)
-  else if (instruction.kind === 'breakWatches') cluster.etcd.breakWatches()
-  else return outcomes.indexOf(cluster.find(instruction.expected, instruction.bytes))
+  const { etcd, network } = cluster
+  switch (instruction.kind) {
+    case 'start':
+      cluster.start(instruction.node, instruction.process)
+      break
+    case 'kill':
+      cluster.kill(instruction.node)
+      break
+    case 'pause':
+      cluster.process(instruction.node).pausedUntil_ms = instruction.until_ms
+      break
+    case 'told': {
+      const process = cluster.process(instruction.node)
+      void timers.as(process, () => process.take(instruction.told))
+      await microtasks()
+      break
+    }
+    case 'link':
+      cluster.link(instruction.link, instruction.node, instruction.end)
+      break
+    case 'sent':
+      await cluster.take(instruction.link, instruction.message, instruction.sleeps)
+      break
+    case 'unlink':
+      cluster.unlink(instruction.link)
+      break
+    case 'goOn':
+      await goOn(instruction.until_ms)
+      break
+    case 'full':
+      etcd.isFull = instruction.isFull
+      break
+    case 'faulty':
+      network.isFaulty = instruction.isFaulty
+      break
+    case 'silent':
+      if (instruction.node === undefined) network.silentUntil_ms = instruction.until_ms
+      else network.silent.set(instruction.node, instruction.until_ms)
+      break
+    case 'breakWatches':
+      timers.as(undefined, () => etcd.breakWatches())
+      break
+    case 'find':
+      return outcomes.indexOf(cluster.find(instruction.log, instruction.expected, instruction.bytes))
+  }
   // The program never sends what etcd calls invalid.
-  assert.deepEqual(cluster.etcd.invalid, [])
+  assert.deepEqual(etcd.invalid, [])
   return 0
 }
 
@@ -188,10 +256,13 @@ async function take(instruction: PlayedInstruction): Promise<void> {
     if (failure === undefined) found = await carriedOut(instruction)
   } catch (fault) {
     failure = fault
-    memory.port.postMessage(fault instanceof Error ? fault.stack : String(fault))
   }
-  if (failure !== undefined) cluster?.giveUp()
-  if (instruction.kind === 'sent') return
+  if (failure !== undefined) {
+    cluster?.giveUp()
+    say({ kind: 'failed', fault: (failure instanceof Error && failure.stack) || String(failure) })
+  }
+  clock.due_ms = timers.due_ms
+  if (instruction.kind === 'sent' || instruction.kind === 'told' || instruction.kind === 'unlink') return
   Atomics.store(done, foundCell, found)
   Atomics.add(done, doneCell, 1)
   Atomics.notify(done, doneCell)

@@ -1,19 +1,25 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import type { LogName } from '../../src/cluster/engine.js'
 import { type LogLinkEnd, newLogLink } from '../../src/cluster/log-link.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import {
+  type AwaitedInstruction,
   doneCell,
   foundCell,
   hasFailed,
   outcomes,
   type PlayedInstruction,
   type PlayedLogMemory,
+  type ReportOfLog,
+  type SaidOfLogs,
   type SentToLog,
+  type ToldToLog,
 } from './played-instructions.js'
-import { PlayedClocks } from './played-time.js'
+import { PlayedClock } from './played-time.js'
 
-/** A record that was sent by a thread which has died before it was told the outcome. */
+/** A record that was sent by a thread which was not told the outcome. */
 export interface SentRecord {
+  readonly log: LogName
   readonly expected: LogSequence
   readonly bytes: Uint8Array
 }
@@ -29,10 +35,10 @@ export interface PlayedLink {
   readonly end: LogLinkEnd
   /** The writer takes what was answered. */
   deliver(): void
-  /** The writer dies when it appends next: right behind its question, or right behind one for a claim. */
-  dieAtNext(kind: 'append' | 'claim'): void
-  /** What it has sent when it died, if that was a record. */
-  readonly unknown: SentRecord | undefined
+  /** The writer dies when it appends next: right behind its question, or right behind one for a claim; or not any more. */
+  dieAtNext(kind: 'append' | 'claim' | undefined): void
+  /** The record that it has sent last. */
+  readonly sent: SentRecord | undefined
   /** Whether it has died, or was cut. */
   readonly isCut: boolean
   /** Nothing that it sends or that is sent to it arrives any more. */
@@ -41,61 +47,105 @@ export interface PlayedLink {
 
 /** The thread that plays an etcd, and what all nodes have of their threads of logs, for as long as another one tells it to. */
 export class PlayedLogs {
-  readonly clocks: PlayedClocks
+  readonly clock: PlayedClock
   readonly #done = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
   readonly #port: MessagePort
   readonly #worker: Worker
+  /** What processes have reported, and nobody has taken yet. */
+  readonly #reports = new Map<number, ReportOfLog[]>()
+  /** Whether something was sent that may not have arrived. */
+  #isAhead = false
   #links = 0
+  #processes = 0
 
   constructor() {
-    const clocks = PlayedClocks.memory()
-    this.clocks = new PlayedClocks(clocks)
+    const clock = PlayedClock.memory()
+    this.clock = new PlayedClock(clock)
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
-    const workerData: PlayedLogMemory = { clocks, done: this.#done.buffer, port: port2 }
+    const workerData: PlayedLogMemory = { clock, done: this.#done.buffer, port: port2 }
     this.#worker = new Worker(new URL('./played-log-thread.js', import.meta.url), { workerData, transferList: [port2] })
   }
 
   begin(seed: number, nodes: readonly string[]): void {
+    this.clock.now_ms = 0
+    this.#take()
+    this.#reports.clear()
     this.tell({ kind: 'begin', seed, nodes })
   }
 
+  /** Begins a process of a node; gives its number. */
+  start(node: string): number {
+    this.#processes += 1
+    const process = this.#processes
+    this.#reports.set(process, [])
+    this.tell({ kind: 'start', node, process })
+    return process
+  }
+
+  /** What a process has reported since this was asked last. */
+  reportsOf(process: number): readonly ReportOfLog[] {
+    this.#take()
+    return this.#reports.get(process)?.splice(0) ?? []
+  }
+
   /** Tells the thread something, and sleeps until that is done. */
-  tell(instruction: Exclude<PlayedInstruction, { kind: 'sent' }>): number {
+  tell(instruction: AwaitedInstruction): number {
     const before = Atomics.load(this.#done, doneCell)
     this.#port.postMessage(instruction, instruction.kind === 'link' ? [instruction.end.port] : [])
     if (Atomics.wait(this.#done, doneCell, before, patience_ms) === 'timed-out') {
       throw new Error(`the thread of the logs does not get done with ${instruction.kind}`)
     }
+    this.#isAhead = false
     const found = Atomics.load(this.#done, foundCell)
-    if (found !== hasFailed) return found
-    throw new Error(`the thread of the logs has failed: ${receiveMessageOnPort(this.#port)?.message}`)
+    if (found === hasFailed) this.#take()
+    return found
+  }
+
+  /** The clock goes on to a moment. */
+  goOn(until_ms: number): void {
+    if (this.#isAhead || this.clock.due_ms <= until_ms) this.tell({ kind: 'goOn', until_ms })
+    else this.clock.now_ms = Math.max(this.clock.now_ms, until_ms)
+  }
+
+  /** Tells a node's thread of logs something. */
+  told(node: string, told: ToldToLog): void {
+    this.#post({ kind: 'told', node, told })
   }
 
   /** What became of a record whose outcome its writer was not told. */
-  outcomeOf({ expected, bytes }: SentRecord): (typeof outcomes)[number] {
-    return outcomes[this.tell({ kind: 'find', expected, bytes })] ?? 'pending'
+  outcomeOf(sent: SentRecord): (typeof outcomes)[number] {
+    return outcomes[this.tell({ kind: 'find', ...sent })] ?? 'pending'
   }
 
-  link(node: string): PlayedLink {
-    const { writer, server } = newLogLink(0, node)
+  link(node: string, log: LogName): PlayedLink {
+    const { writer, server } = newLogLink(log, node)
     this.#links += 1
     const link = this.#links
     this.tell({ kind: 'link', link, node, end: server })
     let take: (message: unknown) => void = () => {}
-    let [isCut, dies, unknown]: [boolean, 'append' | 'claim' | undefined, SentRecord | undefined] = [
+    let [isCut, dies, sent]: [boolean, 'append' | 'claim' | undefined, SentRecord | undefined] = [
       false,
       undefined,
       undefined,
     ]
+    const cut = (): void => {
+      if (!isCut) this.#post({ kind: 'unlink', link })
+      isCut = true
+    }
     const postMessage = (message: SentToLog): void => {
       // Timers of a thread that has died go on here.
       if (isCut && 'question' in message) throw new ThreadDied()
       if (isCut) return
-      this.#port.postMessage({ kind: 'sent', link, message } satisfies PlayedInstruction)
-      if (!('question' in message) || message.question.kind !== dies) return
-      isCut = true
-      if (message.question.kind === 'append') unknown = message.question
+      const dying = 'question' in message && message.question.kind === dies
+      this.#post({ kind: 'sent', link, message, sleeps: !dying })
+      if (!('question' in message)) return
+      if (message.question.kind === 'append') {
+        const { expected, bytes } = message.question
+        sent = { log, expected, bytes }
+      }
+      if (!dying) return
+      cut()
       throw new ThreadDied()
     }
     const on = (event: string, listener: (message: unknown) => void): void => {
@@ -113,20 +163,31 @@ export class PlayedLogs {
       dieAtNext: (kind) => {
         dies = kind
       },
-      get unknown() {
-        return unknown
+      get sent() {
+        return sent
       },
       get isCut() {
         return isCut
       },
-      cut: () => {
-        isCut = true
-      },
+      cut,
     }
   }
 
   async close(): Promise<void> {
     this.#port.close()
     await this.#worker.terminate()
+  }
+
+  #post(instruction: PlayedInstruction): void {
+    this.#isAhead = true
+    this.#port.postMessage(instruction)
+  }
+
+  #take(): void {
+    for (let next = receiveMessageOnPort(this.#port); next !== undefined; next = receiveMessageOnPort(this.#port)) {
+      const said: SaidOfLogs = next.message
+      if (said.kind === 'failed') throw new Error(`the thread of the logs has failed: ${said.fault}`)
+      this.#reports.get(said.process)?.push(said.report)
+    }
   }
 }

@@ -1,296 +1,308 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setImmediate as delivered } from 'node:timers/promises'
-import { ClusterLog } from '../../src/cluster/cluster-log.js'
 import { decodeClusterRecord } from '../../src/cluster/cluster-record.js'
-import { partitionReplica } from '../../src/lmdb/partition-replica.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
-import { TurnRunner, TurnTimes } from '../../src/mailbox/turn-runner.js'
-import { Measures } from '../../src/measure/measures.js'
 import type { Command, Reply } from '../../src/partition/commands.js'
-import type { Replica } from '../../src/replica/replica.js'
-import { Bell } from '../../src/shared-memory/bell.js'
-import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
-import {
-  command,
-  given,
-  id,
-  matcher,
-  noDamages,
-  noWords,
-  root,
-  silentLog,
-  storeSettings,
-  takeTurn,
-  tenant,
-  versions,
-} from '../given.js'
-import type { PlayedLink, PlayedLogs, SentRecord } from './played-logs.js'
+import { command, given, matcher, noWords, storeSettings, takeTurn, versions } from '../given.js'
+import { keepFree_bytes, PlayedDisks } from './played-disk.js'
+import type { PlayedLogs, SentRecord } from './played-logs.js'
+import { PlayedNode } from './played-node.js'
+import { levels, tanks } from './played-partition.js'
+import type { PlayedWorld } from './played-process.js'
+import { PlayedTimers } from './played-time.js'
 import { Random } from './schedule.js'
 
-/** A node with the program's own parts of a partition: store, log, replica and turns. Only its timer is played. */
-class PlayedNode {
-  readonly name: string
-  readonly position = new PartitionPosition(PartitionPosition.memory())
-  readonly #folder: string
-  readonly #logs: PlayedLogs
-  readonly #failed: (fault: unknown) => void
-  #life: PlayedLife
-
-  constructor(folder: string, name: string, logs: PlayedLogs, failed: (fault: unknown) => void) {
-    this.name = name
-    this.#folder = folder
-    this.#logs = logs
-    this.#failed = failed
-    this.#life = this.#begun()
-  }
-
-  get replica(): Replica {
-    return this.#life.replica
-  }
-
-  get store(): LmdbPartitionStore {
-    return this.#life.store
-  }
-
-  look(): void {
-    this.#life.look()
-  }
-
-  deliver(): void {
-    this.#life.link.deliver()
-  }
-
-  /** The reply, unless its thread has died over it. */
-  take(one: Command): Reply | undefined {
-    const [reply] = this.#life.runner.run([one], new TurnTimes())
-    if (this.isDead) return undefined
-    this.replica.turned()
-    assert(reply)
-    return reply
-  }
-
-  dieAtNext(kind: 'append' | 'claim'): void {
-    this.#life.link.dieAtNext(kind)
-  }
-
-  get isDead(): boolean {
-    return this.#life.link.isCut
-  }
-
-  /** The thread ends and another one takes its place; gives the record that it was not told the outcome of. */
-  async restart(): Promise<SentRecord | undefined> {
-    const { link, store } = this.#life
-    link.cut()
-    await store.close()
-    this.#life = this.#begun()
-    return link.unknown
-  }
-
-  /** The thread ends in order: it takes a checkpoint, behind which the log is not needed here. */
-  async reopen(): Promise<void> {
-    const { link, store } = this.#life
-    await store.close()
-    link.cut()
-    this.#life = this.#begun()
-  }
-
-  async close(): Promise<void> {
-    this.#life.link.cut()
-    await this.#life.store.close()
-  }
-
-  #begun(): PlayedLife {
-    const [link, parts] = [this.#logs.link(this.name), { matcher: matcher(), versions: versions(), log: silentLog }]
-    let wal: ClusterLog | undefined
-    const openLog = (applied: LogSequence): ClusterLog => {
-      wal = new ClusterLog(link.end, applied)
-      return wal
-    }
-    const store = new LmdbPartitionStore(this.#folder, { ...storeSettings, durable: false }, { openLog })
-    assert(wal)
-    const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
-    const every = globalThis.setInterval
-    let look = (): void => {}
-    // The timer of the replica: a thread that is busy, or a machine that sleeps, comes late to it.
-    const noted = (work: () => void): NodeJS.Timeout => {
-      look = work
-      return every(() => {}, 2 ** 30).unref()
-    }
-    globalThis.setInterval = Object.assign(noted, every)
-    // What a dead thread would do is done to a store that is closed.
-    const failed = (fault: unknown): void => {
-      if (!link.isCut) this.#failed(fault)
-    }
-    const replica = partitionReplica({
-      ...{ store, wal, node: this.name, versions: parts.versions, position: this.position, log: silentLog, failed },
-      ...{ meter: measures.copies.meter(0), owns: () => {}, awaitsOwner: true, notified: () => {} },
-    })
-    globalThis.setInterval = every
-    const runner = new TurnRunner({
-      ...{ ...parts, store, interpret: noWords, bell: new Bell(), storage: measures.storage(0), damages: noDamages },
-      ...{ ownership: replica, deprecated: { note: () => {} } },
-    })
-    return { link, store, wal, replica, runner, look: () => look() }
-  }
-}
-
-/** What a node has of a partition until its thread ends. */
-interface PlayedLife {
-  readonly link: PlayedLink
-  readonly store: LmdbPartitionStore
-  readonly wal: ClusterLog
-  readonly replica: Replica
-  readonly runner: TurnRunner
-  readonly look: () => void
-}
-
-/** A command whose outcome its client was not told. */
+/** Commands whose outcome their client was not told. */
 interface Doubt {
   readonly record: SentRecord
-  readonly command: Command
+  readonly batch: readonly Command[]
 }
 
-const tanks = ['Tank1', 'Tank2']
+const names = ['a', 'b', 'c']
+
+/** How long everybody may take to come to rest, and to end. */
+const rest_ms = 180_000
+const end_ms = 60_000
 
 /**
  * Plays three nodes that share the log of a partition, with the program's own parts from the turns to the client of an etcd, which is in
- * memory: nodes claim and release the log, threads end and begin anew, clocks go on while some come late to their timers, dates jump,
- * answers of etcd are late or lost, it has no room for a while, logs are truncated, and clients send updates to all nodes, of which many
- * change nothing. Throws when what a node answers is not what a broker alone would have answered.
+ * memory: nodes decide what to own and hand it over, leases end, watches break, processes and threads end and begin anew, nodes and
+ * machines stand still, clocks of the day jump, answers of etcd are late or lost, it has no room for a while, nor have disks, logs are
+ * truncated, and clients send updates to all nodes, of which many change nothing, and read at all of them. Throws when what a node answers
+ * is not what a broker alone would have answered, and when nodes do not come to rest, or to an end.
  */
 export async function playNodes(logs: PlayedLogs, folder: string, seed: number, steps: number): Promise<void> {
-  const end = logs.clocks.begin()
-  const play = new Play(logs, folder, seed)
+  const disks = new PlayedDisks()
+  const timers = new PlayedTimers(logs.clock, false)
+  const [ownDisks, ownTimers] = [disks.install(), timers.install()]
+  const play = new Play({ logs, timers, disks }, folder, seed)
   try {
+    await play.begin()
     for (let step = 0; step < steps; step += 1) await play.step(step)
     await play.rest()
+    await play.end()
   } finally {
     await play.close()
-    end()
+    ownTimers()
+    ownDisks()
   }
 }
 
 class Play {
-  readonly #random: Random
-  readonly #logs: PlayedLogs
+  readonly #world: PlayedWorld
   readonly #faults: unknown[] = []
   readonly #nodes: readonly PlayedNode[]
   readonly #alone: LmdbPartitionStore
   #doubts: readonly Doubt[] = []
+  /** What a broker alone has shown, one after the other. */
+  readonly #shown: string[]
+  /** Nothing before these may be shown any more: what was acknowledged, and what a read has shown. */
+  #least = 0
+  /** Clocks of the day jump, or machines sleep: a program cannot know of both. */
+  readonly #sleeps: boolean
 
-  constructor(logs: PlayedLogs, folder: string, seed: number) {
-    this.#random = new Random(seed)
-    this.#logs = logs
-    this.#alone = new LmdbPartitionStore(join(folder, 'alone'), { ...storeSettings, durable: false })
-    const names = ['a', 'b', 'c']
-    logs.begin(seed, names)
-    const failed = (fault: unknown): void => void this.#faults.push(fault)
-    this.#nodes = names.map((name) => new PlayedNode(join(folder, name), name, logs, failed))
+  #isOver = false
+
+  constructor(parts: Pick<PlayedWorld, 'logs' | 'timers' | 'disks'>, folder: string, seed: number) {
+    const random = new Random(seed)
+    const listed = names.map((name, slot) => ({ name, slot, folder: name }))
+    this.#world = {
+      ...{ ...parts, random, nodes: { copies: 3, nodes: listed }, decides: random.chance(0.5) },
+      failed: (fault) => void this.#faults.push(fault),
+    }
+    this.#sleeps = random.chance(0.5)
+    this.#alone = new LmdbPartitionStore(join(folder, 'alone'), { ...storeSettings, keepFree_bytes, durable: false })
+    this.#shown = [levels(this.#alone)]
+    parts.logs.begin(seed, names)
+    const other = (name: string) => this.#nodes.find((node) => node.name === name)
+    this.#nodes = names.map((name) => new PlayedNode(this.#world, name, join(folder, name), other))
+  }
+
+  async begin(): Promise<void> {
+    for (const node of this.#nodes) await node.start()
   }
 
   async step(step: number): Promise<void> {
-    const random = this.#random
-    const node = random.of(this.#nodes)
-    const what = random.next()
-    if (what < 0.45) await this.#update(node, step)
-    else if (what < 0.55) this.#read(node, step)
-    else if (what < 0.7) this.#goOn(random.below(2000))
-    else if (what < 0.83) node.look()
-    else if (what < 0.89) node.replica.own()
-    else if (what < 0.91) node.replica.release()
-    else if (what < 0.92) this.#logs.tell({ kind: 'full', isFull: random.chance(0.3) })
-    else if (what < 0.94) this.#logs.tell({ kind: 'silent', duration_ms: random.below(4000) })
-    else if (what < 0.95) this.#logs.tell({ kind: 'breakWatches' })
-    else if (what < 0.96) this.#logs.clocks.jump_ms = random.below(7_200_000) - 3_600_000
-    else if (what < 0.97) node.dieAtNext(random.of(['append', 'claim']))
-    else if (what < 0.98) await node.restart()
-    else await node.reopen()
-    this.#goOn(random.delay_ms())
-    // Who is busy takes its messages later.
-    for (const each of this.#nodes) if (random.chance(0.8)) await this.#deliver(each)
-    for (const each of this.#nodes) if (each.isDead) await each.restart()
-    assert.deepEqual(this.#faults, [])
+    const { random } = this.#world
+    const owners = this.#nodes.filter(({ isOwner }) => isOwner)
+    const node = random.of(owners.length > 0 && random.chance(0.4) ? owners : this.#nodes)
+    if (!node.isUp && random.chance(0.1)) await node.start()
+    if (node.isAwake) await this.#happen(node, step)
+    await this.#goOn(random.delay_ms())
+    await this.#deliver()
   }
 
-  /** Each node comes to own the log, and has all that was acknowledged then. */
+  /** All faults end: the nodes come to own the log, and have all that was acknowledged. */
   async rest(): Promise<void> {
-    this.#logs.tell({ kind: 'full', isFull: false })
-    this.#logs.tell({ kind: 'faulty', isFaulty: false })
-    for (const node of this.#nodes) await this.#owned(node)
+    const { logs, decides } = this.#world
+    this.#heal()
+    for (const node of this.#nodes) {
+      await this.#until(async () => !node.isEnding && node.isAwake, `${node.name} runs`)
+    }
+    this.#heal()
+    if (!decides) for (const node of this.#nodes) await this.#owned(node)
+    await this.#until(async () => this.#nodes.some(({ isOwner }) => isOwner), 'a node owns the log')
+    logs.tell({ kind: 'faulty', isFaulty: false })
+    await this.#until(
+      async () =>
+        await this.#updated(
+          this.#nodes.find(({ isOwner }) => isOwner),
+          -1,
+        ),
+      'an update is taken',
+    )
+    const areEqual = async () => this.#nodes.every((node) => node.levels === levels(this.#alone))
+    await this.#until(areEqual, 'all nodes show what was acknowledged')
+  }
+
+  /** All nodes end, whether etcd answers or not. */
+  async end(): Promise<void> {
+    const { random, logs } = this.#world
+    this.#isOver = true
+    const isSilent = random.chance(0.3)
+    if (isSilent) {
+      logs.tell({ kind: 'faulty', isFaulty: true })
+      this.#silence(undefined, end_ms)
+    }
+    for (const node of this.#nodes) {
+      await this.#goOn(random.below(500))
+      await node.end()
+    }
+    await this.#until(async () => this.#nodes.every(({ isUp }) => !isUp), 'all nodes end', end_ms)
   }
 
   async close(): Promise<void> {
-    for (const node of this.#nodes) await node.close()
+    for (const node of this.#nodes) await node.kill()
     await this.#alone.close()
   }
 
+  async #happen(node: PlayedNode, step: number): Promise<void> {
+    const { random, logs, decides } = this.#world
+    const what = random.next()
+    if (what < 0.4) await this.#updated(node, step)
+    else if (what < 0.58) await this.#read(node, step)
+    else if (what < 0.74) await this.#goOn(random.below(2000))
+    else if (what < 0.86) {
+      if (!decides) node.instruct(random.chance(0.75) ? 'own' : 'release')
+    } else if (what < 0.87) logs.tell({ kind: 'full', isFull: random.chance(0.3) })
+    else if (what < 0.88) node.leave(random.of(['plenty', 'plenty', 'low', 'none']))
+    else if (what < 0.895)
+      this.#silence(random.chance(0.5) ? node.name : undefined, random.below(random.of([1000, 4000, 9000])))
+    else if (what < 0.91) logs.tell({ kind: 'breakWatches' })
+    else if (what < 0.92) {
+      if (!this.#sleeps) node.clocks.jump_ms = random.below(7_200_000) - 3_600_000
+    } else if (what < 0.935) node.pause(random.below(random.of([500, 5000, 20_000])), this.#sleeps)
+    else if (what < 0.95) node.dieAtNext(random.of(['append', 'claim']))
+    else if (what < 0.97) await node.replaceThread()
+    else if (what < 0.985) await node.kill()
+    else await node.end()
+  }
+
+  /** Lets a node own the log, however others have slept. */
   async #owned(node: PlayedNode): Promise<void> {
-    for (let tries = 0; tries < 100; tries += 1) {
-      node.replica.own()
+    let looks = 0
+    const isOwned = async (): Promise<boolean> => {
       // Who has lost its claim reads what there is before it claims again.
-      for (let waits = 0; waits < 4; waits += 1) {
-        this.#goOn(300)
-        for (const each of this.#nodes) await this.#deliver(each)
-      }
-      node.look()
-      if (node.isDead) await node.restart()
+      if (looks % 4 === 0) for (const each of this.#nodes) each.instruct(each === node ? 'own' : 'release')
+      looks += 1
       this.#resolve()
       // Who has slept owns it as far as it knows.
-      if (node.replica.isOwner && node.position.isConfirmed()) {
-        assert.deepEqual(levels(node.store), levels(this.#alone))
-        return
-      }
+      return node.isOwner && node.confirmedIndex !== undefined
     }
-    assert.fail(`${node.name} does not come to own the log`)
+    await this.#until(isOwned, `${node.name} owns the log`)
+    assert.equal(node.levels, levels(this.#alone), `${node.name} has what was acknowledged`)
   }
 
-  async #update(node: PlayedNode, step: number): Promise<void> {
-    const { of, reference } = { of: this.#random.of.bind(this.#random), reference: this.#reference }
-    const action = of(['APPEND', 'APPEND_STRICT', 'UPDATE', 'DELETE'] as const)
-    const one = command(action, of(tanks), action === 'DELETE' ? [] : [given('level', `${step}`)])
-    const reply = node.take(one)
-    if (reply === undefined) {
-      const record = await node.restart()
-      if (record !== undefined && decodeClusterRecord(record.bytes).kind === 'turn')
-        this.#doubts = [...this.#doubts, { record, command: one }]
-      return
-    }
-    this.#resolve()
-    if (reply.kind === 'failed') return
-    assert.deepEqual(reply, takeTurn(reference, [one])[0], `step ${step}: ${action} is answered as by a broker alone`)
+  /** Sends updates to a node; says whether they were carried out. */
+  async #updated(node: PlayedNode | undefined, step: number): Promise<boolean> {
+    const { random } = this.#world
+    if (node === undefined || !node.isAwake) return false
+    const batch = Array.from({ length: random.of([1, 1, 2, 3]) }, () => {
+      const action = random.of(['APPEND', 'APPEND_STRICT', 'UPDATE', 'DELETE'] as const)
+      return command(action, random.of(tanks), action === 'DELETE' ? [] : [given('level', `${random.of([step, 7])}`)])
+    })
+    let isDone = false
+    const { sent } = node
+    await node.update(batch, (replies) => {
+      isDone = this.#answered(node, sent, batch, replies, step)
+    })
+    return isDone
   }
 
-  #read(node: PlayedNode, step: number): void {
-    if (!node.position.isConfirmed() || !node.position.isShown) return
+  #answered(
+    node: PlayedNode,
+    before: SentRecord | undefined,
+    batch: readonly Command[],
+    replies: readonly Reply[] | undefined,
+    step: number,
+  ): boolean {
+    const isUnknown = replies?.some((reply) => reply.kind === 'failed' && reply.why === 'outcomeUnknown') ?? true
+    if (isUnknown && node.sent !== undefined && node.sent !== before) this.#doubt(node.sent, batch)
+    if (isUnknown) return false
     this.#resolve()
-    assert.deepEqual(levels(node.store), levels(this.#alone), `step ${step}: a confirmed read shows what stands`)
+    // What has failed was not carried out, whatever became of what came with it.
+    const isDone = (at: number): boolean => replies?.[at]?.kind !== 'failed'
+    const [done, answers] = [batch.filter((_, at) => isDone(at)), replies?.filter((_, at) => isDone(at))]
+    if (done.length === 0) return false
+    assert.deepEqual(answers, this.#carriedOut(done), `step ${step}: answered as by a broker alone`)
+    this.#least = this.#shown.length - 1
+    this.#checkPositions(node)
+    return true
+  }
+
+  /** Who may answer for what was acknowledged says that it has as much. */
+  #checkPositions(node: PlayedNode): void {
+    const last = node.confirmedIndex ?? 0
+    for (const each of this.#nodes) {
+      const says = each.confirmedIndex
+      assert(
+        says === undefined || says >= last,
+        `${each.name} answers for record ${says} while ${last} is acknowledged`,
+      )
+    }
+  }
+
+  async #read(node: PlayedNode, step: number): Promise<void> {
+    const least = this.#least
+    await node.read((shown) => {
+      this.#resolve()
+      const at = this.#shown.indexOf(shown, least)
+      const after = this.#shown.slice(least).join(' ')
+      assert(at >= 0, `step ${step}: a read at ${node.name} shows ${shown}, and not one of ${after}`)
+      this.#least = Math.max(this.#least, at)
+    })
+  }
+
+  #doubt(record: SentRecord, batch: readonly Command[]): void {
+    if (decodeClusterRecord(record.bytes).kind !== 'turn') return
+    this.#doubts = [...this.#doubts, { record, batch }].sort((a, b) => a.record.expected - b.record.expected)
   }
 
   /** What nobody was told of is done if it stands in the log by now. */
   #resolve(): void {
     this.#doubts = this.#doubts.filter((doubt) => {
-      const outcome = this.#logs.outcomeOf(doubt.record)
-      if (outcome === 'stands') takeTurn(this.#reference, [doubt.command])
+      const outcome = this.#world.logs.outcomeOf(doubt.record)
+      if (outcome === 'stands') this.#carriedOut(doubt.batch)
       return outcome === 'pending'
     })
   }
 
-  get #reference() {
-    return { store: this.#alone, interpret: noWords, matcher: matcher(), versions: versions() }
+  /** What a broker alone answers. */
+  #carriedOut(batch: readonly Command[]): readonly Reply[] {
+    const parts = { store: this.#alone, interpret: noWords, matcher: matcher(), versions: versions() }
+    const replies = takeTurn(parts, batch)
+    this.#shown.push(levels(this.#alone))
+    return replies
   }
 
-  #goOn(duration_ms: number): void {
-    this.#logs.tell({ kind: 'goOn', duration_ms })
+  #heal(): void {
+    const { logs } = this.#world
+    logs.tell({ kind: 'full', isFull: false })
+    logs.tell({ kind: 'silent', node: undefined, until_ms: 0 })
+    for (const node of this.#nodes) {
+      node.leave('plenty')
+      node.dieAtNext(undefined)
+      logs.tell({ kind: 'silent', node: node.name, until_ms: 0 })
+    }
   }
 
-  async #deliver(node: PlayedNode): Promise<void> {
-    node.deliver()
-    await delivered()
+  #silence(node: string | undefined, duration_ms: number): void {
+    const { logs } = this.#world
+    logs.tell({ kind: 'silent', node, until_ms: logs.clock.now_ms + duration_ms })
   }
-}
 
-function levels(store: LmdbPartitionStore): readonly unknown[] {
-  return tanks.map((tank) => store.entities(tenant, root, id(tank)).map(({ attributes }) => attributes[0]?.value))
+  async #until(isSo: () => Promise<boolean>, what: string, limit_ms = rest_ms): Promise<void> {
+    const { clock } = this.#world.logs
+    const until_ms = clock.now_ms + limit_ms
+    while (!(await isSo())) {
+      assert(clock.now_ms < until_ms, `it does not come to be that ${what}`)
+      for (const node of this.#nodes) if (!node.isUp && !this.#isOver) await node.start()
+      await this.#goOn(300)
+      await this.#deliver()
+    }
+  }
+
+  /** All clocks go on, and what is due happens, in the threads of the nodes and in those of their logs. */
+  async #goOn(duration_ms: number): Promise<void> {
+    const { logs, timers } = this.#world
+    const until_ms = logs.clock.now_ms + duration_ms
+    for (;;) {
+      const next_ms = Math.min(until_ms, timers.due_ms)
+      if (next_ms >= logs.clock.now_ms) logs.goOn(next_ms)
+      if (timers.step(logs.clock.now_ms)) await delivered()
+      else if (logs.clock.now_ms >= until_ms) break
+    }
+    timers.owner = undefined
+  }
+
+  async #deliver(): Promise<void> {
+    for (const node of this.#nodes) await node.deliver()
+    for (const node of this.#nodes) {
+      if (!node.hasDied) continue
+      if (this.#world.random.chance(0.3)) await node.kill()
+      else await node.replaceThread()
+    }
+    assert.deepEqual(this.#faults, [])
+  }
 }

@@ -67,6 +67,11 @@ export class Schedule {
     heap[at] = planned
   }
 
+  /** When the next thing is to happen; never, if there is none. */
+  get due_ms(): number {
+    return this.#planned[0]?.at_ms ?? Number.POSITIVE_INFINITY
+  }
+
   /** Lets everything happen up to a moment. */
   runUntil(at_ms: number): void {
     for (let first = this.#planned[0]; first !== undefined && first.at_ms <= at_ms; first = this.#planned[0]) {

@@ -1,0 +1,88 @@
+import { Appender } from '../../src/cluster/appender.js'
+import { CopyCheckpoints } from '../../src/cluster/copy-checkpoints.js'
+import type { LogName } from '../../src/cluster/engine.js'
+import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
+import { EtcdNodes } from '../../src/cluster/etcd-nodes.js'
+import { LogService } from '../../src/cluster/log-service.js'
+import { Membership } from '../../src/cluster/membership.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import type { EtcdInMemory } from '../cluster/etcd-in-memory.js'
+import type { ReportOfLog, ToldToLog } from './played-instructions.js'
+import type { PlayedTimers, TimersOwner } from './played-time.js'
+import type { Random } from './schedule.js'
+
+export const prefix = '/played'
+
+/** What lies between all nodes and their etcd. */
+export interface PlayedNetwork {
+  isFaulty: boolean
+  /** Nothing comes from etcd before these moments: to any node, and to each. */
+  silentUntil_ms: number
+  readonly silent: Map<string, number>
+}
+
+export interface LogProcessParts {
+  readonly node: string
+  readonly nodes: readonly string[]
+  /** The logs that there are. */
+  readonly logs: readonly LogName[]
+  readonly etcd: EtcdInMemory
+  readonly network: PlayedNetwork
+  readonly timers: PlayedTimers
+  readonly now_ms: () => number
+  readonly random: Random
+  readonly report: (said: ReportOfLog) => void
+}
+
+/** What a process of a node has in its thread of logs, as `workers/log.ts` puts it together. */
+export class LogProcess implements TimersOwner {
+  pausedUntil_ms = 0
+  isOver = false
+  readonly service: LogService
+  readonly #parts: LogProcessParts
+  readonly #nodes: EtcdNodes
+  #membership: Membership | undefined
+
+  constructor(parts: LogProcessParts) {
+    const { node, nodes, logs, etcd, report } = parts
+    this.#parts = parts
+    const client = etcd.client({
+      carried: (to) => this.#carried(to),
+      isLost: () => parts.network.isFaulty && parts.random.chance(0.03),
+    })
+    const engine = new EtcdEngine({ urls: [] }, prefix, client)
+    const appender = new Appender(engine, { answered: () => {}, unanswered: () => {}, invalid: () => {} })
+    const givenUp = (): void => report({ kind: 'givenUp' })
+    const nothing = (): void => {}
+    const events = { givenUp, fenced: nothing, neglected: nothing }
+    this.service = new LogService({ engine, appender, node, heldMost_bytes: 2 ** 20, ...events })
+    this.#nodes = new EtcdNodes(client, prefix)
+    const reached = new Map(logs.map((log) => [log, 0 as LogSequence]))
+    this.service.follow(new CopyCheckpoints(this.#nodes, node, nodes, reached), nothing)
+  }
+
+  async take(told: ToldToLog): Promise<void> {
+    const { report } = this.#parts
+    if (told.kind === 'ending') return this.service.end(told.patience_ms)
+    if (told.kind === 'leave') {
+      await this.#membership?.leave()
+      return report({ kind: 'left' })
+    }
+    if (this.#membership !== undefined) return this.#membership.tell(told.self)
+    this.#membership = new Membership(told.self, {
+      nodes: this.#nodes,
+      changed: (members) => report({ kind: 'members', members }),
+      isMember: (isMember) => report({ kind: 'isMember', isMember }),
+      log: { warn: () => {}, info: () => {} },
+    })
+  }
+
+  /** What was sent arrives, whether this process is there or not; what comes back does so when it takes it. */
+  #carried(to: 'etcd' | 'client'): Promise<void> {
+    const { network, node, now_ms, random, timers } = this.#parts
+    const silentUntil_ms = Math.max(network.silentUntil_ms, network.silent.get(node) ?? 0)
+    const silent_ms = network.isFaulty ? Math.max(0, silentUntil_ms - now_ms()) : 0
+    const delay_ms = silent_ms + (network.isFaulty ? random.delay_ms() : 1)
+    return new Promise((arrived) => timers.plan(delay_ms, to === 'client' ? this : undefined, arrived))
+  }
+}

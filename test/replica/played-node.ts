@@ -1,0 +1,281 @@
+import { setImmediate as delivered } from 'node:timers/promises'
+import type { LinkResponse } from '../../src/node-link/node-connection.js'
+import type { AskedConnection } from '../../src/node-link/position-questions.js'
+import type { Command, Reply } from '../../src/partition/commands.js'
+import { endInOrder } from '../../src/runtime/orderly-end.js'
+import type { DiskRoomLeft } from './played-disk.js'
+import type { SentRecord } from './played-logs.js'
+import { levels, PlayedPartition } from './played-partition.js'
+import { PlayedProcess, type PlayedWorld } from './played-process.js'
+import type { OwnClocks, TimersOwner } from './played-time.js'
+
+/** How long a node hands over at most, and waits for etcd, when it ends; see `BrokerCore`. */
+const handover_ms = 10_000
+const etcdAnswer_ms = 5000
+
+/** How far the monotonic clock of a node goes while that of the schedule goes 1. */
+const clockRates = [0.996, 1, 1.004]
+
+const nothing = (): void => {}
+
+/** A node of a cluster, whose processes and threads come and go. */
+export class PlayedNode {
+  readonly name: string
+  readonly clocks: OwnClocks
+  /** Whether it ends in order. */
+  isEnding = false
+  readonly #world: PlayedWorld
+  readonly #folder: string
+  readonly #other: (name: string) => PlayedNode | undefined
+  #process: PlayedProcess | undefined
+  #partition: PlayedPartition | undefined
+  #isFull = false
+
+  constructor(world: PlayedWorld, name: string, folder: string, other: (name: string) => PlayedNode | undefined) {
+    this.name = name
+    this.#world = world
+    this.#folder = folder
+    this.#other = other
+    this.clocks = { rate: world.random.of(clockRates), slept_ms: 0, jump_ms: 0 }
+  }
+
+  /** Whether there is a process. */
+  get isUp(): boolean {
+    return this.#process !== undefined
+  }
+
+  get isPaused(): boolean {
+    return (this.#process?.pausedUntil_ms ?? 0) > this.#world.logs.clock.now_ms
+  }
+
+  /** Whether something may happen in it now. */
+  get isAwake(): boolean {
+    return this.isUp && !this.isPaused
+  }
+
+  /** Whether the thread of its partition has died over something. */
+  get hasDied(): boolean {
+    return this.#partition?.isOver === true
+  }
+
+  get isOwner(): boolean {
+    return this.#partition?.replica.isOwner === true
+  }
+
+  /** What the thread of its partition has sent last. */
+  get sent(): SentRecord | undefined {
+    return this.#partition?.sent
+  }
+
+  /** What snapshots of it show now; nothing while it is not there. */
+  get levels(): string | undefined {
+    return this.#partition && levels(this.#partition.store)
+  }
+
+  /** The last record that it may answer for now; nothing if it may answer for none. */
+  get confirmedIndex(): number | undefined {
+    const { timers } = this.#world
+    return timers.as(this.#process, () => this.#process?.position.confirmedIndex)
+  }
+
+  /** Starts a process. */
+  async start(): Promise<void> {
+    const { timers } = this.#world
+    const process = new PlayedProcess({
+      ...this.#world,
+      ...{ node: this.name, clocks: this.clocks, isFull: () => this.#isFull },
+      instruct: (what) => this.instruct(what),
+      connect: (node) => this.#connection(node),
+    })
+    this.isEnding = false
+    this.#process = process
+    this.#open(process)
+    await this.#as(process, () => process.begin())
+    timers.owner = undefined
+  }
+
+  /** Has the replies taken to updates that come to it; nothing where a thread has died over them. */
+  async update(batch: readonly Command[], taken: (replies: readonly Reply[] | undefined) => void): Promise<void> {
+    await this.#as(this.#partition, (partition) => taken(partition.take(batch)))
+  }
+
+  /** A read that is confirmed, now or later, hands on what it shows. */
+  async read(take: (shown: string) => void): Promise<void> {
+    const { failed } = this.#world
+    await this.#as(this.#process, (process) => {
+      const shown = process.confirmed().then((isConfirmed) => {
+        const { levels } = this
+        if (isConfirmed && !process.isOver && levels !== undefined) take(levels)
+      })
+      shown.catch(failed)
+    })
+  }
+
+  /** The thread of the partition is told to be the owner, or to be it no more. */
+  instruct(what: 'own' | 'release'): void {
+    this.#partition?.tell(({ replica }) => replica[what]())
+  }
+
+  /** The threads take what has come, unless they are busy. */
+  async deliver(): Promise<void> {
+    const { random } = this.#world
+    if (!this.isAwake) return
+    if (random.chance(0.8)) await this.#as(this.#partition, (partition) => partition.deliver())
+    if (random.chance(0.8)) await this.#as(this.#process, (process) => process.deliver())
+  }
+
+  dieAtNext(kind: 'append' | 'claim' | undefined): void {
+    this.#partition?.dieAtNext(kind)
+  }
+
+  /** The thread of the partition has died, and another one takes its place; a process that ends is over then. */
+  async replaceThread(): Promise<void> {
+    const process = this.#process
+    if (this.isEnding) return this.kill()
+    await this.#dead()
+    process?.owns(undefined)
+    if (process !== undefined) this.#open(process)
+    await delivered()
+  }
+
+  /** The process is killed. */
+  async kill(): Promise<void> {
+    if (this.#process !== undefined) this.#process.isOver = true
+    this.#process = undefined
+    this.#world.logs.tell({ kind: 'kill', node: this.name })
+    await this.#dead()
+  }
+
+  /** Nothing happens in the process for a while; if the machine sleeps its monotonic clock stands still as well. */
+  pause(duration_ms: number, sleeps: boolean): void {
+    const { logs } = this.#world
+    if (this.#process === undefined) return
+    const until_ms = logs.clock.now_ms + duration_ms
+    this.#process.pausedUntil_ms = until_ms
+    if (sleeps) this.clocks.slept_ms += duration_ms
+    logs.tell({ kind: 'pause', node: this.name, until_ms })
+  }
+
+  leave(room: DiskRoomLeft): void {
+    this.#isFull = room !== 'plenty'
+    this.#world.disks.leave(this.#folder, room)
+  }
+
+  /** The process ends in order, as `BrokerCore` does: some time later there is none. */
+  async end(): Promise<void> {
+    if (this.isEnding) return
+    this.isEnding = true
+    const { logs, failed } = this.#world
+    await this.#as(this.#process, (process) => {
+      logs.told(this.name, { kind: 'ending', patience_ms: etcdAnswer_ms })
+      const ended = endInOrder(
+        {
+          ...{ sweeper: nothing, frontEnds: nothing, clocks: nothing, courier: nothing },
+          ...{ coordinatorStore: nothing, nodeLinks: nothing },
+          handover: () => process.running.handOver(handover_ms),
+          partitions: () => this.#drained(),
+          membership: () => {
+            logs.told(this.name, { kind: 'leave' })
+            return process.left
+          },
+          engine: () => this.#ended(process),
+        },
+        nothing,
+      )
+      ended.catch((fault) => {
+        if (!process.isOver) failed(fault)
+      })
+    })
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const ended = (): void => {
+        this.#partition = undefined
+        resolve()
+      }
+      this.#partition?.tell((partition) => void partition.end().then(ended, reject))
+    })
+  }
+
+  #ended(process: PlayedProcess): void {
+    if (process.isOver) return
+    process.isOver = true
+    this.#process = undefined
+    this.#partition = undefined
+    this.#world.logs.tell({ kind: 'kill', node: this.name })
+  }
+
+  async #dead(): Promise<void> {
+    const partition = this.#partition
+    this.#partition = undefined
+    await partition?.die()
+  }
+
+  #open(process: PlayedProcess): void {
+    const { logs, timers, failed } = this.#world
+    const parts = {
+      ...{ node: this.name, folder: this.#folder, process, position: process.memory, failed },
+      link: logs.link(this.name, 0),
+      owns: process.owns.bind(process),
+    }
+    this.#partition = new PlayedPartition(parts, (self) => {
+      timers.owner = self
+    })
+  }
+
+  /** Has an owner of timers do something, and what that causes at once. */
+  async #as<Owner extends TimersOwner, Done>(
+    owner: Owner | undefined,
+    work: (owner: Owner) => Done,
+  ): Promise<Done | undefined> {
+    const { timers } = this.#world
+    if (owner === undefined) return undefined
+    const done = timers.as(owner, () => work(owner))
+    await delivered()
+    timers.owner = undefined
+    return done
+  }
+
+  /** A connection to another node, over which that says how far it is. */
+  #connection(other: string): AskedConnection {
+    const { random, timers } = this.#world
+    const process = this.#process
+    const open = new Set<(response: LinkResponse) => void>()
+    let isOver = false
+    const close = (): void => {
+      isOver = true
+      for (const resolve of open) resolve({ kind: 'broken', reason: 'it is closed' })
+      open.clear()
+    }
+    const ask = (): Promise<LinkResponse> =>
+      new Promise((resolve) => {
+        open.add(resolve)
+        const answered = (response: LinkResponse | undefined): void => {
+          timers.plan(random.delay_ms(), process, () => {
+            if (response === undefined) close()
+            else if (open.delete(resolve)) resolve(response)
+          })
+        }
+        timers.plan(random.delay_ms(), undefined, () => this.#other(other)?.asked(answered))
+      })
+    return {
+      ask,
+      close,
+      get isOver() {
+        return isOver
+      },
+    }
+  }
+
+  /** Another node asks how far this one is, which answers when it runs; nothing when there is no process. */
+  asked(answer: (response: LinkResponse | undefined) => void): void {
+    const process = this.#process
+    const said = (): void => {
+      const bytes = Buffer.from(JSON.stringify({ positions: [process?.position.confirmedIndex ?? null] }))
+      answer({ kind: 'answered', status: 200, bytes, clock_ms: undefined })
+    }
+    if (process === undefined) answer(undefined)
+    else this.#world.timers.plan(0, process, said)
+  }
+}

@@ -1,0 +1,130 @@
+import { ConfirmedReads } from '../../src/broker/confirmed-reads.js'
+import type { ClusterNodes } from '../../src/cluster/node-facts.js'
+import { RouteTable } from '../../src/cluster/route-table.js'
+import { type AskedConnection, PositionQuestions } from '../../src/node-link/position-questions.js'
+import { ok } from '../../src/result.js'
+import { RunningNodes } from '../../src/runtime/running-nodes.js'
+import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import { silentLog } from '../given.js'
+import type { PlayedDisks } from './played-disk.js'
+import type { ReportOfLog } from './played-instructions.js'
+import type { PlayedLogs } from './played-logs.js'
+import type { OwnClocks, PlayedTimers, TimersOwner } from './played-time.js'
+import type { Random } from './schedule.js'
+
+/** How long a node may take to say how far it is. */
+const positions_ms = 2000
+
+/** What all nodes of a play have in common. */
+export interface PlayedWorld {
+  readonly logs: PlayedLogs
+  readonly timers: PlayedTimers
+  readonly disks: PlayedDisks
+  readonly random: Random
+  readonly nodes: ClusterNodes
+  /** Whether nodes decide by themselves what to own, or what they decide is not carried out. */
+  readonly decides: boolean
+  readonly failed: (fault: unknown) => void
+}
+
+export interface PlayedProcessParts extends PlayedWorld {
+  readonly node: string
+  readonly clocks: OwnClocks
+  readonly isFull: () => boolean
+  /** The thread of the partition is told something. */
+  readonly instruct: (what: 'own' | 'release') => void
+  /** A connection to another node, over which that says how far it is. */
+  readonly connect: (node: string) => AskedConnection
+}
+
+/** A process of a node until it is killed or has ended: its main thread and its front end. */
+export class PlayedProcess implements TimersOwner {
+  isOver = false
+  pausedUntil_ms = 0
+  readonly clocks: OwnClocks
+  readonly running: RunningNodes
+  /** How far the partition is. */
+  readonly memory: SharedArrayBuffer
+  readonly position: PartitionPosition
+  /** Resolves when it is no member any more. */
+  readonly left: Promise<void>
+  readonly #number: number
+  readonly #parts: PlayedProcessParts
+  readonly #reads: ConfirmedReads
+  readonly #routes = new RouteTable([])
+  readonly #questions = new Map<string, PositionQuestions>()
+  /** What other threads have told the main thread. */
+  #told: (() => void)[] = []
+  #leave: () => void = () => {}
+
+  /** To be made as its own owner. */
+  constructor(parts: PlayedProcessParts) {
+    const { logs, timers, random, node, nodes, clocks, decides, isFull, instruct } = parts
+    this.#parts = parts
+    this.clocks = clocks
+    this.#number = logs.start(node)
+    timers.owner = this
+    this.left = new Promise((resolve) => {
+      this.#leave = resolve
+    })
+    this.running = new RunningNodes({
+      ...{ node, nodes, partitions: 1, reads: 'confirmed', log: silentLog, hosts: () => [], isFull },
+      tell: (self) => logs.told(node, { kind: 'tell', self }),
+      instruct: (_, what) => {
+        if (decides) instruct(what)
+      },
+      coordinate: () => {},
+      drain: (_, limit_ms) => new Promise((resolve) => setTimeout(resolve, Math.min(limit_ms, random.delay_ms()))),
+      routed: (routes, others) => this.#routes.put(routes, others),
+      stands: () => {},
+    })
+    const [memory] = this.running.positions
+    if (memory === undefined) throw new Error('there is one partition')
+    this.memory = memory
+    this.position = new PartitionPosition(memory)
+    this.#reads = new ConfirmedReads({
+      positions: this.running.positions,
+      ownerOf: (partition) => this.#routes.ownerOf(partition),
+      ask: async (other, partitions) => {
+        const said = await this.#questionsTo(other).ask(partitions)
+        return said.ok ? ok(new Map(Array.from(said.value, ([log, last]) => [Number(log), last]))) : said
+      },
+    })
+  }
+
+  /** Its partition is open: it is a member from now on. */
+  begin(): void {
+    this.running.begin(`${this.#parts.node}:1`, [])
+  }
+
+  /** What the partition reports, which the main thread hears of later. */
+  owns(epoch: LogSequence | undefined): void {
+    this.#told.push(() => this.running.owns(0, epoch))
+  }
+
+  /** The main thread takes what has come. */
+  deliver(): void {
+    for (const what of this.#told.splice(0)) what()
+    for (const report of this.#parts.logs.reportsOf(this.#number)) this.#take(report)
+  }
+
+  /** Whether all that was acknowledged before is shown by what is read when this resolves; it may never do, see `TimersOwner`. */
+  async confirmed(): Promise<boolean> {
+    return (await this.#reads.confirm([0])).ok
+  }
+
+  #take(report: ReportOfLog): void {
+    if (report.kind === 'members') this.running.members(report.members)
+    else if (report.kind === 'isMember') this.running.member(report.isMember)
+    else if (report.kind === 'givenUp') this.running.givenUp()
+    else this.#leave()
+  }
+
+  #questionsTo(other: string): PositionQuestions {
+    const questions =
+      this.#questions.get(other) ?? new PositionQuestions(() => this.#parts.connect(other), positions_ms)
+    this.#questions.set(other, questions)
+    return questions
+  }
+}
