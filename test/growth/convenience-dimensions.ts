@@ -32,6 +32,13 @@ const writes: readonly Dimension[] = [
       }),
     ),
   ),
+  ofList({
+    name: 'metadata beyond the limit in PUT of an attribute of NGSIv1',
+    item: metadata,
+    before: () => [adding(ofOne(attribute('a')))],
+    sent: (all) => put(`${entity}/One/attributes/a`, `{"value":"1","metadatas":[${all}]}`),
+    expects: /"code":"/,
+  }),
   ...[`${entity}/One`, `${entity}/One/attributes/0`, `${ofType}/attributes/0`].map(
     (path): Dimension => ({
       name: `attributes of an entity in DELETE of ${path}`,

@@ -118,5 +118,12 @@ const places: readonly Place[] = [
   ),
 ]
 
+const encoded: readonly Dimension[] = ['/v1/contextEntities/', '/v2/entities/'].map((path) => ({
+  name: `letters that are encoded in the target ${path}`,
+  most: 10_000,
+  sent: (size) => get(`${path}${'%41'.repeat(size)}`),
+  expects: /^(200|4\d\d)/,
+}))
+
 /** Heads of requests: headers, parameters, segments of paths, and the texts in them. */
-export const heads: readonly Dimension[] = [...numbers, ...places.flatMap(ofRuns)]
+export const heads: readonly Dimension[] = [...numbers, ...encoded, ...places.flatMap(ofRuns)]

@@ -95,6 +95,12 @@ export const patterns: readonly Dimension[] = [
       sent: (size) => sent(25, (at) => `${'ab?'.repeat(Math.ceil(size / 3))}${at}`),
       expects: new RegExp(`${few}|${tooLong}`),
     },
+    {
+      name: `long patterns in ${name}`,
+      most: 500,
+      sent: (size) => sent(size, (at) => `${'ab?'.repeat(340)}${at}`),
+      expects: refused,
+    },
   ]),
   ...['idPattern', 'typePattern'].flatMap((parameter) => [
     inTarget(parameter, (size) => `(?i)[${'b-\uffef'.repeat(size)}]`, 512, 'ranges without case'),

@@ -50,6 +50,17 @@ const queries: readonly Dimension[] = [
     sent: (all) => querying(anyId, `,"attributes":[${all}]`),
     expects: answered,
   }),
+  {
+    name: 'long ids, types and names of attributes at once in queryContext',
+    most: 500,
+    before: one,
+    sent: (size) =>
+      querying(
+        many(2 * size, (at) => `{"id":"${'x'.repeat(500)}${at}","type":"${'y'.repeat(400)}"}`),
+        `,"attributes":[${many(size, (at) => `"${'z'.repeat(100)}${at}"`)}]`,
+      ),
+    expects: nothing,
+  },
   ofList({
     name: 'names of attributes beyond the limit in queryContext',
     item: () => '"a"',

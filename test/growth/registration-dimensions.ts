@@ -131,6 +131,13 @@ const registrations2: readonly Dimension[] = [
     expects: /Invalid regex|takes too long/,
   }),
   {
+    name: 'registrations of every id beside one',
+    most: 100,
+    before: (size) => numbered(size).map(() => registering2('{"idPattern":".*"}', '')),
+    sent: () => registering2('{"idPattern":".*"}', ''),
+    expects: /^201/,
+  },
+  {
     name: 'entities in GET of a registration',
     most: 5000,
     before: (size) => [

@@ -50,6 +50,28 @@ const subscriptions: readonly Dimension[] = [
     sent: (size) => subscribing(one, '', condition(size)),
     expects: subscribed,
   },
+  {
+    name: 'ids, attributes and triggering attributes at once in subscribeContext',
+    most: 1000,
+    sent: (size) =>
+      subscribing(
+        many(size, (at) => `{"id":"s${at}"}`),
+        many(size, (at) => `"${short(at)}"`),
+        condition(size),
+      ),
+    expects: subscribed,
+  },
+  {
+    name: 'patterns, attributes and triggering attributes at once in subscribeContext',
+    most: 1000,
+    sent: (size) =>
+      subscribing(
+        many(size, (at) => `{"id":"s${at}[0-9]*","isPattern":"true"}`),
+        many(size, (at) => `"${short(at)}"`),
+        condition(size),
+      ),
+    expects: /subscribeResponse|no room|takes too long to compile/,
+  },
   ofList({
     name: 'conditions in subscribeContext',
     limit: 10_000,

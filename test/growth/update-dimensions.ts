@@ -120,6 +120,12 @@ const tooMany: readonly Dimension[] = [
     sent: (all) => adding(ofOne(all)),
     expects: /"code":"4/,
   }),
+  ofList({
+    name: 'attributes beyond the limit in DELETE',
+    item: (at) => `{"name":"${short(at)}"}`,
+    sent: (all) => updating('DELETE', ofOne(all)),
+    expects: /"code":"/,
+  }),
   ofList({ name: 'attributes beyond the limit', item: named, sent: (all) => adding(ofOne(all)), expects: /"code":"/ }),
   ofList({
     name: 'attributes beyond the limit with metadata',

@@ -106,7 +106,7 @@ const ofWriter = ({ name, before, sent, depth, done }: Writer): readonly Dimensi
   ofList({
     name: `arrays of arrays of arrays in ${name}`,
     limit: 2000,
-    item: () => `${'['.repeat(40)}${']'.repeat(40)}`,
+    item: () => `${'['.repeat(depth - 5)}${']'.repeat(depth - 5)}`,
     before,
     sent: (all) => sent(`[${all}]`),
     expects: done,
