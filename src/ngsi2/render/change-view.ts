@@ -7,13 +7,17 @@ import { isSmallChange } from '../../subscription/change-index.js'
 import { serviceOf } from '../../subscription/notice.js'
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
-import { bodyWith, type NotifiedEntity, notifiedEntity, notifiedItem } from './notification.js'
+import type { AttributesFormat } from '../../subscription/terms.js'
+import { MemberTexts } from './member-texts.js'
+import { bodyWith, formOf, type NotifiedEntity, notifiedEntity, notifiedItem } from './notification.js'
 
 type LookUp = ExpressionScope['lookUp']
 
 interface Kept {
   /** By the metadata that are shown. */
   readonly entities: Map<string, NotifiedEntity>
+  /** By the form and the metadata that are shown. */
+  readonly members: Map<string, MemberTexts>
   /** By the list of attributes, which is the same one for equal ones, and the rest of what decides on the text. */
   readonly items: Map<readonly string[], Map<string, string | undefined>>
 }
@@ -30,7 +34,7 @@ class ChangeView {
   /** What is rendered of a small change is not kept. */
   constructor(change: Change, isKept: boolean) {
     this.#change = change
-    this.#kept = isKept ? { entities: new Map(), items: new Map() } : undefined
+    this.#kept = isKept ? { entities: new Map(), members: new Map(), items: new Map() } : undefined
   }
 
   /** The entity with the metadata of these names. */
@@ -42,6 +46,16 @@ class ChangeView {
     if (known !== undefined) return known
     const made = notifiedEntity(this.#change, metadata)
     entities.set(key, made)
+    return made
+  }
+
+  /** The texts of the attributes of {@link entity}, as a notification in a format shows all of them. */
+  members(metadata: readonly string[], format: AttributesFormat): MemberTexts {
+    const key = `${formOf(format)} ${keyOf(metadata)}`
+    const known = this.#kept?.members.get(key)
+    if (known !== undefined) return known
+    const made = new MemberTexts(this.entity(metadata).attributes, formOf(format))
+    this.#kept?.members.set(key, made)
     return made
   }
 

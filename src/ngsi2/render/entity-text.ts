@@ -21,12 +21,16 @@ export function entityText(entity: ShownEntity, representation: Representation):
 
 /** An entity as JSON that shows these attributes. */
 export function attributesInEntity(
-  { id, type }: { readonly id: string; readonly type: string },
+  entity: { readonly id: string; readonly type: string },
   attributes: readonly VisibleAttribute[],
   form: 'normalized' | 'keyValues',
 ): string {
+  return entityWith(entity, membersText(attributes, { form }))
+}
+
+/** An entity as JSON that has these members beside its id and type. */
+export function entityWith({ id, type }: { readonly id: string; readonly type: string }, members: string): string {
   const head = `"id":${quote(id)},"type":${quote(type === '' ? 'Thing' : type)}`
-  const members = membersText(attributes, { form })
   return members === '' ? `{${head}}` : `{${head},${members}}`
 }
 
@@ -59,11 +63,15 @@ function isArrayForm({ form }: Representation): boolean {
 
 function membersText(attributes: readonly VisibleAttribute[], { form }: Pick<Representation, 'form'>): string {
   let text = ''
-  for (const attribute of attributes) {
-    const body = form === 'keyValues' ? valueText(attribute) : bodyText(attribute)
-    text += `${text === '' ? '' : ','}${quote(attribute.name)}:${body}`
-  }
+  for (const attribute of attributes) text += `${text === '' ? '' : ','}${memberText(attribute, form)}`
   return text
+}
+
+/** What an entity, or the array of its values, shows of one attribute. */
+export function memberText(attribute: VisibleAttribute, form: Representation['form']): string {
+  if (form === 'values' || form === 'unique') return valueText(attribute)
+  const body = form === 'keyValues' ? valueText(attribute) : bodyText(attribute)
+  return `${quote(attribute.name)}:${body}`
 }
 
 function valueText({ value, type, byKind }: VisibleAttribute): string {

@@ -21,7 +21,7 @@ import type { Subscription } from '../../subscription/subscription.js'
 import type { NotificationTarget, Template } from '../../subscription/terms.js'
 import type { ChangeViews } from './change-view.js'
 import { typedMember, valueMember } from './ngsi-shown.js'
-import { bodyWith, notifiedItem } from './notification.js'
+import { bodyWith, notifiedItem, showsAll } from './notification.js'
 
 export interface RendererParts {
   /** Those of the thread. */
@@ -116,14 +116,18 @@ function patchedBody(
   if (formatOf(subscription) === undefined) return ok(undefined)
   const filled = filledPatch(patchOf(ngsi), expressions, scope)
   if (!filled.ok) return filled
-  const { metadata } = termsOf(subscription).notification
-  const entity = views.of(change).entity(metadata)
+  const { metadata, format } = termsOf(subscription).notification
+  const view = views.of(change)
+  const entity = view.entity(metadata)
   const { id = entity.id, type = entity.type, values } = filled.value
-  const kept = entity.attributes.filter(({ name }) => !values.has(name))
   const laid = Array.from(values, ([name, value]) => ({
     ...{ name, type: typeGiven(ngsi[name]), value, metadata: priorityShown(ngsi[name], metadata) },
     byKind: true as const,
   }))
+  if (showsAll(subscription)) {
+    return ok(bodyWith(subscription, view.members(metadata, format).with({ id, type }, laid)))
+  }
+  const kept = entity.attributes.filter(({ name }) => !values.has(name))
   const attributes = [...kept, ...laid].sort((a, b) => compareBytes(a.name, b.name))
   const item = notifiedItem(subscription, { id, type, attributes }, change)
   return ok(item === undefined ? undefined : bodyWith(subscription, item))

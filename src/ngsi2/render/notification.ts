@@ -39,9 +39,22 @@ export function notifiedItem(subscription: Subscription, entity: NotifiedEntity,
   const { format } = terms.notification
   const attributes = selectedAttributes(subscription, terms, entity.attributes, change)
   if (attributes === undefined) return undefined
-  if (format === 'values') return attributesAsValues(attributes)
-  const isKeyValues = format === 'keyValues' || format === 'simplifiedKeyValues'
-  return attributesInEntity(entity, attributes, isKeyValues ? 'keyValues' : 'normalized')
+  const form = formOf(format)
+  return form === 'values' ? attributesAsValues(attributes) : attributesInEntity(entity, attributes, form)
+}
+
+/** How a notification shows attributes. */
+export type ShownForm = 'normalized' | 'keyValues' | 'values'
+
+/** How a notification in a format shows attributes [NGSIv2 subscriptions 5.2]. */
+export function formOf(format: AttributesFormat): ShownForm {
+  if (format === 'values') return 'values'
+  return format === 'keyValues' || format === 'simplifiedKeyValues' ? 'keyValues' : 'normalized'
+}
+
+/** Whether a notification shows all attributes but the one that is shown only by its name, whatever the change is. */
+export function showsAll({ attributes, terms }: Pick<Subscription, 'attributes' | 'terms'>): boolean {
+  return attributes.length === 0 && !termsOf({ terms }).notification.onlyChanged
 }
 
 /** The body with what it shows [NGSIv2 subscriptions 5.2]. */
