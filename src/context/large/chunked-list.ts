@@ -7,8 +7,10 @@ class Chunk<Item> {
   /** Where in the chunk the first item of each text stands; made when it is needed, and right for as long as the chunk lives. */
   #positions: ReadonlyMap<string, number> | undefined
 
-  constructor(items: readonly Item[]) {
+  /** @param positions when they are known */
+  constructor(items: readonly Item[], positions?: ReadonlyMap<string, number>) {
     this.items = items
+    this.#positions = positions
   }
 
   positions(textOf: (item: Item) => string): ReadonlyMap<string, number> {
@@ -69,15 +71,45 @@ export class ChunkedList<Item> {
     return position
   }
 
-  /** The position of the first item with this text; -1 when there is none. All calls have to give the same texts. */
-  positionOf(text: string, textOf: (item: Item) => string): number {
-    let before = 0
+  /** Which of these texts items have: at most a look at each item, however many texts there are. All calls have to give the same texts. */
+  textsOf(texts: ReadonlySet<string>, textOf: (item: Item) => string): ReadonlySet<string> {
+    const found = new Set<string>()
     for (const chunk of this.#chunks) {
-      const at = chunk.positions(textOf).get(text)
-      if (at !== undefined) return before + at
-      before += chunk.items.length
+      if (found.size === texts.size) break
+      for (const text of textsIn(chunk.positions(textOf), texts)) found.add(text)
     }
-    return -1
+    return found
+  }
+
+  /**
+   * With other items in place of those that have the same texts, in a list that has each text once: at most a look at each item,
+   * however many others there are. All calls have to give the same texts.
+   *
+   * @param replaced hears of each item that goes
+   */
+  exchanged(
+    others: ReadonlyMap<string, Item>,
+    textOf: (item: Item) => string,
+    replaced: (item: Item) => void,
+  ): ChunkedList<Item> {
+    let left = others.size
+    const chunks = this.#chunks.map((chunk) => {
+      if (left === 0) return chunk
+      const positions = chunk.positions(textOf)
+      const texts = textsIn(positions, others)
+      if (texts.length === 0) return chunk
+      const items = chunk.items.slice()
+      for (const text of texts) {
+        const [at, other] = [positions.get(text), others.get(text)]
+        const held = at === undefined ? undefined : items[at]
+        if (at === undefined || held === undefined || other === undefined) continue
+        replaced(held)
+        items[at] = other
+      }
+      left -= texts.length
+      return new Chunk(items, positions)
+    })
+    return new ChunkedList(chunks, this.length)
   }
 
   /** With another item in place of the one at a position. */
@@ -116,7 +148,7 @@ export class ChunkedList<Item> {
     let length = this.length
     const chunks: Chunk<Item>[] = []
     for (const chunk of this.#chunks) {
-      const left = hasAny(chunk.positions(textOf), texts) ? new Chunk(chunk.items.filter(stays)) : chunk
+      const left = textsIn(chunk.positions(textOf), texts).length > 0 ? new Chunk(chunk.items.filter(stays)) : chunk
       length -= chunk.items.length - left.items.length
       if (left.items.length > 0) chunks.push(left)
     }
@@ -205,14 +237,22 @@ function inChunks<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   return chunksOf(items).map((chunk) => chunk.items)
 }
 
-function hasAny(positions: ReadonlyMap<string, number>, texts: ReadonlySet<string>): boolean {
-  if (texts.size > positions.size) {
-    for (const text of positions.keys()) if (texts.has(text)) return true
-    return false
+/** The texts that are in both, by a look at each of the fewer ones. */
+function textsIn(
+  positions: ReadonlyMap<string, number>,
+  texts: ReadonlySet<string> | ReadonlyMap<string, unknown>,
+): readonly string[] {
+  const [fewer, more] = texts.size > positions.size ? [positions, texts] : [texts, positions]
+  let found: string[] | undefined
+  for (const text of fewer.keys()) {
+    if (!more.has(text)) continue
+    found ??= []
+    found.push(text)
   }
-  for (const text of texts) if (positions.has(text)) return true
-  return false
+  return found ?? noTexts
 }
+
+const noTexts: readonly string[] = []
 
 /** The first of so many indexes for which something holds that holds for all behind it; the number of them if for none. */
 function firstWhere(count: number, holds: (at: number) => boolean): number {

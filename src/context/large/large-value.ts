@@ -69,13 +69,13 @@ export class LargeValue {
 
   /** With those of the items that it does not have, each once, at the end. */
   extended(items: readonly Value[]): LargeValue {
-    const added = new Map<string, Item>()
+    const given = new Map<string, Item>()
     for (const value of items) {
       const item = new Item(value)
-      if (added.has(item.text) || this.#list.positionOf(item.text, textOf) !== -1) continue
-      added.set(item.text, item)
+      if (!given.has(item.text)) given.set(item.text, item)
     }
-    const all = [...added.values()]
+    const held = this.#list.textsOf(new Set(given.keys()), textOf)
+    const all = [...given.values()].filter(({ text }) => !held.has(text))
     return this.#with(this.#list.inserted(this.length, all), all, [])
   }
 
@@ -86,19 +86,12 @@ export class LargeValue {
 
   /** With members set, and others removed. */
   changed(set: Members, unset: Members): LargeValue {
-    let list = this.#list
-    const [added, written, dropped]: [Member[], Member[], Member[]] = [[], [], []]
-    for (const [text, value] of Object.entries(set)) {
-      const member = { text, value }
-      written.push(member)
-      const position = list.positionOf(text, textOf)
-      const held = list.at(position)
-      if (position === -1 || held === undefined) added.push(member)
-      else {
-        dropped.push(held)
-        list = list.replaced(position, member)
-      }
-    }
+    const given = new Map(Object.entries(set).map(([text, value]) => [text, { text, value }]))
+    const dropped: Member[] = []
+    const list = this.#list.exchanged(given, textOf, (held) => dropped.push(held))
+    const held = new Set(dropped.map(textOf))
+    const written = [...given.values()]
+    const added = written.filter(({ text }) => !held.has(text))
     return this.#with(list.inserted(list.length, added), written, dropped).#without(new Set(Object.keys(unset)))
   }
 

@@ -59,7 +59,8 @@ test('a chunked list changes as an array does, and each version stays as it was'
           [list.at(0), list.at(items.length - 1), list.at(items.length)],
           [items[0], items.at(-1), undefined],
         )
-        for (const item of [0, 7, 400]) assert.equal(list.positionOf(String(item), String), items.indexOf(item))
+        const held = list.textsOf(new Set(['0', '7', '400']), String)
+        for (const item of [0, 7, 400]) assert.equal(held.has(String(item)), items.includes(item))
       }
     }),
     { numRuns: 60 },
@@ -87,4 +88,51 @@ test('in a list in order, the first item is found that does not stand before wha
     }),
     { numRuns: 60 },
   )
+})
+
+interface Entry {
+  readonly text: string
+  readonly version: number
+}
+
+class CountedMap<Key, Value> extends Map<Key, Value> {
+  looks = 0
+
+  override has(key: Key): boolean {
+    this.looks += 1
+    return super.has(key)
+  }
+}
+
+const textOf = ({ text }: Entry): string => text
+const entries = (texts: readonly number[], version: number): readonly Entry[] =>
+  texts.map((text) => ({ text: `${text}`, version }))
+
+test('others take the place of the items with the same texts, and whoever was there is told', async () => {
+  const texts = fc.uniqueArray(fc.nat(600), { maxLength: 500 })
+  fc.assert(
+    fc.property(texts, texts, (first, given) => {
+      const list = ChunkedList.of(entries(first, 1))
+      const others = new Map(entries(given, 2).map((entry) => [entry.text, entry]))
+      const replaced: Entry[] = []
+      const after = list.exchanged(others, textOf, (entry) => replaced.push(entry))
+      const both = new Set(first.filter((text) => given.includes(text)))
+      assert.deepEqual(
+        after.toArray(),
+        first.map((text) => ({ text: `${text}`, version: both.has(text) ? 2 : 1 })),
+      )
+      assert.deepEqual(new Set(replaced), new Set(entries([...both], 1)))
+      assert.deepEqual(list.toArray(), entries(first, 1))
+      assert.deepEqual(after.textsOf(new Set(others.keys()), textOf), new Set(entries([...both], 1).map(textOf)))
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('thousands of others cost a look at each item, not one at each chunk for each of them', async (t) => {
+  const numbers = Array.from({ length: 20_000 }, (_, at) => at)
+  const others = new CountedMap(entries(numbers, 2).map((entry) => [entry.text, entry]))
+  const after = ChunkedList.of(entries(numbers, 1)).exchanged(others, textOf, () => {})
+  t.equal(after.at(19_999)?.version, 2)
+  t.ok(others.looks <= numbers.length, `${others.looks}`)
 })
