@@ -65,6 +65,17 @@ const entry_bytes = 64
 
 /** About what a subscription takes in memory, of each thread that knows it. */
 export function sizeOfSubscription(subscription: Subscription): number {
+  const known = sizes.get(subscription)
+  if (known !== undefined) return known
+  const size = countedSize(subscription)
+  sizes.set(subscription, size)
+  return size
+}
+
+/** A subscription is counted when there has to be room for it, again when it is held, and when it goes: all of a large one takes long to read. */
+const sizes = new WeakMap<Subscription, number>()
+
+function countedSize(subscription: Subscription): number {
   const { selectors, attributes, reference, onChange = [], scopes, terms } = subscription
   const entries = selectors.length * Math.max(1, onChange.length)
   const texts = lengthOf(attributes) + lengthOf(onChange) + reference.length

@@ -10,30 +10,36 @@ import type { Subscription } from './subscription.js'
  * The expressions that a subscription asks to be evaluated for a change: its condition, and those in all texts of its template
  * [NGSIv2 subscriptions 4.1, 6.1]. One that stands in several places is given as often.
  */
-export function* expressionsOf({ reference, terms }: Pick<Subscription, 'reference' | 'terms'>): Generator<string> {
-  if (terms === undefined) return
+export function expressionsOf({ reference, terms }: Pick<Subscription, 'reference' | 'terms'>): readonly string[] {
+  const found: string[] = []
+  if (terms === undefined) return found
   const { condition, notification } = terms
-  if (condition?.jexl !== undefined) yield condition.jexl
+  if (condition?.jexl !== undefined) found.push(condition.jexl)
   const { target } = notification
-  if (target.custom === undefined) return
-  if (target.kind === 'mqtt') yield* macrosIn(target.topic)
+  if (target.custom === undefined) return found
+  if (target.kind === 'mqtt') gatherMacros(target.topic, found)
   else {
-    yield* macrosIn(reference)
-    for (const pair of Object.entries(target.custom.qs ?? {})) yield* macrosIn(pair)
-    for (const pair of Object.entries(target.custom.headers ?? {})) yield* macrosIn(pair)
+    gatherMacros(reference, found)
+    for (const pairs of [target.custom.qs ?? {}, target.custom.headers ?? {}]) {
+      for (const [name, value] of Object.entries(pairs)) {
+        gatherMacros(name, found)
+        gatherMacros(value, found)
+      }
+    }
   }
   const { payload = null, json = null, ngsi = null } = target.custom
-  yield* macrosIn(payload)
-  yield* macrosIn(json)
-  yield* macrosIn(ngsi)
+  gatherMacros(payload, found)
+  gatherMacros(json, found)
+  gatherMacros(ngsi, found)
+  return found
 }
 
 /** The names of members are not filled in. */
-function* macrosIn(template: Value): Generator<string> {
+function gatherMacros(template: Value, found: string[]): void {
   if (typeof template === 'string') {
-    if (hasMacro(template)) yield* macrosOf(template)
-  } else if (isArray(template)) for (const item of template) yield* macrosIn(item)
-  else if (isObject(template)) for (const member of Object.values(template)) yield* macrosIn(member)
+    if (hasMacro(template)) for (const text of macrosOf(template)) found.push(text)
+  } else if (isArray(template)) for (const item of template) gatherMacros(item, found)
+  else if (isObject(template)) for (const member of Object.values(template)) gatherMacros(member, found)
 }
 
 /** Reads the expressions of all versions of a subscription, in steps, so that it comes into force at once; gives what lets go of them. */
