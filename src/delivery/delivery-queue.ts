@@ -361,7 +361,6 @@ export class DeliveryQueue {
       queue: (id) => this.#recipients.queue(id),
       underWay: (name) => this.#turns.underWay(name),
       records: this.receiverRecords,
-      at: this.#parts.clock.now(),
     })
   }
 

@@ -193,8 +193,6 @@ export interface ReceiverState extends Partial<ReceiverCounts> {
 export interface ReceiverCounts {
   readonly accepted: number
   readonly failed: number
-  /** Attempts in the last minute. */
-  readonly perMinute: number
   /** How long attempts took lately, on average, and the last one. */
   readonly meanLatency_ms: number
   readonly lastLatency_ms: number

@@ -13,7 +13,6 @@ export interface ReceiverPageParts {
   /** Attempts under way at a receiver. */
   readonly underWay: (receiver: string) => number
   readonly records: ReceiverRecords
-  readonly at: Milliseconds
 }
 
 /** Subscriptions that are named of each receiver. */
@@ -45,7 +44,7 @@ export function* receiverPage(
     ([name, gathered]): ReceiverState => ({
       ...gathered,
       underWay: parts.underWay(name),
-      ...parts.records.of(name, parts.at),
+      ...parts.records.of(name),
     }),
   )
   return { count: found.length, receivers }

@@ -10,15 +10,10 @@ const mostSubscriptions = 1000
 const mostFailures = 10
 /** The share of the last attempt in the average of how long attempts take. */
 const lastShare = 0.1
-const minute_ms = 60_000
 
 interface ReceiverRecord {
   accepted: number
   failed: number
-  /** The minute that is counted, its attempts, and those of the minute before. */
-  minute: number
-  ofMinute: number
-  ofMinuteBefore: number
   meanLatency_ms: number
   lastLatency_ms: number
   lastSuccess: Milliseconds | undefined
@@ -34,7 +29,6 @@ export class ReceiverRecords {
   /** An attempt has ended. */
   ended(receiver: string, id: SubscriptionId, outcome: AttemptOutcome, latency_ms: number, at: Milliseconds): void {
     const record = this.#recordOf(receiver)
-    count(record, at)
     const isFirst = record.accepted + record.failed === 0
     record.lastLatency_ms = latency_ms
     record.meanLatency_ms = isFirst
@@ -52,11 +46,8 @@ export class ReceiverRecords {
   }
 
   /** How the attempts at a receiver went; nothing if there was none. */
-  of(receiver: string, at: Milliseconds): ReceiverCounts | undefined {
-    const record = this.#receivers.get(receiver)
-    if (record === undefined) return undefined
-    const { minute, ofMinute, ofMinuteBefore, ...counts } = record
-    return { ...counts, perMinute: perMinute(record, at) }
+  of(receiver: string): ReceiverCounts | undefined {
+    return this.#receivers.get(receiver)
   }
 
   /** The last failed attempts of a subscription, the newest first. */
@@ -68,7 +59,7 @@ export class ReceiverRecords {
     const held = this.#receivers.get(receiver)
     if (held !== undefined) return held
     const record = {
-      ...{ accepted: 0, failed: 0, minute: 0, ofMinute: 0, ofMinuteBefore: 0, meanLatency_ms: 0, lastLatency_ms: 0 },
+      ...{ accepted: 0, failed: 0, meanLatency_ms: 0, lastLatency_ms: 0 },
       ...{ lastSuccess: undefined, lastFailure: undefined, lastFailureReason: undefined },
     }
     this.#receivers.set(receiver, record)
@@ -90,22 +81,4 @@ export class ReceiverRecords {
 
 function forgetBeyond<Key>(map: Map<Key, unknown>, most: number): void {
   if (map.size > most) for (const oldest of map.keys()) return void map.delete(oldest)
-}
-
-function count(record: ReceiverRecord, at: Milliseconds): void {
-  const minute = Math.floor(at / minute_ms)
-  if (minute !== record.minute) {
-    record.ofMinuteBefore = minute === record.minute + 1 ? record.ofMinute : 0
-    record.ofMinute = 0
-    record.minute = minute
-  }
-  record.ofMinute += 1
-}
-
-/** Of the minute before as much counts as lies within the last sixty seconds. */
-function perMinute({ minute, ofMinute, ofMinuteBefore }: ReceiverRecord, at: Milliseconds): number {
-  const now = Math.floor(at / minute_ms)
-  const left = 1 - (at % minute_ms) / minute_ms
-  if (now === minute) return Math.round(ofMinute + ofMinuteBefore * left)
-  return now === minute + 1 ? Math.round(ofMinute * left) : 0
 }

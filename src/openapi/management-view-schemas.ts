@@ -78,7 +78,6 @@ export const managementViewSchemas: Readonly<Record<string, JsonSchema>> = {
           nextAttempt: schemaRef('Date'),
           accepted: count,
           failed: count,
-          perMinute: { ...count, description: 'Attempts in the last minute.' },
           meanLatency_ms: { type: 'number', minimum: 0 },
           lastLatency_ms: { type: 'number', minimum: 0 },
           lastSuccess: schemaRef('Date'),

@@ -77,42 +77,6 @@ test('every page in a browser', needsBrowser, async (t) => {
     t.pass('the log says it')
   })
 
-  await t.test('compares two intervals, while the counters of the broker go on', async (t) => {
-    const compared = (figure: string, column: number) =>
-      page.locator(`table[data-compared=mailbox] tr[data-figure=${figure}] td`).nth(column)
-    const counted = (selector: string, least: number, most: number) =>
-      page.waitForFunction(
-        ([where, from, to]) => {
-          const count = Number(document.querySelector(where)?.textContent?.replaceAll(',', ''))
-          return count >= from && count < to
-        },
-        [selector, least, most] as const,
-      )
-    load.begin(100)
-    await tab.show('waits')
-    await counted('tr[data-wait=mailbox] td', 50, 1e9)
-    await load.end()
-    await page.getByRole('button', { name: 'Freeze and compare' }).click()
-    const ofB = 'table[data-compared=mailbox] tr[data-figure=count] td:nth-of-type(2)'
-    await counted(ofB, 0, 50)
-    const a = await compared('total', 0).textContent()
-    load.begin(100)
-    await counted(ofB, 50, 1e9)
-    t.equal(await compared('total', 0).textContent(), a, 'A stands still')
-    await page.getByRole('button', { name: 'Stop B' }).click()
-    await page.getByText(/B: .*, stopped/).waitFor()
-    const b = await compared('total', 1).textContent()
-    await page.getByRole('button', { name: 'Freeze again' }).click()
-    await page.waitForFunction(
-      (total) => document.querySelector('table[data-compared=mailbox] tr[data-figure=total] td')?.textContent === total,
-      b,
-    )
-    t.same(await tab.accessibilityFaults(), [])
-    await page.getByRole('button', { name: 'End the comparison' }).click()
-    await page.locator('table.waits').waitFor()
-    await load.end()
-  })
-
   await t.test('shows all lines of a request, by keyboard', async (t) => {
     await tab.show('trace')
     await until(async () => {

@@ -1,15 +1,41 @@
+import { countText, durationText } from '../format.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { ScrollRegion } from '../parts/scroll-region.js'
 import {
   type KindOfWait,
   type KindsOfWaits,
   type PartitionWaits,
+  type WaitFigure,
   type WaitName,
+  type WaitsOf,
   waitFigures,
   waitMeanings,
   waitNames,
 } from './waits-reading.js'
-import { exactFigure, figureText, figureTitles } from './waits-text.js'
+
+const figureTitles: Readonly<Record<WaitFigure, string>> = {
+  count: 'asked for',
+  waited: 'waited',
+  total: 'total s',
+  max: 'max',
+  p50: 'p50',
+  p90: 'p90',
+  p99: 'p99',
+  p999: 'p99.9',
+}
+
+/** Every digit that is known. */
+function exactFigure(wait: WaitsOf, figure: WaitFigure): string {
+  const value = wait[figure]
+  return typeof value === 'number' ? String(value) : `${value} s`
+}
+
+/** The total to the nanosecond, as it is exact; other durations in the unit that suits them. */
+function figureText(wait: WaitsOf, figure: WaitFigure): string {
+  const value = wait[figure]
+  if (typeof value === 'number') return countText(value)
+  return figure === 'total' ? value : durationText(Number(value))
+}
 
 /** All waits in one table. */
 export function WaitsOfAll({ kinds }: { readonly kinds: KindsOfWaits }) {

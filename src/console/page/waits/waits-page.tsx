@@ -4,7 +4,6 @@ import { spanText } from '../format.js'
 import { useReset } from '../frame/keyboard.js'
 import { useObservable } from '../observable.js'
 import { confirmChange } from '../parts/confirm.js'
-import { CopyButton } from '../parts/copy-button.js'
 import { FlagLink } from '../parts/flag-link.js'
 import { PageHead } from '../parts/page-head.js'
 import { Shown } from '../parts/states.js'
@@ -12,14 +11,11 @@ import { useResource } from '../resource.js'
 import { readOnly, send, sentenceOf } from '../session.js'
 import { WaitHeat } from './wait-heat.js'
 import { WaitsByPartition, WaitsOfAll } from './wait-tables.js'
-import { ComparedKind, type Comparison, ComparisonNote, secondInterval } from './waits-comparison.js'
 import { readWaits, type WaitName, type WaitsReading, waitMeanings, waitNames, waitsPath } from './waits-reading.js'
-import { waitsMarkdown } from './waits-text.js'
 
 /** What requests wait for, how long, and what that means. */
 export function WaitsPage() {
   const known = useResource(waitsPath, readWaits)
-  const [comparison, setComparison] = useState<Comparison>()
   const [fault, setFault] = useState<string>()
   const onlyReads = useObservable(readOnly)
   const change = async (path: string, method: 'PUT' | 'DELETE') => {
@@ -41,13 +37,9 @@ export function WaitsPage() {
     <>
       <PageHead title="Waits" curl={[waitsPath, '/admin/sem']}>
         {value?.enabled && (
-          <>
-            <CompareButtons now={value} comparison={comparison} compare={setComparison} />
-            <CopyButton text={() => waitsMarkdown(intervalsOf(value, comparison))}>Copy as Markdown</CopyButton>
-            <button type="button" disabled={onlyReads} onClick={reset}>
-              Reset
-            </button>
-          </>
+          <button type="button" disabled={onlyReads} onClick={reset}>
+            Reset
+          </button>
         )}
         {value && (
           <button
@@ -66,7 +58,7 @@ export function WaitsPage() {
       </PageHead>
       {fault && <p class="failed">That was not done: {fault}.</p>}
       <Shown known={known} what="The waits">
-        {(reading) => <Reading reading={reading} comparison={comparison} />}
+        {(reading) => <Reading reading={reading} />}
       </Shown>
     </>
   )
@@ -84,61 +76,7 @@ const measureChange = {
   action: 'Measure',
 }
 
-/** What is copied: all that is shown. */
-function intervalsOf(now: WaitsReading, comparison: Comparison | undefined) {
-  if (comparison === undefined) return [{ name: '', reading: now }]
-  return [
-    { name: 'A', reading: comparison.a },
-    { name: 'B', reading: secondInterval(comparison, now) },
-  ]
-}
-
-/** Begins a comparison and leads it on: what was B can be A of the next one. */
-function CompareButtons({
-  now,
-  comparison,
-  compare,
-}: {
-  readonly now: WaitsReading
-  readonly comparison: Comparison | undefined
-  readonly compare: (comparison: Comparison | undefined) => void
-}) {
-  if (comparison === undefined) {
-    return (
-      <button
-        type="button"
-        title="What was waited so far is A; B begins now. The counters of the broker go on."
-        onClick={() => compare({ a: now, begun: now })}
-      >
-        Freeze and compare
-      </button>
-    )
-  }
-  const b = secondInterval(comparison, now)
-  return (
-    <>
-      {comparison.stopped === undefined && (
-        <button type="button" onClick={() => compare({ ...comparison, stopped: b })}>
-          Stop B
-        </button>
-      )}
-      <button type="button" title="B is A from now on, and B begins anew" onClick={() => compare({ a: b, begun: now })}>
-        Freeze again
-      </button>
-      <button type="button" onClick={() => compare(undefined)}>
-        End the comparison
-      </button>
-    </>
-  )
-}
-
-function Reading({
-  reading,
-  comparison,
-}: {
-  readonly reading: WaitsReading
-  readonly comparison: Comparison | undefined
-}) {
+function Reading({ reading }: { readonly reading: WaitsReading }) {
   const { kinds, interval_s } = reading
   if (kinds === undefined) {
     return (
@@ -157,25 +95,16 @@ function Reading({
       </div>
     )
   }
-  const compared = comparison && { a: comparison.a, b: secondInterval(comparison, reading) }
   return (
     <>
       <p class="quiet">
         Measured over {spanText(interval_s)}. Only real waits count: what is free at once adds nothing.
       </p>
-      {compared === undefined ? (
-        <WaitsOfAll kinds={kinds} />
-      ) : (
-        <ComparisonNote {...compared} isRunning={comparison?.stopped === undefined} />
-      )}
+      <WaitsOfAll kinds={kinds} />
       <div class="side-by-side">
         {waitNames.map((name) => (
           <Kind key={name} name={name}>
-            {compared === undefined ? (
-              <WaitsByPartition name={name} kind={kinds[name]} />
-            ) : (
-              <ComparedKind name={name} {...compared} />
-            )}
+            <WaitsByPartition name={name} kind={kinds[name]} />
           </Kind>
         ))}
       </div>

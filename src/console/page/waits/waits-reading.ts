@@ -10,10 +10,6 @@ export interface WaitsOf {
   readonly p90: string
   readonly p99: string
   readonly p999: string
-  /** How often somebody waited so long: a number for each bound, and one for longer waits. */
-  readonly buckets: readonly number[]
-  /** Of an interval that lies between two readings: percentiles are about right, and the maximum may be no more than a limit. */
-  readonly inexact?: { readonly isMaxLimit: boolean }
 }
 
 /** Waits for one resource, and for it in each partition, if each has one. */
@@ -30,11 +26,8 @@ export type KindsOfWaits = Readonly<Record<WaitName, KindOfWait>>
 /** What `/admin/waits` says; nothing but that it is off while waits are not measured. */
 export interface WaitsReading {
   readonly enabled: boolean
-  /** When counting began, in milliseconds since 1970, and for how long it has gone on. */
-  readonly since_ms: number
+  /** For how long counting has gone on. */
   readonly interval_s: number
-  /** The bounds of the buckets in seconds. */
-  readonly bounds: readonly number[]
   readonly kinds: KindsOfWaits | undefined
 }
 
@@ -58,7 +51,6 @@ const figures = {
   p90: readText,
   p99: readText,
   p999: readText,
-  buckets: readList(readNumber),
 }
 
 const kind: Reader<KindOfWait> = readMembers({
@@ -68,16 +60,14 @@ const kind: Reader<KindOfWait> = readMembers({
 
 const reading = readMembers({
   enabled: readFlag,
-  since_ms: readOptional(readNumber),
   interval: readOptional(readText),
-  bounds: readOptional(readList(readNumber)),
   waits: readOptional(readMembers({ request: kind, mailbox: kind, transaction: kind, dbConnectionPool: kind })),
 })
 
 /** Reads `/admin/waits` with its details. */
 export const readWaits: Reader<WaitsReading> = (raw) => {
-  const { enabled, since_ms = 0, interval = '0', bounds = [], waits } = reading(raw)
-  return { enabled, since_ms, interval_s: Number(interval), bounds, kinds: waits }
+  const { enabled, interval = '0', waits } = reading(raw)
+  return { enabled, interval_s: Number(interval), kinds: waits }
 }
 
 /** What a wait is for, what a high value means, and what can be turned. */
