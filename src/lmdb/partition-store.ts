@@ -333,6 +333,7 @@ export class LmdbPartitionStore implements PartitionStore {
       this.#expirations.note(write)
       this.#cells.note(write)
     }
+    this.#cacheChanges(entities)
     counts.write(this.#environment)
     this.#written += this.#outbox.enqueue(notices)
     this.#outbox.ack(acks)
@@ -352,7 +353,6 @@ export class LmdbPartitionStore implements PartitionStore {
     }
     records.putSync(recordKey(tenant, sequence), text)
     this.#written += text.length
-    this.#cache.change(entityName(tenant, path, id), sequence, text)
     this.#large.put(sequence, text, entity)
   }
 
@@ -361,7 +361,23 @@ export class LmdbPartitionStore implements PartitionStore {
     ids.removeSync(idKey(tenant, id, path, type))
     types.removeSync(typeKey(tenant, type, sequence))
     records.removeSync(recordKey(tenant, sequence))
-    this.#cache.change(entityName(tenant, path, id), sequence, undefined)
+  }
+
+  #cacheChanges(entities: readonly EntityWrite[]): void {
+    const [only] = entities
+    if (only === undefined) return
+    if (entities.length === 1) {
+      this.#cache.change(nameOf(only), only.entity.sequence, textOf(only))
+      return
+    }
+    const byName = new Map<string, Map<Sequence, string | undefined>>()
+    for (const write of entities) {
+      const name = nameOf(write)
+      const changes = byName.get(name)
+      if (changes === undefined) byName.set(name, new Map([[write.entity.sequence, textOf(write)]]))
+      else changes.set(write.entity.sequence, textOf(write))
+    }
+    for (const [name, changes] of byName) this.#cache.changeAll(name, changes)
   }
 
   #trace(writes: readonly EntityWrite[]): void {
@@ -376,4 +392,12 @@ export class LmdbPartitionStore implements PartitionStore {
       if (what) log.trace('storage.index', `${id} (${type}) in ${path} ${what} the indexes`)
     }
   }
+}
+
+function nameOf({ tenant, entity: { path, id } }: EntityWrite): string {
+  return entityName(tenant, path, id)
+}
+
+function textOf(write: EntityWrite): string | undefined {
+  return write.kind === 'put' ? write.text : undefined
 }

@@ -38,6 +38,15 @@ export class RecordCache {
     this.put(name, text === undefined ? others : [...others, { sequence, text }])
   }
 
+  /** Several records of the name were written or removed, the last text of each counts: all at once, since a thousand types may have an id. */
+  changeAll(name: string, changes: ReadonlyMap<Sequence, string | undefined>): void {
+    const before = this.#held.get(name)
+    if (before === undefined) return
+    const records = before.filter(({ sequence }) => !changes.has(sequence))
+    for (const [sequence, text] of changes) if (text !== undefined) records.push({ sequence, text })
+    this.put(name, records)
+  }
+
   /** Forgets everything. */
   clear(): void {
     this.#held.clear()

@@ -224,15 +224,44 @@ class Overlay {
 
   /** Lays changes upon the store, so that the commands that follow see them. */
   lay(changes: readonly EntityChange[]): void {
-    for (const { kind, tenant, entity } of changes) {
-      const { path, id, sequence } = entity
-      const name = entityName(tenant, path, id)
-      const held = this.#seen.get(name) ?? this.#store.entities(tenant, path, id)
-      const others = held.filter((other) => other.sequence !== sequence)
-      const after = kind === 'put' ? [...others, entity].sort((a, b) => a.sequence - b.sequence) : others
-      this.#seen.set(name, after)
+    for (let from = 0; from < changes.length; ) {
+      const first = changes[from]
+      if (first === undefined) return
+      const to = endOfId(changes, from)
+      const { path, id } = first.entity
+      const name = entityName(first.tenant, path, id)
+      const held = this.#seen.get(name) ?? this.#store.entities(first.tenant, path, id)
+      this.#seen.set(name, to - from === 1 ? withChange(held, first) : withChanges(held, changes.slice(from, to)))
+      from = to
     }
   }
+}
+
+/** Where the changes end that follow this one and are of the same id and path. */
+function endOfId(changes: readonly EntityChange[], from: number): number {
+  const first = changes[from]
+  for (let to = from + 1; to < changes.length; to += 1) {
+    const change = changes[to]
+    if (change?.entity.id !== first?.entity.id || change?.entity.path !== first?.entity.path) return to
+    if (change?.tenant !== first?.tenant) return to
+  }
+  return changes.length
+}
+
+function withChange(held: readonly Entity[], { kind, entity }: EntityChange): readonly Entity[] {
+  const others = held.filter(({ sequence }) => sequence !== entity.sequence)
+  return kind === 'put' ? inSequence([...others, entity]) : others
+}
+
+/** All at once: an id that a thousand types have would be copied a thousand times. Each entity is changed once. */
+function withChanges(held: readonly Entity[], changes: readonly EntityChange[]): readonly Entity[] {
+  const changed = new Set(changes.map(({ entity }) => entity.sequence))
+  const others = held.filter(({ sequence }) => !changed.has(sequence))
+  return inSequence([...others, ...changes.flatMap(({ kind, entity }) => (kind === 'put' ? entity : []))])
+}
+
+function inSequence(entities: Entity[]): readonly Entity[] {
+  return entities.sort((a, b) => a.sequence - b.sequence)
 }
 
 /** The very same array when they were prepared already, or are small. */

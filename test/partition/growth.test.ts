@@ -1,8 +1,12 @@
 import { type Test, test } from 'tap'
 import type { Value } from '../../src/context/entity.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { RecordCache } from '../../src/lmdb/record-cache.js'
 import type { Command } from '../../src/partition/commands.js'
+import { decideTurn } from '../../src/partition/decide.js'
+import type { Sequence } from '../../src/shared-memory/sequences.js'
 import { Matcher } from '../../src/subscription/matcher.js'
+import { attribute, entity } from '../context/given-entity.js'
 import {
   command,
   given,
@@ -71,6 +75,57 @@ test('an element with many instances that are there finds each at once', async (
   for (const action of ['APPEND', 'APPEND_STRICT', 'UPDATE', 'DELETE'] as const) {
     t.ok(await isLinear(t, (n, id) => [command(action, id, instances(n))], 800, first), action)
   }
+})
+
+/** Objects of which it is counted how often anybody looks at their sequence. */
+function counted<Held extends { readonly sequence: Sequence }>(held: readonly Held[]) {
+  let looks = 0
+  const all = held.map(({ sequence, ...rest }) => {
+    return Object.defineProperty(rest, 'sequence', {
+      enumerable: true,
+      get: () => {
+        looks += 1
+        return sequence
+      },
+    }) as Held
+  })
+  return { all, looks: () => looks }
+}
+
+test('an element that means all entities of an id looks at each of them a few times, however many there are', async (t) => {
+  const looksAt = (n: number): number => {
+    const { all, looks } = counted(
+      Array.from({ length: n }, (_, at) =>
+        entity({ type: `T${at}`, sequence: at + 1, attributes: [attribute('a', '1')] }),
+      ),
+    )
+    const store = { limits, hasRoom: () => true, entities: () => all, expired: () => [] }
+    const matcher = new Matcher({ word: shortWording, ...rendering, log: silentLog, memory_bytes: 10_000 })
+    const { changes } = decideTurn({ store, interpret: noWords, matcher }, [
+      command('UPDATE', 'Silo1', [given('a', '2')]),
+    ])
+    t.equal(changes.entities.length, n)
+    return looks()
+  }
+  t.ok(looksAt(800) <= 8 * looksAt(100))
+})
+
+test('a cache of records looks at those of an id a few times when many of them are written', async (t) => {
+  const looksAt = (n: number): number => {
+    const cache = new RecordCache(2 ** 24)
+    const { all, looks } = counted(Array.from({ length: n }, (_, at) => ({ sequence: at as Sequence, text: 'a' })))
+    cache.put('x', all)
+    cache.changeAll('x', new Map(all.map((_, at) => [at as Sequence, at === 0 ? undefined : 'b'])))
+    t.same(
+      cache
+        .get('x')
+        ?.map(({ text }) => text)
+        .join(''),
+      'b'.repeat(n - 1),
+    )
+    return looks()
+  }
+  t.equal(looksAt(800), 800)
 })
 
 test('elements that give one attribute another element of metadata each cost the same however many there are', async (t) => {
