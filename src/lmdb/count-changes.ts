@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb'
 import { type Attribute, compareAttributes, type Entity, type Tenant } from '../context/entity.js'
-import { shownType } from '../context/value.js'
+import { shownTypeOf } from '../context/large/large-attribute.js'
 import type { Environment } from './environment.js'
 import { attributeTypeKey, countKey, type Key } from './keys.js'
 import type { EntityWrite } from './turn-record.js'
@@ -54,7 +54,7 @@ export class CountChanges {
   countTypes(tenant: Tenant, { path, type, attributes }: Counted, amount: 1 | -1): void {
     const counted = new Set<string>()
     for (const attribute of attributes) {
-      const key = attributeTypeKey(tenant, path, type, attribute.name, shownType(attribute))
+      const key = attributeTypeKey(tenant, path, type, attribute.name, shownTypeOf(attribute))
       const name = JSON.stringify(key)
       if (!counted.has(name)) this.#add('attributeTypes', name, key, amount)
       counted.add(name)
@@ -124,5 +124,5 @@ function namesOfOtherTypes(before: readonly Attribute[], after: readonly Attribu
 }
 
 function isSameType(a: Attribute, b: Attribute): boolean {
-  return a === b || shownType(a) === shownType(b)
+  return a === b || shownTypeOf(a) === shownTypeOf(b)
 }

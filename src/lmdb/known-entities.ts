@@ -2,6 +2,7 @@ import type { Entity } from '../context/entity.js'
 import { prepared } from '../context/entity-forms.js'
 import { LargeEntity } from '../context/large/large-entity.js'
 import { LruCache } from '../lru-cache.js'
+import { decodeLarge } from './large-record.js'
 
 /** From this many characters on, the record of an entity takes long enough to be read that turns are held up by it. */
 const largeFrom = 4096
@@ -30,7 +31,7 @@ export class KnownEntities {
     if (text.length < largeFrom) return decode()
     const known = this.#held.get(String(sequence))
     if (known?.text === text) return known.entity
-    const entity = prepared(decode())
+    const entity = prepared(decodeLarge(text, decode) ?? decode())
     this.put(sequence, text, entity)
     return entity
   }

@@ -1,4 +1,7 @@
 import type { Attribute, Entity, EntityId, EntityType, Metadata, ServicePath, Value } from '../context/entity.js'
+import { valueHeld } from '../context/large/large-attribute.js'
+import { LargeEntity } from '../context/large/large-entity.js'
+import { LargeValue } from '../context/large/large-value.js'
 import type { Entities } from '../context/query.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
@@ -33,6 +36,9 @@ type StoredMetadata = readonly [name: string, value: Value, type?: string]
 
 /** The text that is stored for an entity. */
 export function encodeEntity(entity: Entity): string {
+  if (entity instanceof LargeEntity && entity.attributes.some((attribute) => textOf(attribute) !== undefined)) {
+    return encodeByPieces(entity)
+  }
   const { id, type, path, sequence, created, modified, correlator } = entity
   const attributes = entity.attributes.map((attribute) => storedAttribute(attribute, created))
   const stored: StoredEntity =
@@ -40,6 +46,29 @@ export function encodeEntity(entity: Entity): string {
       ? [id, type, path, sequence, created, modified, attributes]
       : [id, type, path, sequence, created, modified, attributes, correlator]
   return JSON.stringify(stored)
+}
+
+/** The same text, in which values stand as they were read. */
+function encodeByPieces(entity: LargeEntity): string {
+  const { id, type, path, sequence, created, modified, correlator } = entity
+  const attributes = entity.attributes.map((attribute) => {
+    const value = textOf(attribute)
+    if (value === undefined) return JSON.stringify(storedAttribute(attribute, created))
+    // Member by member: to copy all of them would make the value.
+    const { name, instance, type, isLocation, metadata, modified } = attribute
+    const others = { name, instance, type, isLocation, metadata, created: attribute.created, modified }
+    const [, , , ...rest] = storedAttribute({ ...others, value: null }, created)
+    return `[${JSON.stringify(name)},${JSON.stringify(type)},${value},${JSON.stringify(rest).slice(1)}`
+  })
+  const head = JSON.stringify([id, type, path, sequence, created, modified]).slice(0, -1)
+  const tail = correlator === undefined ? ']' : `,${JSON.stringify(correlator)}]`
+  return `${head},[${attributes.join(',')}]${tail}`
+}
+
+/** The text of a large value that was read and not changed. */
+function textOf(attribute: Attribute): string | undefined {
+  const held = valueHeld(attribute)
+  return held instanceof LargeValue ? held.text : undefined
 }
 
 /** The entity that `encodeEntity` wrote. The folder's format was checked when it was opened. */

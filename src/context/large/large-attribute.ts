@@ -1,6 +1,7 @@
 import type { Milliseconds } from '../../time.js'
 import type { Attribute, Metadata, Value } from '../entity.js'
 import { attributeFrame, type Measure, measureOfAttribute, sizeOfMetadata, valueMeasure } from '../entity-size.js'
+import { shownType } from '../value.js'
 import { LargeMetadata } from './large-metadata.js'
 import { LargeValue } from './large-value.js'
 import { weightOfMetadata, weightOfValue } from './weight.js'
@@ -125,6 +126,14 @@ export function plainValue(held: HeldValue): Value {
 /** The metadata itself. */
 export function plainMetadata(held: HeldMetadata): readonly Metadata[] {
   return held instanceof LargeMetadata ? held.array : held
+}
+
+/** The type that clients of NGSIv2 see, for which a large value is not made. */
+export function shownTypeOf(attribute: Attribute): string {
+  const { type } = attribute
+  if (type !== '') return type
+  const value = valueHeld(attribute)
+  return shownType({ type, value: value instanceof LargeValue ? [] : value })
 }
 
 /** What an attribute adds to the measure of its entity. */

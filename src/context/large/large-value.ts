@@ -2,11 +2,14 @@ import type { Value } from '../entity.js'
 import { item_frame, member_frame, type ValueMeasure, valueMeasure } from '../entity-size.js'
 import { canonical, isArray } from '../value.js'
 import { ChunkedList } from './chunked-list.js'
+import { piecesOf } from './text-measure.js'
 
 /** A member of an object under its key, or an item of an array under the text that items share which are equal to it. */
 interface Member {
   readonly text: string
   readonly value: Value
+  /** As it stands in the text of the object or array. */
+  readonly written: string
 }
 
 /** The text of most items is never asked for. */
@@ -22,7 +25,57 @@ class Item implements Member {
     this.#text ??= canonical(this.value)
     return this.#text
   }
+
+  get written(): string {
+    return JSON.stringify(this.value)
+  }
 }
+
+class Property implements Member {
+  readonly text: string
+  readonly value: Value
+
+  constructor(key: string, value: Value) {
+    this.text = key
+    this.value = value
+  }
+
+  get written(): string {
+    return `${JSON.stringify(this.text)}:${JSON.stringify(this.value)}`
+  }
+}
+
+/** A member or item of a value that was read from a record, of which most are only written again. */
+class Written implements Member {
+  readonly written: string
+  readonly #key: string | undefined
+  /** Where its value begins. */
+  readonly #from: number
+  #text: string | undefined
+
+  constructor(written: string, key: string | undefined, from: number) {
+    this.written = written
+    this.#key = key
+    this.#from = from
+  }
+
+  get text(): string {
+    this.#text ??= this.#key ?? canonical(this.value)
+    return this.#text
+  }
+
+  get value(): Value {
+    return JSON.parse(this.written.slice(this.#from)) as Value
+  }
+}
+
+/** Objects show keys that are numbers before all others, wherever they were put in: these have no place of their own. */
+function isPlaced({ text }: Member): boolean {
+  const first = text.charCodeAt(0)
+  return !(first >= zero && first <= nine)
+}
+
+const [zero, nine] = [0x30, 0x39]
 
 type Members = { readonly [key: string]: Value }
 
@@ -33,20 +86,44 @@ type Members = { readonly [key: string]: Value }
 export class LargeValue {
   readonly kind: 'array' | 'object'
   #value: Value | undefined
+  /** As it is written; nothing when that is not known, or was not asked for yet. */
+  #text: string | undefined
+  /** Makes a value that was read from a record. */
+  readonly #made: (() => Value) | undefined
+  /** Whether the texts of its members, one behind the other, are its text. */
+  #isWritten = false
   #members: ChunkedList<Member> | undefined
   #measure: ValueMeasure | undefined
 
-  private constructor(kind: LargeValue['kind'], value: Value | undefined) {
+  private constructor(kind: LargeValue['kind'], value: Value | undefined, text?: string, made?: () => Value) {
     this.kind = kind
     this.#value = value
+    this.#text = text
+    this.#made = made
   }
 
   static of(value: readonly Value[] | Members): LargeValue {
     return new LargeValue(isArray(value) ? 'array' : 'object', value)
   }
 
+  /** A value that is made when it is first read, with its text as `JSON.stringify` has written it, and its measure. */
+  static written(text: string, measure: ValueMeasure, make: () => Value): LargeValue {
+    const written = new LargeValue(text.startsWith('[') ? 'array' : 'object', undefined, text, make)
+    written.#measure = measure
+    return written
+  }
+
+  /** The text that `JSON.stringify` gives; nothing when it is not had more cheaply than that. */
+  get text(): string | undefined {
+    if (this.#text === undefined && this.#isWritten) {
+      const pieces = this.#list.toArray().map(({ written }) => written)
+      this.#text = this.kind === 'array' ? `[${pieces.join(',')}]` : `{${pieces.join(',')}}`
+    }
+    return this.#text
+  }
+
   get value(): Value {
-    this.#value ??= this.#made()
+    this.#value ??= this.#made === undefined ? this.#joined() : this.#made()
     return this.#value
   }
 
@@ -86,7 +163,7 @@ export class LargeValue {
 
   /** With members set, and others removed. */
   changed(set: Members, unset: Members): LargeValue {
-    const given = new Map(Object.entries(set).map(([text, value]) => [text, { text, value }]))
+    const given = new Map<string, Member>(Object.entries(set).map(([text, value]) => [text, new Property(text, value)]))
     const dropped: Member[] = []
     const list = this.#list.exchanged(given, textOf, (held) => dropped.push(held))
     const held = new Set(dropped.map(textOf))
@@ -96,7 +173,11 @@ export class LargeValue {
   }
 
   get #list(): ChunkedList<Member> {
-    this.#members ??= ChunkedList.of(membersOf(this.value))
+    if (this.#members === undefined) {
+      const written = this.#value === undefined && this.#text !== undefined ? writtenIn(this.#text) : undefined
+      this.#isWritten = written !== undefined
+      this.#members = ChunkedList.of(written ?? membersOf(this.value))
+    }
     return this.#members
   }
 
@@ -109,6 +190,7 @@ export class LargeValue {
   #with(list: ChunkedList<Member>, added: readonly Member[], dropped: readonly Member[]): LargeValue {
     const after = new LargeValue(this.kind, undefined)
     after.#members = list
+    after.#isWritten = this.#isWritten && (this.kind === 'array' || added.every(isPlaced))
     if (this.#measure !== undefined) {
       let { size, values } = this.#measure
       for (const [members, sign] of [[added, 1] as const, [dropped, -1] as const]) {
@@ -123,7 +205,7 @@ export class LargeValue {
     return after
   }
 
-  #made(): Value {
+  #joined(): Value {
     const members = this.#list.toArray()
     if (this.kind === 'array') return members.map(({ value }) => value)
     return Object.fromEntries(members.map(({ text, value }) => [text, value]))
@@ -134,8 +216,14 @@ function textOf({ text }: Member): string {
   return text
 }
 
+/** What the text of a value has, none of which is made; nothing for an object with keys that are numbers. */
+function writtenIn(text: string): readonly Member[] | undefined {
+  const members = piecesOf(text).map(({ key, from, value, to }) => new Written(text.slice(from, to), key, value - from))
+  return text.startsWith('[') || members.every(isPlaced) ? members : undefined
+}
+
 function membersOf(value: Value): readonly Member[] {
   if (typeof value !== 'object' || value === null) return []
   if (isArray(value)) return value.map((item) => new Item(item))
-  return Object.entries(value).map(([text, member]) => ({ text, value: member }))
+  return Object.entries(value).map(([key, member]) => new Property(key, member))
 }

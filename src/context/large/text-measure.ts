@@ -1,0 +1,124 @@
+import { item_frame, member_frame, scalar_size, type ValueMeasure } from '../entity-size.js'
+
+/** What the text of an array or object says of it. */
+export interface TextMeasure extends ValueMeasure {
+  /** Where the text ends. */
+  readonly end: number
+}
+
+const [quote, backslash, comma, colon, letterU] = [0x22, 0x5c, 0x2c, 0x3a, 0x75]
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
+
+/**
+ * How much an array or object has of what is limited, as `valueMeasure` counts it, by its text alone: to make a value of 50,000 members takes ten
+ * times as long. Throws when the text, which `JSON.stringify` has written, ends before the value does.
+ */
+export function measureText(text: string, from: number): TextMeasure {
+  let [size, values, at] = [0, 0, from]
+  /** Of what is not closed at this place: whether it is an array. The innermost is the last one. */
+  const isArray: boolean[] = []
+  do {
+    switch (text.charCodeAt(at)) {
+      case quote: {
+        const { end, length } = stringAt(text, at)
+        if (isArray.at(-1) === false && text.charCodeAt(end) === colon) {
+          size += member_frame + length
+          values += 1
+          at = end + 1
+        } else {
+          size += length + 2
+          at = end
+        }
+        break
+      }
+      case openBracket:
+        isArray.push(true)
+        size += 2
+        at += 1
+        if (text.charCodeAt(at) !== closeBracket) {
+          size += item_frame
+          values += 1
+        }
+        break
+      case openBrace:
+        isArray.push(false)
+        size += 2
+        at += 1
+        break
+      case closeBracket:
+      case closeBrace:
+        isArray.pop()
+        at += 1
+        break
+      case comma:
+        at += 1
+        if (isArray.at(-1) === true) {
+          size += item_frame
+          values += 1
+        }
+        break
+      default:
+        size += scalar_size
+        at = scalarEnd(text, at)
+    }
+  } while (isArray.length > 0)
+  return { end: at, size, values }
+}
+
+/** Where the value ends that begins at a place of a JSON text without blanks. */
+export function valueEnd(text: string, from: number): number {
+  const first = text.charCodeAt(from)
+  if (first === quote) return stringAt(text, from).end
+  return first === openBracket || first === openBrace ? measureText(text, from).end : scalarEnd(text, from)
+}
+
+/** A member of an object, or an item of an array, in its text. */
+export interface TextPiece {
+  /** Of a member. */
+  readonly key: string | undefined
+  readonly from: number
+  /** Where its value begins, which is behind the key of a member. */
+  readonly value: number
+  readonly to: number
+}
+
+/** The members or items of an object or array, by its text, which has been measured. */
+export function piecesOf(text: string): readonly TextPiece[] {
+  const pieces: TextPiece[] = []
+  const isObject = text.charCodeAt(0) === openBrace
+  for (let from = 1; from < text.length - 1; ) {
+    let [key, value]: [string | undefined, number] = [undefined, from]
+    if (isObject) {
+      const { end, length } = stringAt(text, from)
+      const isPlain = length === end - from - 2
+      key = isPlain ? text.slice(from + 1, end - 1) : String(JSON.parse(text.slice(from, end)))
+      value = end + 1
+    }
+    const to = valueEnd(text, value)
+    pieces.push({ key, from, value, to })
+    from = to + 1
+  }
+  return pieces
+}
+
+/** Where a text in quotes ends, and how many characters it has. */
+function stringAt(text: string, from: number): { readonly end: number; readonly length: number } {
+  let dropped = 0
+  for (let at = from + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === quote) return { end: at + 1, length: at - from - 1 - dropped }
+    if (code !== backslash) continue
+    const more = text.charCodeAt(at + 1) === letterU ? 5 : 1
+    dropped += more
+    at += more
+  }
+  throw new Error('a text in quotes does not end')
+}
+
+function scalarEnd(text: string, from: number): number {
+  for (let at = from; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === comma || code === closeBracket || code === closeBrace) return at
+  }
+  throw new Error('a value does not end')
+}
