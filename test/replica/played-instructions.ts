@@ -54,14 +54,16 @@ export type SaidOfLogs =
 
 export interface PlayedLogMemory {
   readonly clock: SharedArrayBuffer
-  /** Counts what is done, and says what was found. */
+  /** Counts what is sent and what is done, and says what was found. */
   readonly done: SharedArrayBuffer
   /** The instructions come from here, see `SaidOfLogs` for what is said. */
   readonly port: MessagePort
 }
 
-export const doneCell = 0
-export const foundCell = 1
+export const sentCell = 0
+export const doneCell = 1
+export const foundCell = 2
+export const doneCells = 3
 /** Found by a thread that has failed. */
 export const hasFailed = -1
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { setImmediate as microtasks } from 'node:timers/promises'
-import { workerData } from 'node:worker_threads'
+import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { LogName } from '../../src/cluster/engine.js'
 import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
 import type { LogServerEnd } from '../../src/cluster/log-link.js'
@@ -15,6 +14,7 @@ import {
   type PlayedLogMemory,
   type SaidOfLogs,
   type SentToLog,
+  sentCell,
 } from './played-instructions.js'
 import { LogProcess, type PlayedNetwork, prefix } from './played-log-process.js'
 import { PlayedClock, PlayedTimers, type TimersOwner } from './played-time.js'
@@ -248,7 +248,6 @@ async function carriedOut(instruction: PlayedInstruction): Promise<number> {
 }
 
 let failure: unknown
-let carrying = Promise.resolve()
 
 async function take(instruction: PlayedInstruction): Promise<void> {
   let found = hasFailed
@@ -268,6 +267,19 @@ async function take(instruction: PlayedInstruction): Promise<void> {
   Atomics.notify(done, doneCell)
 }
 
-memory.port.on('message', (instruction: PlayedInstruction) => {
-  carrying = carrying.then(() => take(instruction))
-})
+/** All that can go on without a timer has gone on. The event loop is not needed for that, which would cost the most. */
+function microtasks(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve))
+}
+
+/** Carries out what comes, one after the other, and sleeps meanwhile: as long as the thread lives. */
+async function carryOut(): Promise<never> {
+  for (;;) {
+    const sent = Atomics.load(done, sentCell)
+    for (let next = receiveMessageOnPort(memory.port); next !== undefined; next = receiveMessageOnPort(memory.port))
+      await take(next.message)
+    Atomics.wait(done, sentCell, sent)
+  }
+}
+
+void carryOut()

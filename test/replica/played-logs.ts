@@ -5,6 +5,7 @@ import type { LogSequence } from '../../src/wal/record-log.js'
 import {
   type AwaitedInstruction,
   doneCell,
+  doneCells,
   foundCell,
   hasFailed,
   outcomes,
@@ -13,6 +14,7 @@ import {
   type ReportOfLog,
   type SaidOfLogs,
   type SentToLog,
+  sentCell,
   type ToldToLog,
 } from './played-instructions.js'
 import { PlayedClock } from './played-time.js'
@@ -48,7 +50,7 @@ export interface PlayedLink {
 /** The thread that plays an etcd, and what all nodes have of their threads of logs, for as long as another one tells it to. */
 export class PlayedLogs {
   readonly clock: PlayedClock
-  readonly #done = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
+  readonly #done = new Int32Array(new SharedArrayBuffer(doneCells * Int32Array.BYTES_PER_ELEMENT))
   readonly #port: MessagePort
   readonly #worker: Worker
   /** What processes have reported, and nobody has taken yet. */
@@ -93,6 +95,7 @@ export class PlayedLogs {
   tell(instruction: AwaitedInstruction): number {
     const before = Atomics.load(this.#done, doneCell)
     this.#port.postMessage(instruction, instruction.kind === 'link' ? [instruction.end.port] : [])
+    this.#wake()
     if (Atomics.wait(this.#done, doneCell, before, patience_ms) === 'timed-out') {
       throw new Error(`the thread of the logs does not get done with ${instruction.kind}`)
     }
@@ -181,6 +184,12 @@ export class PlayedLogs {
   #post(instruction: PlayedInstruction): void {
     this.#isAhead = true
     this.#port.postMessage(instruction)
+    this.#wake()
+  }
+
+  #wake(): void {
+    Atomics.add(this.#done, sentCell, 1)
+    Atomics.notify(this.#done, sentCell)
   }
 
   #take(): void {
