@@ -34,7 +34,8 @@ export function isOwner({ role }: ReplicaState): boolean {
 export function transition(state: ReplicaState, event: ReplicaEvent): Transition {
   switch (event.kind) {
     case 'own':
-      return wentOn({ ...state, isToOwn: true })
+      // Who is to end comes to own nothing more.
+      return wentOn({ ...state, isToOwn: !state.isToClose })
     case 'release':
       return left({ ...state, isToOwn: false })
     case 'close':

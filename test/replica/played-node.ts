@@ -3,6 +3,7 @@ import type { LinkResponse } from '../../src/node-link/node-connection.js'
 import type { AskedConnection } from '../../src/node-link/position-questions.js'
 import type { Command, Reply } from '../../src/partition/commands.js'
 import { endInOrder } from '../../src/runtime/orderly-end.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
 import type { DiskRoomLeft } from './played-disk.js'
 import type { SentRecord } from './played-logs.js'
 import { levels, PlayedPartition } from './played-partition.js'
@@ -30,6 +31,8 @@ export class PlayedNode {
   #process: PlayedProcess | undefined
   #partition: PlayedPartition | undefined
   #isFull = false
+  /** Whether a thread was told to be the owner, and has not said what became of that; see `Partitions`. */
+  #isClaiming = false
 
   constructor(world: PlayedWorld, name: string, folder: string, other: (name: string) => PlayedNode | undefined) {
     this.name = name
@@ -45,7 +48,12 @@ export class PlayedNode {
   }
 
   get isPaused(): boolean {
-    return (this.#process?.pausedUntil_ms ?? 0) > this.#world.logs.clock.now_ms
+    return this.pausedUntil_ms > this.#world.logs.clock.now_ms
+  }
+
+  /** When it goes on, or has gone on. */
+  get pausedUntil_ms(): number {
+    return this.#process?.pausedUntil_ms ?? 0
   }
 
   /** Whether something may happen in it now. */
@@ -88,6 +96,7 @@ export class PlayedNode {
       connect: (node) => this.#connection(node),
     })
     this.isEnding = false
+    this.#isClaiming = false
     this.#process = process
     this.#open(process)
     await this.#as(process, () => process.begin())
@@ -113,6 +122,7 @@ export class PlayedNode {
 
   /** The thread of the partition is told to be the owner, or to be it no more. */
   instruct(what: 'own' | 'release'): void {
+    this.#isClaiming = what === 'own'
     this.#partition?.tell(({ replica }) => replica[what]())
   }
 
@@ -217,11 +227,15 @@ export class PlayedNode {
     const parts = {
       ...{ node: this.name, folder: this.#folder, process, position: process.memory, failed },
       link: logs.link(this.name, 0),
-      owns: process.owns.bind(process),
+      owns: (epoch: LogSequence | undefined) => {
+        this.#isClaiming = false
+        process.owns(epoch)
+      },
     }
     this.#partition = new PlayedPartition(parts, (self) => {
       timers.owner = self
     })
+    if (this.#isClaiming) this.instruct('own')
   }
 
   /** Has an owner of timers do something, and what that causes at once. */

@@ -85,10 +85,11 @@ class Play {
 
   async step(step: number): Promise<void> {
     const { random } = this.#world
-    const owners = this.#nodes.filter(({ isOwner }) => isOwner)
+    const [owners, woken] = [this.#nodes.filter(({ isOwner }) => isOwner), this.#wokenNode]
     const node = random.of(owners.length > 0 && random.chance(0.4) ? owners : this.#nodes)
-    if (!node.isUp && random.chance(0.1)) await node.start()
-    if (node.isAwake) await this.#happen(node, step)
+    if (woken !== undefined) for (let updates = 0; updates < 3; updates += 1) await this.#updated(woken, step)
+    else if (!node.isUp && random.chance(0.1)) await node.start()
+    else if (node.isAwake) await this.#happen(node, step)
     await this.#goOn(random.delay_ms())
     await this.#deliver()
   }
@@ -137,6 +138,19 @@ class Play {
     await this.#alone.close()
   }
 
+  /** A node that was paused until now, of whose messages an update is the first one. */
+  get #wokenNode(): PlayedNode | undefined {
+    const { now_ms } = this.#world.logs.clock
+    return this.#nodes.find((node) => node.isAwake && node.pausedUntil_ms === now_ms)
+  }
+
+  /** A node that owns the log is paused while another one comes to own it, unless it is asked too late. */
+  #pause(node: PlayedNode): void {
+    const { random, decides } = this.#world
+    node.pause(random.of([500, 5000, 10_000, 20_000]) * (0.5 + random.next()), this.#sleeps)
+    if (!decides) random.of(this.#nodes.filter((each) => each !== node)).instruct('own')
+  }
+
   async #happen(node: PlayedNode, step: number): Promise<void> {
     const { random, logs, decides } = this.#world
     const what = random.next()
@@ -152,8 +166,8 @@ class Play {
     else if (what < 0.91) logs.tell({ kind: 'breakWatches' })
     else if (what < 0.92) {
       if (!this.#sleeps) node.clocks.jump_ms = random.below(7_200_000) - 3_600_000
-    } else if (what < 0.935) node.pause(random.below(random.of([500, 5000, 20_000])), this.#sleeps)
-    else if (what < 0.95) node.dieAtNext(random.of(['append', 'claim']))
+    } else if (what < 0.94) this.#pause(node)
+    else if (what < 0.955) node.dieAtNext(random.of(['append', 'claim']))
     else if (what < 0.97) await node.replaceThread()
     else if (what < 0.985) await node.kill()
     else await node.end()
@@ -286,7 +300,9 @@ class Play {
   /** All clocks go on, and what is due happens, in the threads of the nodes and in those of their logs. */
   async #goOn(duration_ms: number): Promise<void> {
     const { logs, timers } = this.#world
-    const until_ms = logs.clock.now_ms + duration_ms
+    const { now_ms } = logs.clock
+    const pauses = this.#nodes.map(({ pausedUntil_ms }) => pausedUntil_ms).filter((until_ms) => until_ms > now_ms)
+    const until_ms = Math.min(now_ms + duration_ms, ...pauses)
     for (;;) {
       const next_ms = Math.min(until_ms, timers.due_ms)
       if (next_ms >= logs.clock.now_ms) logs.goOn(next_ms)

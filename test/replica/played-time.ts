@@ -20,6 +20,9 @@ export interface OwnClocks {
   jump_ms: number
 }
 
+/** So long after it goes on somebody who was paused gets to timers that were due. */
+const overslept_ms = 20
+
 const nowCell = 0
 const dueCell = 1
 const cells = 2
@@ -154,7 +157,8 @@ export class PlayedTimers {
   #fire(owner: TimersOwner | undefined, run: () => void): void {
     if (owner?.isOver) return
     const left_ms = (owner?.pausedUntil_ms ?? 0) - this.#clock.now_ms
-    if (left_ms > 0) this.plan(left_ms, owner, run)
+    // What comes by messages is taken first.
+    if (left_ms > 0) this.plan(left_ms + overslept_ms, owner, run)
     else this.as(owner, run)
   }
 
