@@ -4,7 +4,7 @@ import { member, refusalIn } from '../../bench/ngsi.js'
 import { FarEnd } from '../far-end.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
-import { ValueHistory } from './value-history.js'
+import { isAgain, ValueHistory, valueOfWrite } from './value-history.js'
 import { subscribedToTanks } from './written-tanks.js'
 
 const writers = 6
@@ -23,7 +23,7 @@ interface Writer {
 }
 
 /**
- * Clients of several nodes. Each entity has one writer, at one node after the other; readers are at all nodes, and look at what
+ * Clients of several nodes. Each entity has one writer, at one node after the other, which goes back to values; readers are at all nodes, and look at what
  * is written now and what was before; one subscription is about all entities.
  */
 export class ClusterLoad {
@@ -107,14 +107,12 @@ were acknowledged, ${this.#reads.map((reads, at) => reads - (read[at] ?? 0))} sh
     await until(allNotified, 'all are notified').catch(() => {})
     const lost = histories.filter(({ isNotified }) => !isNotified).map(({ id }) => id)
     t.same(lost, [], 'every acknowledged change is notified')
-    const disordered = histories.filter(
-      ({ notifiedInOrder, acknowledged }) => notifiedInOrder.join() !== acknowledged.join(),
-    )
+    const disordered = histories.filter(({ isInOrder }) => !isInOrder)
     t.same(disordered.map(({ id, notified }) => `${id}: ${notified}`).slice(0, 5), [], 'in order')
     const sum = (count: (history: ValueHistory) => number): number =>
       histories.reduce((all, one) => all + count(one), 0)
     t.comment(
-      `${histories.length} entities, ${sum(({ acknowledged }) => acknowledged.length)} values acknowledged of ` +
+      `${histories.length} entities, ${sum(({ acknowledged }) => acknowledged.length)} writes acknowledged of ` +
         `${sum(({ sent }) => sent)}, ${this.#reads.reduce((all, one) => all + one, 0)} reads, ` +
         `${sum(({ notified }) => notified.length)} notifications`,
     )
@@ -132,19 +130,23 @@ were acknowledged, ${this.#reads.map((reads, at) => reads - (read[at] ?? 0))} sh
   }
 
   async #write(writer: Writer, number: number): Promise<void> {
+    // What may change nothing comes by another node, unless that has failed.
+    let aside = 1
     for (let at = number; !this.#isOver; await delay(20)) {
-      const node = this.#nodes[at % this.#nodes.length]
+      const write = writer.history.next()
+      const isAside = isAgain(write) && aside > 0
+      const node = this.#nodes[(at + (isAside ? aside : 0)) % this.#nodes.length]
       if (node === undefined) throw new Error('there is no node')
-      const value = writer.history.next()
-      const outcome = await outcomeOf(node, writer.history.id, value)
+      const outcome = await outcomeOf(node, writer.history.id, valueOfWrite(write))
       if (outcome === 'done') {
-        writer.history.acknowledge(value)
+        writer.history.acknowledge(write)
         writer.acknowledgements += 1
         continue
       }
-      at += 1
+      aside = isAside ? 0 : 1
+      if (!isAside) at += 1
       await delay(100)
-      if (outcome === 'refused') writer.history.refuse(value)
+      if (outcome === 'refused') writer.history.refuse(write)
       else if (outcome === 'unanswered') {
         writer.history = this.#begun(`Tank${number}-${writer.entities}-`)
         writer.entities += 1
