@@ -74,6 +74,8 @@ const deadline_ms = 1000
 export class EtcdInMemory {
   /** Whether its alarm is raised. */
   isFull = false
+  /** Whether the next request that puts something fills it: that is carried out, and refused. */
+  isFilling = false
   /** Is told of each key that is put. */
   heard: (key: string, value: Buffer) => void = () => {}
   /** What was called invalid. */
@@ -203,6 +205,11 @@ export class EtcdInMemory {
     const changes: Change[] = []
     const response = this.#carriedOut(request, changes)
     this.#changed(changes)
+    if (isPutting && this.isFilling) {
+      this.isFilling = false
+      this.isFull = true
+      throw new Refused('full', 'etcdserver: mvcc: database space exceeded')
+    }
     return { ...response, ...this.#headed }
   }
 

@@ -36,6 +36,7 @@ export type PlayedInstruction =
   | { readonly kind: 'sent'; readonly link: number; readonly message: SentToLog; readonly sleeps: boolean }
   | { readonly kind: 'unlink'; readonly link: number }
   | { readonly kind: 'goOn'; readonly until_ms: number }
+  /** The next record fills etcd, or it has room again. */
   | { readonly kind: 'full'; readonly isFull: boolean }
   | { readonly kind: 'faulty'; readonly isFaulty: boolean }
   /** Nothing comes from etcd, to one node or to any. */

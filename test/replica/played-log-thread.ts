@@ -161,6 +161,7 @@ class PlayedCluster {
       if (clock.now_ms > heals_ms) {
         this.network.isFaulty = false
         this.etcd.isFull = false
+        this.etcd.isFilling = false
       }
       if (clock.now_ms > 2 * asleepMost_ms + heals_ms) throw new Error('a writer sleeps for ever')
     }
@@ -227,7 +228,8 @@ async function carriedOut(instruction: PlayedInstruction): Promise<number> {
       await goOn(instruction.until_ms)
       break
     case 'full':
-      etcd.isFull = instruction.isFull
+      etcd.isFilling = instruction.isFull
+      etcd.isFull &&= instruction.isFull
       break
     case 'faulty':
       network.isFaulty = instruction.isFaulty

@@ -17,6 +17,9 @@ const etcdAnswer_ms = 5000
 /** How far the monotonic clock of a node goes while that of the schedule goes 1. */
 const clockRates = [0.996, 1, 1.004]
 
+/** So long after a write has failed growth is not tried again; see `DiskRoom`. */
+const stillFull_ms = 2000
+
 const nothing = (): void => {}
 
 /** A node of a cluster, whose processes and threads come and go. */
@@ -30,7 +33,8 @@ export class PlayedNode {
   readonly #other: (name: string) => PlayedNode | undefined
   #process: PlayedProcess | undefined
   #partition: PlayedPartition | undefined
-  #isFull = false
+  /** Since when its disk has room; never while it has not. */
+  #roomSince_ms = 0
   /** Whether a thread was told to be the owner, and has not said what became of that; see `Partitions`. */
   #isClaiming = false
 
@@ -70,6 +74,11 @@ export class PlayedNode {
     return this.#partition?.replica.isOwner === true
   }
 
+  /** The members that it knows, and the owner. */
+  get known(): { readonly members: readonly string[]; readonly owner: string | undefined } {
+    return { members: this.#process?.running.memberNames ?? [], owner: this.#process?.owner }
+  }
+
   /** What the thread of its partition has sent last. */
   get sent(): SentRecord | undefined {
     return this.#partition?.sent
@@ -86,12 +95,17 @@ export class PlayedNode {
     return timers.as(this.#process, () => this.#process?.position.confirmedIndex)
   }
 
+  /** Whether it takes its disk for full, which has had room for a while. */
+  get isWronglyFull(): boolean {
+    return this.#world.logs.clock.now_ms - this.#roomSince_ms > stillFull_ms && this.#partition?.isFull === true
+  }
+
   /** Starts a process. */
   async start(): Promise<void> {
     const { timers } = this.#world
     const process = new PlayedProcess({
       ...this.#world,
-      ...{ node: this.name, clocks: this.clocks, isFull: () => this.#isFull },
+      ...{ node: this.name, clocks: this.clocks, isFull: () => this.#partition?.isFull === true },
       instruct: (what) => this.instruct(what),
       connect: (node) => this.#connection(node),
     })
@@ -167,8 +181,10 @@ export class PlayedNode {
   }
 
   leave(room: DiskRoomLeft): void {
-    this.#isFull = room !== 'plenty'
-    this.#world.disks.leave(this.#folder, room)
+    const { disks, logs } = this.#world
+    if (room !== 'plenty') this.#roomSince_ms = Number.POSITIVE_INFINITY
+    else if (this.#roomSince_ms === Number.POSITIVE_INFINITY) this.#roomSince_ms = logs.clock.now_ms
+    disks.leave(this.#folder, room)
   }
 
   /** The process ends in order, as `BrokerCore` does: some time later there is none. */

@@ -85,9 +85,9 @@ class Play {
 
   async step(step: number): Promise<void> {
     const { random } = this.#world
-    const [owners, woken] = [this.#nodes.filter(({ isOwner }) => isOwner), this.#wokenNode]
+    const [owners, woken] = [this.#nodes.filter((each) => each.isOwner && each.isAwake), this.#wokenNode]
     const node = random.of(owners.length > 0 && random.chance(0.4) ? owners : this.#nodes)
-    if (woken !== undefined) for (let updates = 0; updates < 3; updates += 1) await this.#updated(woken, step)
+    if (woken !== undefined) for (let updates = 0; updates < 3; updates += 1) await this.#updated(woken, step, 1)
     else if (!node.isUp && random.chance(0.1)) await node.start()
     else if (node.isAwake) await this.#happen(node, step)
     await this.#goOn(random.delay_ms())
@@ -113,6 +113,11 @@ class Play {
         ),
       'an update is taken',
     )
+    const areKnown = async (): Promise<boolean> => {
+      const owner = this.#nodes.find(({ isOwner }) => isOwner)?.name
+      return this.#nodes.every(({ known }) => known.members.length === names.length && known.owner === owner)
+    }
+    await this.#until(areKnown, 'all nodes know the members and the owner')
     const areEqual = async () => this.#nodes.every((node) => node.levels === levels(this.#alone))
     await this.#until(areEqual, 'all nodes show what was acknowledged')
   }
@@ -148,6 +153,7 @@ class Play {
   #pause(node: PlayedNode): void {
     const { random, decides } = this.#world
     node.pause(random.of([500, 5000, 10_000, 20_000]) * (0.5 + random.next()), this.#sleeps)
+    if (!this.#sleeps && random.chance(0.3)) node.clocks.jump_ms -= random.below(3_600_000)
     if (!decides) random.of(this.#nodes.filter((each) => each !== node)).instruct('own')
   }
 
@@ -159,8 +165,8 @@ class Play {
     else if (what < 0.74) await this.#goOn(random.below(2000))
     else if (what < 0.86) {
       if (!decides) node.instruct(random.chance(0.75) ? 'own' : 'release')
-    } else if (what < 0.87) logs.tell({ kind: 'full', isFull: random.chance(0.3) })
-    else if (what < 0.88) node.leave(random.of(['plenty', 'plenty', 'low', 'none']))
+    } else if (what < 0.875) logs.tell({ kind: 'full', isFull: random.chance(0.5) })
+    else if (what < 0.885) node.leave(random.of(['plenty', 'plenty', 'low', 'none']))
     else if (what < 0.895)
       this.#silence(random.chance(0.5) ? node.name : undefined, random.below(random.of([1000, 4000, 9000])))
     else if (what < 0.91) logs.tell({ kind: 'breakWatches' })
@@ -189,10 +195,14 @@ class Play {
   }
 
   /** Sends updates to a node; says whether they were carried out. */
-  async #updated(node: PlayedNode | undefined, step: number): Promise<boolean> {
+  async #updated(
+    node: PlayedNode | undefined,
+    step: number,
+    length = this.#world.random.of([1, 1, 2, 3]),
+  ): Promise<boolean> {
     const { random } = this.#world
     if (node === undefined || !node.isAwake) return false
-    const batch = Array.from({ length: random.of([1, 1, 2, 3]) }, () => {
+    const batch = Array.from({ length }, () => {
       const action = random.of(['APPEND', 'APPEND_STRICT', 'UPDATE', 'DELETE'] as const)
       return command(action, random.of(tanks), action === 'DELETE' ? [] : [given('level', `${random.of([step, 7])}`)])
     })
@@ -320,5 +330,6 @@ class Play {
       else await node.replaceThread()
     }
     assert.deepEqual(this.#faults, [])
+    for (const node of this.#nodes) assert(!node.isWronglyFull, `${node.name} takes its disk for full`)
   }
 }

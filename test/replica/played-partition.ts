@@ -60,8 +60,16 @@ export class PlayedPartition implements TimersOwner {
         if (!this.isOver) parts.failed(fault)
       },
     })
+    const meter = measures.storage(0)
+    const storage = {
+      ...meter,
+      writing: (isWriting: boolean) => {
+        meter.writing(isWriting)
+        if (!isWriting) this.#committed()
+      },
+    }
     this.#runner = new TurnRunner({
-      ...{ ...common, store: this.store, interpret: noWords, bell: new Bell(), storage: measures.storage(0) },
+      ...{ ...common, store: this.store, interpret: noWords, bell: new Bell(), storage },
       ...{ damages: noDamages, ownership: this.replica, deprecated: { note: () => {} } },
     })
   }
@@ -89,6 +97,19 @@ export class PlayedPartition implements TimersOwner {
     if (this.isOver) return undefined
     this.replica.turned()
     return replies
+  }
+
+  /** Whether it says that there is no room for it. */
+  get isFull(): boolean {
+    this.store.lookForRoom()
+    return this.store.isFull
+  }
+
+  /** Snapshots show a turn, and the thread has not gone on: other nodes hear of it if they ask now. */
+  #committed(): void {
+    const says = this.position.confirmedIndex
+    if (says === undefined || says >= this.store.applied) return
+    this.#parts.failed(new Error(`record ${this.store.applied} is shown, and ${says} is what this node answers for`))
   }
 
   /** The main thread tells it something, which it hears of later. */

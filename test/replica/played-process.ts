@@ -109,6 +109,11 @@ export class PlayedProcess implements TimersOwner {
     for (const report of this.#parts.logs.reportsOf(this.#number)) this.#take(report)
   }
 
+  /** The node that owns the partition, as far as the front end knows. */
+  get owner(): string | undefined {
+    return this.#routes.ownerOf(0)
+  }
+
   /** Whether all that was acknowledged before is shown by what is read when this resolves; it may never do, see `TimersOwner`. */
   async confirmed(): Promise<boolean> {
     return (await this.#reads.confirm([0])).ok
