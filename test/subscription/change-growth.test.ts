@@ -57,10 +57,13 @@ function asking(
   }
 }
 
+/** What a subscription asks, of an entity with so many attributes; each one may ask for something else. */
+type Asked = (count: number, order: number) => Partial<Subscription>
+
 /** How many looks at attributes it takes to match a change with subscriptions; there is a notice for each of them. */
-function looksFor(count: number, subscriptions: number, asked: (count: number) => Partial<Subscription>): number {
+function looksFor(count: number, subscriptions: number, asked: Asked): number {
   const matcher = new Matcher({ word: shortWording, ...rendering, log: silentLog, memory_bytes: 10_000 })
-  for (let order = 1; order <= subscriptions; order += 1) matcher.put(nth(order, asked(count)))
+  for (let order = 1; order <= subscriptions; order += 1) matcher.put(nth(order, asked(count, order)))
   const change = changeOf(count)
   looks = 0
   matcher.match(change, { ...command('UPDATE', 'Silo1', []), time: at(1000) })
@@ -69,7 +72,7 @@ function looksFor(count: number, subscriptions: number, asked: (count: number) =
 }
 
 const http = { kind: 'http', timeout_ms: 0 } as const
-const kinds: Readonly<Record<string, (count: number) => Partial<Subscription>>> = {
+const kinds: Readonly<Record<string, Asked>> = {
   'all attributes': () => asking({}, {}),
   'changes of values only': () => asking({ onMetadata: false }, {}),
   'changes of any of many attributes': (count) => asking({ onMetadata: false }, {}, { onChange: names(count) }),
@@ -77,6 +80,8 @@ const kinds: Readonly<Record<string, (count: number) => Partial<Subscription>>> 
     asking({ alterations: ['entityUpdate'] }, {}, { onChange: names(2 * count).slice(count - 1) }),
   'previous values and actions': () => asking({}, { metadata: ['*', 'previousValue', 'actionType'] }),
   'many metadata': (count) => asking({}, { metadata: [...names(count), 'm'] }),
+  'metadata, each some that no attribute has': (_, order) =>
+    asking({}, { metadata: ['m', 'previousValue', `none${order}`] }),
   'what was changed, of many attributes': (count) => asking({}, { onlyChanged: true }, { attributes: names(count) }),
   'all but some': (count) => asking({}, { excepts: true }, { attributes: names(count / 2) }),
   'a condition and a template': () =>

@@ -29,6 +29,8 @@ interface Kept {
 class ChangeView {
   readonly #change: Change
   readonly #kept: Kept | undefined
+  /** The names of metadata that make a difference. */
+  #found: ReadonlySet<string> | undefined
   #names: { readonly cause: Cause; readonly lookUp: LookUp } | undefined
 
   /** What is rendered of a small change is not kept. */
@@ -41,7 +43,7 @@ class ChangeView {
   entity(metadata: readonly string[]): NotifiedEntity {
     if (this.#kept === undefined) return notifiedEntity(this.#change, metadata)
     const { entities } = this.#kept
-    const key = keyOf(metadata)
+    const key = this.#keyOf(metadata)
     const known = entities.get(key)
     if (known !== undefined) return known
     const made = notifiedEntity(this.#change, metadata)
@@ -49,9 +51,16 @@ class ChangeView {
     return made
   }
 
+  /** The same for all lists of metadata by which the same is shown: most of the names in long ones, no attribute of this entity has. */
+  #keyOf(metadata: readonly string[]): string {
+    if (metadata.length === 0) return ''
+    this.#found ??= metadataFound(this.#change)
+    return JSON.stringify(metadata.filter((name) => this.#found?.has(name)))
+  }
+
   /** The texts of the attributes of {@link entity}, as a notification in a format shows all of them. */
   members(metadata: readonly string[], format: AttributesFormat): MemberTexts {
-    const key = `${formOf(format)} ${keyOf(metadata)}`
+    const key = `${formOf(format)} ${this.#keyOf(metadata)}`
     const known = this.#kept?.members.get(key)
     if (known !== undefined) return known
     const made = new MemberTexts(this.entity(metadata).attributes, formOf(format))
@@ -80,7 +89,7 @@ class ChangeView {
     const ofNames = items.get(names) ?? new Map<string, string | undefined>()
     items.set(names, ofNames)
     const onMetadata = condition?.onMetadata ?? true
-    const key = `${format} ${excepts} ${onlyChanged} ${covered} ${onMetadata} ${keyOf(metadata)}`
+    const key = `${format} ${excepts} ${onlyChanged} ${covered} ${onMetadata} ${this.#keyOf(metadata)}`
     const known = ofNames.get(key)
     if (known !== undefined || ofNames.has(key)) return known
     const item = notifiedItem(subscription, this.entity(metadata), this.#change)
@@ -104,9 +113,15 @@ class ChangeView {
 
 const noNames: readonly string[] = []
 
-function keyOf(names: readonly string[]): string {
-  return names.length === 0 ? '' : JSON.stringify(names)
+/** The names of metadata that are asked for with some effect: those that attributes have, and those that are made for a notification. */
+function metadataFound({ entity }: Change): ReadonlySet<string> {
+  const found = new Set(madeMetadata)
+  for (const { metadata } of entity.attributes) for (const { name } of metadata) found.add(name)
+  return found
 }
+
+/** What attributes have beside their metadata [NGSIv2 subscriptions 5.4, context 6, 14], and what stands for all. */
+const madeMetadata = ['*', 'ID', 'location', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
 
 /** What expressions see of metadata [NGSIv2 subscriptions 6.3]. */
 const metadataSeen = ['*', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
