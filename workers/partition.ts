@@ -46,6 +46,8 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   parkWhenTold(task.parking)
   const { partition: number, storage, memory, entityCache_bytes, limits, control } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'partition', number))
+  // From here on: what recovers a log gives way to nothing, and shows with each record that it goes on.
+  const stopShowing = measures.beats.watch(measures.row)
   const log = workerLog(task.log, measures.switches, number)
   const { logLink, position } = task
   let clusterLog: ClusterLog | undefined
@@ -71,7 +73,10 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const versions = new Versions(numbered(memory.versions, number))
   versions.doubtAll()
   const matcher = matcherMaker(task.templates, log, remembered_bytes)()
-  for (const inForce of byCreation(task.subscriptions)) matcher.put(inForce)
+  for (const inForce of byCreation(task.subscriptions)) {
+    matcher.put(inForce)
+    measures.beats.beat(measures.row)
+  }
   const replica =
     clusterLog &&
     position &&
@@ -107,13 +112,14 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   })
   const stopWatching = watchLoop(measures.loopDelay(number))
   const stopSizes = watchSizes(store, storageMeter)
-  const stopThread = measures.watchThread()
+  const stopWork = measures.watchWork()
   const ready: PartitionReady = { kind: 'ready', highestSequence: store.highestSequence, lastNotice: store.lastNotice }
   control.postMessage(ready)
   await drained(control, inbox, store, log, replica)
   stopWatching()
   stopSizes()
-  stopThread()
+  stopWork()
+  stopShowing()
   await replica?.close()
   await store.close()
   control.close()

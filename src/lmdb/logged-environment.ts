@@ -109,6 +109,7 @@ export class LoggedEnvironment {
       bytes = 0
     }
     for (const record of this.#wal.records(first)) {
+      this.#parts.writing?.goesOn()
       batch.push(record)
       bytes += record.bytes.length
       if (bytes >= transaction_bytes) applyBatch()
@@ -229,8 +230,8 @@ export class LoggedEnvironment {
   }
 
   #openedFiles(): LocalLog {
-    const { path, durable, failed, log } = this.#parts
-    const folder = new DiskLogFolder(join(path, 'log'))
+    const { path, durable, failed, log, writing } = this.#parts
+    const folder = new DiskLogFolder(join(path, 'log'), () => writing?.goesOn())
     const settings = { durable, failed }
     const checkpoint = readCheckpoint(path)
     if (!checkpoint.ok) throw new DamagedRecord(`${checkpoint.error.reason}: ${wayOut}`)
@@ -282,6 +283,7 @@ export class LoggedEnvironment {
    * room for it.
    */
   #replay(sequence: LogSequence, write: () => void): void {
+    this.#parts.writing?.goesOn()
     try {
       write()
     } catch (fault) {

@@ -221,7 +221,15 @@ export class Measures {
 
   /** Has this thread say that it runs, how busy it is, and for how long it gave way to nothing, until the function that it gives is called. */
   watchThread(): () => void {
-    const ends = [this.threadTable.watch(this.#row), this.steps.watch(), this.beats.watch(this.#row)]
+    const ends = [this.watchWork(), this.beats.watch(this.#row)]
+    return () => {
+      for (const end of ends) end()
+    }
+  }
+
+  /** Has this thread say how busy it is, and for how long it gave way to nothing, until the function that it gives is called. */
+  watchWork(): () => void {
+    const ends = [this.threadTable.watch(this.#row), this.steps.watch()]
     return () => {
       for (const end of ends) end()
     }

@@ -229,6 +229,7 @@ export class Core {
 
   /** Opens and recovers everything that is on disk. */
   async open(): Promise<void> {
+    this.#watchThreads()
     const cluster = this.#cluster
     let wal: ClusterLog | undefined
     const opened = (log: ClusterLog): ClusterLog => {
@@ -349,7 +350,7 @@ export class Core {
     })
   }
 
-  /** Raises alarms, writes summaries and looks whether the threads run for as long as the process lives [management 10.7]. */
+  /** Raises alarms and writes summaries for as long as the process lives [management 10.7]. */
   #watch(): void {
     const { storage, transactions: memory } = this.#plan
     const partitions = storage.paths.length
@@ -357,6 +358,10 @@ export class Core {
     const transactions = new BigInt64Array(memory.last)
     const counts = () => ({ transactions: Atomics.load(transactions, 0), alarms: this.#alarms.counts })
     startSummaries(this.#options.logSummary_s, counts, this.#log)
+  }
+
+  /** From when the first of them opens its store: to recover that may take long, and whoever does shows that it goes on. */
+  #watchThreads(): void {
     // At this thread another one looks.
     watchThreads({
       beats: this.#measures.beats,

@@ -76,6 +76,7 @@ export class ThreadBeats {
     return {
       begun: () => this.#put(row, writingCell, process.hrtime.bigint()),
       ended: () => this.#put(row, writingCell, 0n),
+      goesOn: () => this.beat(row),
     }
   }
 
@@ -92,6 +93,8 @@ export class ThreadBeats {
 export interface WriteWatch {
   begun(): void
   ended(): void
+  /** Work that gives way to nothing has come one step further: a log that is recovered takes as long as it is. */
+  goesOn(): void
 }
 
 /** How the system numbers the calling thread; 0 where it does not say. */

@@ -47,9 +47,12 @@ const fdatasyncInPool = promisify(fdatasync)
 /** A folder of the file system, which is made if it is missing. */
 export class DiskLogFolder implements LogFolder {
   readonly path: string
+  readonly #opening: () => void
 
-  constructor(path: string) {
+  /** @param opening called before each file is opened, of which a log that is read has as many as it is long */
+  constructor(path: string, opening: () => void = () => {}) {
     this.path = path
+    this.#opening = opening
     makeFolder(path)
   }
 
@@ -58,6 +61,7 @@ export class DiskLogFolder implements LogFolder {
   }
 
   open(name: string): LogFile {
+    this.#opening()
     return new DiskLogFile(join(this.path, name))
   }
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -45,6 +46,42 @@ test('a partition whose write transaction never ends ends the process with a rea
   t.match(broker.output, /"lvl":"FATAL".*partition 0 has been inside a write transaction for \d+ s/)
   await free()
   await runsAgain(t, broker)
+})
+
+/** A broker that has an update, and has ended; how long each opening of its log takes from now on is written to the file. */
+async function withSlowLog(
+  t: Test,
+): Promise<{ readonly broker: RunningBroker; readonly opening: (ms: number) => void }> {
+  const folder = t.testdir()
+  const told = join(folder, 'slow')
+  const opening = (ms: number): void => writeFileSync(told, `${ms}`)
+  opening(0)
+  const slowLog = new URL('slow-log.js', import.meta.url).href
+  const around = { nodeOptions: ['--import', slowLog], environment: { RIGEL_SLOW_LOG: told } }
+  const broker = await RunningBroker.startOn(t, join(folder, 'data'), flags, around)
+  t.equal((await broker.update('APPEND', tank)).status, 200)
+  t.equal(await broker.end('SIGTERM'), 0)
+  return { broker, opening }
+}
+
+test('a partition that stands still while it opens its store ends the start with a reason', async (t) => {
+  t.setTimeout(300_000)
+  const { broker, opening } = await withSlowLog(t)
+  opening(1_000_000)
+  await t.rejects(broker.run(), /the broker ended with SIGKILL/)
+  t.match(broker.output, /"lvl":"FATAL".*partition 0 has not answered for \d+ s/)
+  opening(0)
+  await runsAgain(t, broker)
+})
+
+test('a start that takes longer than that, and goes on, comes to its end', async (t) => {
+  t.setTimeout(300_000)
+  const { broker, opening } = await withSlowLog(t)
+  opening(2000)
+  const began = performance.now()
+  await broker.run()
+  t.ok(performance.now() - began > 4000, 'it has opened files of its log twice at least')
+  t.equal((await broker.send('GET', '/v2/entities/Tank')).status, 200)
 })
 
 test('a main thread that stands still is found by another one', async (t) => {

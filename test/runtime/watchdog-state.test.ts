@@ -47,6 +47,17 @@ test('one beat below the limit is enough', async (t) => {
   )
 })
 
+test('a start that goes on is none that stands still, however long it takes', async (t) => {
+  // What recovers a log shows a beat for each record, and is inside one transaction after the other.
+  const recovering = (look: number) => ({
+    beats: BigInt(look * 1000),
+    writingSince: look % 7 === 0 ? 0n : BigInt(1 + Math.floor(look / 20)),
+  })
+  t.equal(lookedEach(3600, recovering), undefined)
+  const stuckAt = (look: number) => recovering(Math.min(look, 90))
+  t.match(lookedEach(3600, stuckAt), { look: 120, row: 1 }, 'until it stands still')
+})
+
 test('the same write transaction for the limit stands still, although the thread shows beats', async (t) => {
   const writing = (look: number) => ({ beats: BigInt(look), writingSince: 5n })
   t.match(lookedEach(100, writing), { look: 30, why: 'writing' })
