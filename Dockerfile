@@ -10,6 +10,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json LICENSE ./
 COPY scripts scripts
+COPY docs/openapi docs/openapi
 COPY src src
 COPY workers workers
 COPY bench bench

@@ -1,6 +1,6 @@
-// Builds dist from the sources. An installation without development packages (npm ci --omit=dev) has no compiler: when
-// dist is missing or older than the sources there, the very compiler that the lock file names is fetched into a folder of
-// its own, used without the checks that need the types of other packages, and removed.
+// Builds dist from the sources. An installation without development packages (npm ci --omit=dev) has no compiler and no reader of
+// YAML: when dist is missing or older than the sources there, the very ones that the lock file names are fetched into a folder of
+// their own, used without the checks that need the types of other packages, and removed.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -26,7 +26,7 @@ function run(script, ...words) {
 
 /** When the youngest source was changed, in milliseconds since 1970. */
 function youngestSource() {
-  const folders = ['src', 'workers', 'bench']
+  const folders = ['src', 'workers', 'bench', join('docs', 'openapi')]
   const files = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true }).map((path) => join(root, folder, path)),
   )
@@ -38,31 +38,43 @@ function isUpToDate() {
   return existsSync(facts) && statSync(facts).mtimeMs >= youngestSource()
 }
 
-/** Compiles with a compiler that is fetched for it, whose files are those that the lock file vouches for. */
-function buildWithFetchedCompiler() {
-  const { version, integrity } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages[
-    'node_modules/typescript'
-  ]
+/** Fetches packages into a folder, whose files are those that the lock file vouches for. */
+function fetchInto(folder, names) {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const wanted = names.map((name) => ({ name, ...packages[`node_modules/${name}`] }))
+  const words = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund']
+  const versions = wanted.map(({ name, version }) => `${name}@${version}`)
+  process.stderr.write(`Building with ${versions.join(' and ')}, which are fetched for this build only.\n`)
+  execFileSync('npm', [...words, ...versions], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+  const fetched = JSON.parse(readFileSync(join(folder, 'node_modules', '.package-lock.json'), 'utf8'))
+  for (const { name, version, integrity } of wanted) {
+    if (fetched.packages[`node_modules/${name}`].integrity === integrity) continue
+    throw new Error(`${name} ${version} as it was fetched is not what package-lock.json names: nothing was built`)
+  }
+}
+
+async function buildWithFetchedPackages() {
   const folder = mkdtempSync(join(tmpdir(), 'rigel-build-'))
   try {
-    process.stderr.write(`Building with TypeScript ${version}, which is fetched for this build only.\n`)
-    const words = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund']
-    execFileSync('npm', [...words, `typescript@${version}`], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
-    const fetched = JSON.parse(readFileSync(join(folder, 'node_modules', '.package-lock.json'), 'utf8'))
-    if (fetched.packages['node_modules/typescript'].integrity !== integrity) {
-      throw new Error(`TypeScript ${version} as it was fetched is not what package-lock.json names: nothing was built`)
-    }
+    fetchInto(folder, ['typescript', 'yaml'])
     run(join(folder, compiler), '--project', join(root, 'scripts', 'tsconfig.unchecked.json'))
+    await finish(createRequire(join(folder, 'package.json'))('yaml'))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-const installed = installedCompiler()
-if (installed !== undefined) run(installed, '--build')
-else if (!isUpToDate()) buildWithFetchedCompiler()
-if (installed !== undefined || !isUpToDate()) {
+/** What follows the compiler. */
+async function finish(yaml) {
   await import('./prune-dist.mjs')
+  const { writeReference } = await import('./reference.mjs')
+  await writeReference('dist', yaml)
   await import('./bundle.mjs')
   await import('./build-facts.mjs')
 }
+
+const installed = installedCompiler()
+if (installed !== undefined) {
+  run(installed, '--build')
+  await finish(await import('yaml'))
+} else if (!isUpToDate()) await buildWithFetchedPackages()

@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { writeReference } from './reference.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const output = '.quick'
@@ -43,6 +44,11 @@ if (stale.length > 0) {
     sourcemap: true,
     logLevel: 'warning',
   })
+}
+const described = readdirSync(join('docs', 'openapi')).map((name) => join('docs', 'openapi', name))
+const flags = sources.filter((path) => path.startsWith(join('src', 'command-line')))
+if ([...described, ...flags].some((path) => changed_ms(path) > changed_ms(join('dist', 'openapi.json')))) {
+  await writeReference(output, await import('yaml'))
 }
 const words = process.argv.slice(2)
 const { status } = spawnSync(process.execPath, [join(output, 'test', 'runner', 'main.js'), ...words], {

@@ -17,7 +17,7 @@ const lines = [
   ['broker'],
   ['coordinator', 'backup'],
   ['providers'],
-  ['ngsi1', 'ngsi2', 'management', 'openapi'],
+  ['ngsi1', 'ngsi2', 'management'],
   ['console'],
   ['http'],
   ['node-link'],

@@ -1,19 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import type { Resource } from '../../src/api.js'
 import { needsTrust, notFromHere } from '../../src/http/management-access.js'
+import { referenceResources } from '../../src/management/reference.js'
 import { ngsi1Resources } from '../../src/ngsi1/routes.js'
 import { parseBatch } from '../../src/ngsi2/parse/batch-body.js'
-import { describedComponents, openApiText } from '../../src/openapi/openapi-document.js'
-import { referenceResources } from '../../src/openapi/reference-resources.js'
 import { atOnce } from '../../src/slices.js'
 import { givenInterfaces } from '../http/given.js'
 import { management } from '../management/given.js'
 import { plainOptions, scripted } from '../ngsi1/given.js'
-import { described, exampleIn, misfit, responseTo } from './given-description.js'
+import { described, describedComponents, exampleIn, misfit, openApiFile, responseTo } from './given-description.js'
 
 /** Method and path, whatever the names of placeholders are. */
 function row(method: string, path: string): string {
@@ -43,10 +41,8 @@ test('every operation has a name of its own', async (t) => {
 })
 
 test('it is a document of OpenAPI 3.1', async (t) => {
-  const file = join(t.testdir(), 'openapi.json')
-  writeFileSync(file, openApiText())
   const validator = dirname(fileURLToPath(import.meta.resolve('@seriousme/openapi-schema-validator')))
-  const { stdout, stderr } = spawnSync(process.execPath, [join(validator, 'bin/validate-api-cli.js'), file], {
+  const { stdout, stderr } = spawnSync(process.execPath, [join(validator, 'bin/validate-api-cli.js'), openApiFile], {
     encoding: 'utf8',
   })
   t.match(stdout, /"valid": true/, `${stdout}${stderr}`)

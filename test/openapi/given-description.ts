@@ -1,38 +1,94 @@
+import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import {
-  type ContentByType,
-  type DescribedMethod,
-  type DescribedOperation,
-  type DescribedParameter,
-  type DescribedResponse,
-  describedMethods,
-  type ExampleValue,
-  type JsonSchema,
-  type Reference,
-} from '../../src/openapi/description.js'
-import { describedComponents, describedTags } from '../../src/openapi/openapi-document.js'
+import { builtFile } from '../../src/package-files.js'
 import type { Reply } from '../running.js'
+
+/** A value of an example, as JSON has it. */
+type ExampleValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly ExampleValue[]
+  | { readonly [name: string]: ExampleValue }
+
+/** A schema, as far as tests look into it. */
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+}
+
+interface Reference {
+  readonly $ref: string
+}
+
+interface DescribedParameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly example?: ExampleValue
+  readonly $ref?: never
+}
+
+type ContentByType = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: ExampleValue }>>
+
+interface DescribedResponse {
+  readonly content?: ContentByType
+  readonly $ref?: never
+}
+
+interface DescribedOperation {
+  readonly operationId: string
+  readonly tags: readonly [string]
+  readonly parameters?: readonly (DescribedParameter | Reference)[]
+  readonly requestBody?: { readonly content: ContentByType }
+  readonly responses: Readonly<Record<string, DescribedResponse | Reference>>
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
+
+type DescribedMethod = (typeof methods)[number]
+
+interface Document {
+  readonly paths: Readonly<
+    Record<string, Partial<Readonly<Record<DescribedMethod, DescribedOperation>>> & Partial<Reference>>
+  >
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>
+    readonly parameters: Readonly<Record<string, DescribedParameter>>
+    readonly responses: Readonly<Record<string, DescribedResponse>>
+  }
+}
+
+/** The description of the interfaces as the build has written it. */
+export const openApiFile = builtFile('openapi.json')
+
+const document: Document = JSON.parse(readFileSync(openApiFile, 'utf8'))
+
+/** Whatever operations refer to. */
+export const describedComponents = document.components
 
 /** One method of one path, as it is described. */
 export interface Described {
   readonly path: string
+  /** Other paths of the same resource. */
   readonly aliases: readonly string[]
   readonly method: DescribedMethod
   readonly operation: DescribedOperation
   readonly parameters: readonly DescribedParameter[]
 }
 
+const items = Object.entries(document.paths)
+
 /** All operations, in the order of the description. */
-export const described: readonly Described[] = describedTags.flatMap(({ paths }) =>
-  paths.flatMap(({ path, aliases = [], operations }) =>
-    describedMethods.flatMap((method) => {
-      const operation = operations[method]
-      if (operation === undefined) return []
-      const parameters = (operation.parameters ?? []).map((given) => resolved(describedComponents.parameters, given))
-      return [{ path, aliases, method, operation, parameters }]
-    }),
-  ),
-)
+export const described: readonly Described[] = items.flatMap(([path, item]) => {
+  const pointer = `#/paths/${encodeURI(path.replaceAll('/', '~1'))}`
+  const aliases = items.flatMap(([alias, { $ref }]) => ($ref === pointer ? [alias] : []))
+  return methods.flatMap((method) => {
+    const operation = item[method]
+    if (operation === undefined) return []
+    const parameters = (operation.parameters ?? []).map((given) => resolved(describedComponents.parameters, given))
+    return [{ path, aliases, method, operation, parameters }]
+  })
+})
 
 /** The response of an operation with that status; nothing when it is not described. */
 export function responseTo({ operation }: Described, status: number): DescribedResponse | undefined {

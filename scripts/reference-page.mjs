@@ -1,68 +1,56 @@
-import type { ApiResponse } from '../api.js'
-import {
-  type ContentByType,
-  type DescribedMethod,
-  type DescribedOperation,
-  type DescribedParameter,
-  type DescribedPath,
-  type DescribedResponse,
-  type DescribedTag,
-  describedMethods,
-  type Reference,
-} from './description.js'
-import { describedComponents, describedIntroduction, describedTags } from './openapi-document.js'
+// The description of the interfaces as a page for people.
+import { fail, methods, pointerTo } from './openapi.mjs'
 import {
   componentName,
   escaped,
   exampleMarkup,
   kindMarkup,
+  pageOf,
   proseMarkup,
   schemaMarkup,
   termMarkup,
-} from './reference-markup.js'
-import { referenceResponse } from './reference-response.js'
+} from './reference-markup.mjs'
 
-/** The description as a page for people. */
-export function referencePage(): ApiResponse {
-  const schemas = Object.entries(describedComponents.schemas).map(
+/** The page of a description in OpenAPI, as `openApi` gives it. */
+export function referencePage({ info, tags, paths, components }) {
+  const schemas = Object.entries(components.schemas).map(
     ([name, schema]) =>
       `<details id="schema-${escaped(name)}"><summary><code>${escaped(name)}</code></summary>${
         schema.properties === undefined ? `<p>${kindMarkup(schema)}</p>` : ''
       }${schemaMarkup(schema)}</details>`,
   )
-  return referenceResponse(
+  const items = Object.entries(paths)
+  const operations = items.flatMap(([path, item]) => {
+    const aliases = items.flatMap(([alias, { $ref }]) => ($ref === pointerTo(path) ? [alias] : []))
+    return methods.flatMap((method) => (item[method] === undefined ? [] : [{ path, aliases, method, ...item[method] }]))
+  })
+  const tagMarkup = ({ name, description }) =>
+    `<section id="${anchor(name)}"><h2>${escaped(name)}</h2><p>${proseMarkup(description)}</p>${operations
+      .filter((operation) => operation.tags.includes(name))
+      .map((operation) => operationMarkup(operation, components))
+      .join('\n')}</section>`
+  return pageOf(
     'reference',
-    `<header><h1>Rigel</h1><p>${proseMarkup(describedIntroduction)}</p>
+    `<header><h1>Rigel</h1><p>${proseMarkup(info.description)}</p>
 <p>For programs: <a href="openapi.json">openapi.json</a>. The flags that it is started with: <a href="/docs/flags">/docs/flags</a>.</p></header>
-<nav><ul>${describedTags.map(({ name }) => `<li><a href="#${anchor(name)}">${escaped(name)}</a></li>`).join('')}
+<nav><ul>${tags.map(({ name }) => `<li><a href="#${anchor(name)}">${escaped(name)}</a></li>`).join('')}
 <li><a href="#schemas">Schemas</a></li></ul></nav>
-<main>${describedTags.map(tagMarkup).join('\n')}
+<main>${tags.map(tagMarkup).join('\n')}
 <section id="schemas"><h2>Schemas</h2>${schemas.join('\n')}</section></main>`,
   )
 }
 
-function tagMarkup({ name, description, paths }: DescribedTag): string {
-  const operations = paths.flatMap((path) =>
-    describedMethods.flatMap((method) => {
-      const operation = path.operations[method]
-      return operation === undefined ? [] : [operationMarkup(path, method, operation)]
-    }),
-  )
-  return `<section id="${anchor(name)}"><h2>${escaped(name)}</h2><p>${proseMarkup(description)}</p>${operations.join('\n')}</section>`
-}
-
-function operationMarkup(
-  { path, aliases = [] }: DescribedPath,
-  method: DescribedMethod,
-  operation: DescribedOperation,
-): string {
+function operationMarkup({ path, aliases, method, ...operation }, components) {
   const { operationId, summary, description, requestBody, responses } = operation
-  const parameters = (operation.parameters ?? []).map(parameterOf)
+  const parameters = (operation.parameters ?? []).map((given) => resolved(components.parameters, given))
   const others = aliases.map((alias) => `<code>${escaped(alias)}</code>`).join(', ')
   const terms = parameters.map((parameter) => {
     const { name, in: place, schema, required } = parameter
     return termMarkup(name, schema, `${place}${required === true ? ', required' : ''}`, parameter.description)
   })
+  const answers = Object.entries(responses).map(([status, given]) =>
+    responseMarkup(status, '$ref' in given, resolved(components.responses, given)),
+  )
   return `<details id="${escaped(operationId)}">
 <summary><b>${method.toUpperCase()}</b> <code>${escaped(path)}</code> ${escaped(summary)}</summary>
 ${description === undefined ? '' : `<p>${proseMarkup(description)}</p>`}
@@ -70,17 +58,12 @@ ${others === '' ? '' : `<p>Also under ${others}</p>`}
 <pre>${escaped(curlOf(path, method, parameters, requestBody?.content))}</pre>
 ${terms.length === 0 ? '' : `<h3>Parameters</h3><dl>${terms.join('')}</dl>`}
 ${requestBody === undefined ? '' : `<h3>Body</h3>${contentMarkup(requestBody.content)}`}
-<h3>Responses</h3>${Object.entries(responses).map(responseMarkup).join('')}
+<h3>Responses</h3>${answers.join('')}
 </details>`
 }
 
 /** The example as a call that can be copied. */
-function curlOf(
-  path: string,
-  method: DescribedMethod,
-  parameters: readonly DescribedParameter[],
-  content: ContentByType = {},
-): string {
+function curlOf(path, method, parameters, content = {}) {
   const examples = parameters.filter(({ example }) => example !== undefined)
   const filled = examples
     .filter((parameter) => parameter.in === 'path')
@@ -98,11 +81,11 @@ function curlOf(
   return `${call} -H 'Content-Type: ${type}' -d '${text}'`
 }
 
-function responseMarkup([status, given]: readonly [string, DescribedResponse | Reference]): string {
-  const { description, headers = {}, content = {} } = responseOf(given)
+/** A response; one that many operations share is told in a line. */
+function responseMarkup(status, isShared, { description, headers = {}, content = {} }) {
   const line = `<b>${escaped(status)}</b> ${proseMarkup(description)}`
   const kinds = Object.values(content).map(({ schema }) => kindMarkup(schema))
-  if ('$ref' in given) return `<p>${line} ${kinds.join(' or ')}</p>`
+  if (isShared) return `<p>${line} ${kinds.join(' or ')}</p>`
   const terms = Object.entries(headers).map(([name, header]) =>
     termMarkup(name, header.schema, 'header', header.description),
   )
@@ -110,7 +93,7 @@ function responseMarkup([status, given]: readonly [string, DescribedResponse | R
   return `<p>${line}</p>${listed}${contentMarkup(content)}`
 }
 
-function contentMarkup(content: ContentByType): string {
+function contentMarkup(content) {
   return Object.entries(content)
     .map(([type, { schema, example }]) => {
       const shown = example === undefined ? '' : exampleMarkup(example)
@@ -119,20 +102,11 @@ function contentMarkup(content: ContentByType): string {
     .join('')
 }
 
-function parameterOf(given: DescribedParameter | Reference): DescribedParameter {
-  return '$ref' in given ? component(describedComponents.parameters, given) : given
+function resolved(components, given) {
+  if (given.$ref === undefined) return given
+  return components[componentName(given.$ref)] ?? fail(`there is no component ${given.$ref}`)
 }
 
-function responseOf(given: DescribedResponse | Reference): DescribedResponse {
-  return '$ref' in given ? component(describedComponents.responses, given) : given
-}
-
-function component<Component>(components: Readonly<Record<string, Component>>, { $ref }: Reference): Component {
-  const found = components[componentName($ref)]
-  if (found === undefined) throw new Error(`there is no component ${$ref}`)
-  return found
-}
-
-function anchor(name: string): string {
+function anchor(name) {
   return name.toLowerCase().replaceAll(' ', '-')
 }

@@ -1,12 +1,10 @@
-import type { ApiResponse } from '../api.js'
-import { type Flag, flagGroups } from '../command-line/flag.js'
-import { flagsByName } from '../command-line/flags.js'
-import { escaped } from './reference-markup.js'
-import { referenceResponse } from './reference-response.js'
+// The flags as a page for people.
+import { escaped, pageOf } from './reference-markup.mjs'
 
-/** Every flag as a page, from the tables that the command line is parsed with; each has its name as its anchor [management 9.2]. */
-export function flagsPage(): ApiResponse {
+/** Every flag, from the tables that the command line is parsed with; each has its name as its anchor [management 9.2]. */
+export function flagsPage(flagGroups, flagsByName) {
   const all = [...flagsByName]
+  const markup = (section) => sectionMarkup(section, flagsByName)
   const working = all.filter(([, { kind }]) => kind !== 'ignored' && kind !== 'refused')
   const groups = flagGroups.flatMap((group) => {
     const members = working.filter(([, flag]) => flag.group === group)
@@ -17,13 +15,13 @@ export function flagsPage(): ApiResponse {
     ...reasons.map(({ kind, ...said }) => ({ ...said, members: all.filter(([, flag]) => flag.kind === kind) })),
   ]
   const links = sections.map(({ title }) => `<li><a href="#${groupAnchor(title)}">${escaped(title)}</a></li>`)
-  return referenceResponse(
+  return pageOf(
     'flags',
     `<header><h1>Flags</h1>
 <p>A flag takes one dash or two, and its value after a space or an equals sign. The last of several equal flags counts. A flag wins over its environment variable, the variable over the default.</p>
 <p>What this broker runs with: <code>GET /admin/config</code>. The interfaces: <a href="/docs">/docs</a>.</p></header>
 <nav><ul>${links.join('')}</ul></nav>
-<main>${sections.map(sectionMarkup).join('\n')}</main>`,
+<main>${sections.map(markup).join('\n')}</main>`,
   )
 }
 
@@ -38,25 +36,19 @@ const reasons = [
     title: 'Refused',
     introduction: 'An operator would notice too late that these do nothing, so they end the start with exit code 1.',
   },
-] as const
-
-interface Section {
-  readonly title: string
-  readonly introduction: string
-  readonly members: readonly (readonly [name: string, flag: Flag])[]
-}
+]
 
 /** Apart from those of flags: one of them may be called as its group is. */
-function groupAnchor(title: string): string {
+function groupAnchor(title) {
   return `group-${title.toLowerCase().replaceAll(' ', '-')}`
 }
 
-function sectionMarkup({ title, introduction, members }: Section): string {
+function sectionMarkup({ title, introduction, members }, flagsByName) {
   const said = introduction === '' ? '' : `<p>${escaped(introduction)}</p>`
-  return `<section id="${groupAnchor(title)}"><h2>${escaped(title)}</h2>${said}<dl>${members.map(flagMarkup).join('\n')}</dl></section>`
+  return `<section id="${groupAnchor(title)}"><h2>${escaped(title)}</h2>${said}<dl>${members.map((member) => flagMarkup(member, flagsByName)).join('\n')}</dl></section>`
 }
 
-function flagMarkup([name, flag]: Section['members'][number]): string {
+function flagMarkup([name, flag], flagsByName) {
   const takes = 'takes' in flag && flag.takes !== undefined ? ` <code>${escaped(flag.takes.shown)}</code>` : ''
   const facts = [
     ...(flag.kind === 'value' ? [`default ${escaped(flag.shownDefault)}`] : []),
@@ -64,12 +56,12 @@ function flagMarkup([name, flag]: Section['members'][number]): string {
     ...(flag.variable === undefined ? [] : [`variable <code>${escaped(flag.variable)}</code>`]),
   ]
   const own = escaped(name)
-  return `<div id="${own}"><dt><a href="#${own}"><b>-${own}</b></a>${takes} <i>${facts.join(', ')}</i></dt><dd><p>${meaningMarkup(flag.meaning)}</p></dd></div>`
+  return `<div id="${own}"><dt><a href="#${own}"><b>-${own}</b></a>${takes} <i>${facts.join(', ')}</i></dt><dd><p>${meaningMarkup(flag.meaning, flagsByName)}</p></dd></div>`
 }
 
 /** What a flag means; other flags that it names are links. */
-function meaningMarkup(meaning: string): string {
-  return escaped(meaning).replace(/(^|[^\w-])-([a-zA-Z]\w*)/g, (said, before: string, name: string) =>
+function meaningMarkup(meaning, flagsByName) {
+  return escaped(meaning).replace(/(^|[^\w-])-([a-zA-Z]\w*)/g, (said, before, name) =>
     flagsByName.has(name) ? `${before}<a href="#${name}">-${name}</a>` : said,
   )
 }
