@@ -59,6 +59,12 @@ async function shownReason(management: string, id: string): Promise<unknown> {
   return member(receiver, 'lastFailureReason')
 }
 
+/** How many members a node knows of its cluster. */
+async function members(management: string): Promise<number> {
+  const response = await fetch(`${management}/admin/cluster`)
+  return items(member(await response.json(), 'nodes')).filter((node) => member(node, 'isMember') === true).length
+}
+
 const denied = 'refused: destination not allowed'
 
 /** A receiver on all addresses of this machine that counts its connections. */
@@ -165,6 +171,8 @@ test('nothing that clients cause reaches the ports of nodes, also of one that ha
   const open = await counting(t)
   const to = (host: string, port: number) => ({ httpCustom: { url: `http://${host}:${port}/`, json: everything } })
   await until(async () => (await change(first, '0')).status === 200, 'the partitions have owners')
+  for (const management of managements())
+    await until(async () => (await members(management)) === 2, `${management} knows both nodes`)
   const locations: string[] = []
   for (const port of [...links, ...admins])
     for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]'])

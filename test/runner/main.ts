@@ -11,7 +11,7 @@ const tests = fileURLToPath(new URL('..', import.meta.url))
 
 /** How many units run at the same time. */
 const jobs = 2
-/** How long a file may take when all of a kind run; who names files may want their long forms. */
+/** How long a file may take when all run, also a quick one with all runs of its properties; who names files may want their long forms. */
 const limits_ms: Readonly<Record<Kind, number>> = { quick: 240_000, system: 600_000 }
 
 const durationsFile = join('.tap', 'durations.json')
@@ -70,7 +70,7 @@ async function runAll(units: readonly Unit[]): Promise<readonly UnitResult[]> {
   const waiting = [...units]
   const takeUnits = async (): Promise<void> => {
     for (let unit = waiting.shift(); unit !== undefined; unit = waiting.shift()) {
-      const limit_ms = names.length > 0 ? 0 : limits_ms[kindOf(unit.files[0] ?? '') ?? 'quick']
+      const limit_ms = names.length > 0 ? 0 : limits_ms[kind]
       const result = await runUnit(unit, limit_ms, stopping.signal)
       if (stopping.signal.aborted) return
       results.push(result)
