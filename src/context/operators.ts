@@ -21,7 +21,9 @@ export function isOperator(key: string | undefined): key is Operator {
 
 /** Whether a value is an object whose first key is an operator: it is applied, not stored. */
 export function isOperation(value: Value): value is Operation {
-  return isObject(value) && isOperator(Object.keys(value)[0])
+  if (!isObject(value)) return false
+  // To list the keys of an object of thousands of members takes as long as all else that is done with it.
+  return operators.some((operator) => Object.hasOwn(value, operator)) && isOperator(Object.keys(value)[0])
 }
 
 /** Whether these keys may stand in one operation: `$set` beside `$unset`, every other operator alone. */

@@ -27,9 +27,31 @@ const tags: ReadonlyMap<string, SectionTag> = new Map(
 
 /** Each section is its letter, the number of its UTF-16 code units, a colon, and its text; all of it in UTF-8. */
 export function encodeSections(sections: readonly Section[]): Uint8Array {
+  let characters = 0
+  for (const { text } of sections) characters += text.length
+  if (characters >= joinedMost) return encodeOneByOne(sections)
   let all = ''
-  for (const { tag, text } of sections) all += `${letters[tag]}${text.length}:${text}`
+  for (const { tag, text } of sections) all += `${headOf(tag, text)}${text}`
   return Buffer.from(all)
+}
+
+/** To join long texts costs as much as to write them. */
+const joinedMost = 2 ** 17
+
+function encodeOneByOne(sections: readonly Section[]): Uint8Array {
+  let most = 0
+  for (const { tag, text } of sections) most += headOf(tag, text).length + Buffer.byteLength(text)
+  const bytes = Buffer.allocUnsafe(most)
+  let at = 0
+  for (const { tag, text } of sections) {
+    at += bytes.write(headOf(tag, text), at)
+    at += bytes.write(text, at)
+  }
+  return bytes
+}
+
+function headOf(tag: SectionTag, text: string): string {
+  return `${letters[tag]}${text.length}:`
 }
 
 /** The sections that `encodeSections` wrote; throws when they are none. */

@@ -145,3 +145,18 @@ test('an operator leaves the same of a large value, after any others, as of the 
     { numRuns: 300 },
   )
 })
+
+test('whether an object asks for an operation is found without listing its keys, unless one of them is an operator', async (t) => {
+  let listed = 0
+  const watched = (held: { readonly [key: string]: Value }): Value =>
+    new Proxy(held, {
+      ownKeys: (target) => {
+        listed += 1
+        return Reflect.ownKeys(target)
+      },
+    })
+  t.notOk(isOperation(watched({ a: 1, $b: 2 })))
+  t.equal(listed, 0)
+  t.ok(isOperation(watched({ $inc: 1 })))
+  t.notOk(isOperation(watched({ a: 1, $inc: 1 })), 'it stands first')
+})

@@ -27,11 +27,21 @@ export function weightOfMetadata(metadata: readonly Metadata[], most: number): n
 /** Likewise what a value weighs: nothing if it is neither an array nor an object. */
 export function weightOfValue(value: Value, most: number): number {
   if (typeof value !== 'object' || value === null) return 0
-  const members = isArray(value) ? value : Object.values(value)
-  let weight = members.length
-  for (const member of members) {
+  if (!isArray(value)) return weightOfMembers(value, most)
+  let weight = value.length
+  for (const item of value) {
     if (weight >= most) break
-    weight += weightOfValue(member, most - weight)
+    weight += weightOfValue(item, most - weight)
+  }
+  return weight
+}
+
+/** To begin with the keys of a large object takes half as long as to list its values. */
+function weightOfMembers(members: { readonly [key: string]: Value }, most: number): number {
+  let weight = 0
+  for (const key in members) {
+    weight += 1 + weightOfValue(members[key] ?? null, most - weight)
+    if (weight >= most) break
   }
   return weight
 }
