@@ -1,4 +1,4 @@
-import type { NewNotice, NoticeHead } from '../subscription/notice.js'
+import type { MessagePart, NewNotice, NoticeHead } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import { decodeGroup, decodeNotice, encodeGroup, encodeNotice } from './outbox-record.js'
@@ -12,13 +12,19 @@ export type NoticeWrite =
       readonly kind: 'shared'
       readonly subscriptions: readonly SubscriptionId[]
       readonly common: Omit<NoticeHead, 'subscription'>
-      /** The entity that all of them show. */
+      /** The entity that all of them show, or the text that their bodies have in common. */
       readonly shown: string
+      /** By the subscriptions, where they have messages of their own. */
+      readonly messages?: readonly MessagePart[] | undefined
     }
 
 /** The texts of a notice. */
 export function noticeWrite(notice: NewNotice): NoticeWrite {
   if (!('subscriptions' in notice)) return { kind: 'single', text: encodeNotice(notice) }
+  if ('text' in notice) {
+    const { subscriptions, messages, text, ...common } = notice
+    return { kind: 'shared', subscriptions, common: { ...common, correlator: '' }, shown: text, messages }
+  }
   const { subscriptions, entity, ...common } = notice
   return { kind: 'shared', subscriptions, common, shown: encodeEntity(entity) }
 }
@@ -34,9 +40,9 @@ export function noted(write: NoticeWrite): { readonly ids: readonly Subscription
 export function noticeSections(notices: readonly NoticeWrite[]): readonly Section[] {
   return notices.flatMap((notice): readonly Section[] => {
     if (notice.kind === 'single') return [{ tag: 'notice', text: notice.text }]
-    const { subscriptions, common, shown } = notice
+    const { subscriptions, common, shown, messages } = notice
     // Where they lie in the outbox is decided when they are put there.
-    const group = encodeGroup({ subscriptions, common, shown: 0, shown_bytes: 0 })
+    const group = encodeGroup({ subscriptions, common, messages, shown: 0, shown_bytes: 0 })
     return [
       { tag: 'group', text: group },
       { tag: 'shown', text: shown },
@@ -49,9 +55,10 @@ export function noticesIn(sections: readonly Section[]): readonly NoticeWrite[] 
   return sections.flatMap(({ tag, text }, at): readonly NoticeWrite[] => {
     if (tag === 'notice') return [{ kind: 'single', text }]
     if (tag !== 'group') return []
-    const { subscriptions, common } = decodeGroup(0, text)
+    const { subscriptions, common, messages } = decodeGroup(0, text)
     const shown = sections[at + 1]
     if (shown?.tag !== 'shown') throw new Error('a group of notices shows nothing')
-    return [{ kind: 'shared', subscriptions: subscriptions.flatMap((id) => id ?? []), common, shown: shown.text }]
+    const ids = subscriptions.flatMap((id) => id ?? [])
+    return [{ kind: 'shared', subscriptions: ids, common, shown: shown.text, messages }]
   })
 }

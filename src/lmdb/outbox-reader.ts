@@ -17,7 +17,7 @@ export class OutboxReader {
   readonly #root: RootDatabase<string, Key>
   readonly #outbox: OutboxDatabases
   /** What was read last of groups: one notice after the other asks for the same. */
-  #shown: { readonly at: NoticeNumber; readonly entity: Entity } | undefined
+  #shown: { readonly at: NoticeNumber; readonly what: Shown } | undefined
 
   /** `damaged` hears of every record that cannot be read, each time; the others are given all the same. */
   constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, damaged: (damage: DamagedRecord) => void) {
@@ -45,7 +45,7 @@ export class OutboxReader {
   /** The notice of a number, if it is there, or that it cannot be read. */
   at(number: NoticeNumber): StoredNotice | 'damaged' | undefined {
     try {
-      return noticeAt(this.#outbox, number, (group) => this.#entityOf(group))
+      return noticeAt(this.#outbox, number, (group) => this.#shownOf(group))
     } catch (fault) {
       this.#unread(`notice ${number}`, fault)
       return 'damaged'
@@ -64,31 +64,38 @@ export class OutboxReader {
     await this.#root.close()
   }
 
-  #entityOf(group: NoticeGroup): Entity {
-    const entity = this.#shown?.at === group.shown ? this.#shown.entity : entityOf(this.#outbox, group)
-    this.#shown = { at: group.shown, entity }
-    return entity
+  #shownOf(group: NoticeGroup): Shown {
+    const what = this.#shown?.at === group.shown ? this.#shown.what : shownOf(this.#outbox, group)
+    this.#shown = { at: group.shown, what }
+    return what
   }
 }
 
-/** The notice of a number, if it is there; `read` gives the entity that those of a group show. */
+/** What those of a group show: an entity, or the text that their messages have in common. */
+type Shown = Entity | string
+
+/** The notice of a number, if it is there; `read` gives what those of a group show. */
 export function noticeAt(
   outbox: Pick<OutboxDatabases, 'notices' | 'groups' | 'shown'>,
   number: NoticeNumber,
-  read = (group: NoticeGroup): Entity => entityOf(outbox, group),
+  read = (group: NoticeGroup): Shown => shownOf(outbox, group),
 ): StoredNotice | undefined {
   const text = outbox.notices.get([number])
   if (text !== undefined) return decodeNotice(text)
   const group = groupOf(outbox, number)
-  const subscription = group?.subscriptions[number - group.first]
+  const at = number - (group?.first ?? 0)
+  const subscription = group?.subscriptions[at]
   if (group === undefined || subscription === undefined) return undefined
-  return { subscription, ...group.common, body: undefined, entity: read(group) }
+  const shown = read(group)
+  if (typeof shown !== 'string') return { subscription, ...group.common, body: undefined, entity: shown }
+  const { pieces = [], ...own } = group.messages?.[at] ?? {}
+  return { subscription, ...group.common, ...own, body: pieces.join(shown) }
 }
 
-function entityOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at }: NoticeGroup): Entity {
+function shownOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at, messages }: NoticeGroup): Shown {
   const text = shown.get([at])
-  if (text === undefined) throw new Error(`the entity that the notices from ${first} on show is missing`)
-  return decodeEntity(text)
+  if (text === undefined) throw new Error(`what the notices from ${first} on show is missing`)
+  return messages === undefined ? decodeEntity(text) : text
 }
 
 /** What is read of notices at once, when there is more than one. */
@@ -143,9 +150,17 @@ function* membersAfter(
       if (subscription === undefined || number <= after) continue
       if (left === 0) return
       left -= 1
-      yield { number, size_bytes: group.shown_bytes, body_bytes: undefined, notice: { subscription, ...group.common } }
+      const { pieces, ...own } = group.messages?.[at] ?? {}
+      const body_bytes = pieces && bytesOf(pieces, group.shown_bytes)
+      const notice = { subscription, ...group.common, ...own }
+      yield { number, size_bytes: body_bytes ?? group.shown_bytes, body_bytes, notice }
     }
   }
+}
+
+/** The bytes of pieces with a text between them. */
+function bytesOf(pieces: readonly string[], text_bytes: number): number {
+  return pieces.reduce((bytes, piece) => bytes + Buffer.byteLength(piece), (pieces.length - 1) * text_bytes)
 }
 
 /** The group of a number, and all behind it. */

@@ -1,6 +1,13 @@
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { Provisional } from '../subscription/decisions.js'
-import type { Notice, NoticeHead, NoticeMessage, NoticeNumber, OrderingKey } from '../subscription/notice.js'
+import type {
+  MessagePart,
+  Notice,
+  NoticeHead,
+  NoticeMessage,
+  NoticeNumber,
+  OrderingKey,
+} from '../subscription/notice.js'
 import { type PackedToken, packedToken, unpackedToken } from '../subscription/packed-token.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
@@ -28,16 +35,23 @@ type StoredHead = readonly [
   provisional?: readonly [change: number, by: Provisional['by']],
 ]
 
+/** What one message of a group says of its own. */
+type StoredMessage = readonly [correlator: string, message: NoticeMessage | 0, pieces: readonly string[]]
+
 /**
  * The notices of one change to some subscriptions: their numbers follow each other from that of the group on, and one
- * that has left is 0. The entity that they show lies at the number `shown`, and takes `shown_bytes`.
+ * that has left is 0. The entity that they show, or the text that their messages have in common, lies at the number `shown`, and takes
+ * `shown_bytes`.
  */
 type StoredGroup = readonly [
   subscriptions: readonly (string | 0)[],
   ...common: CommonHead,
   shown: number,
   shown_bytes: number,
+  /** The empty text for none where something follows. */
   via?: string,
+  /** Of those that have messages of their own. */
+  messages?: readonly StoredMessage[],
 ]
 
 /** A group of notices with what they have in common. */
@@ -46,7 +60,9 @@ export interface NoticeGroup {
   /** `undefined` stands for one that has left. */
   readonly subscriptions: readonly (SubscriptionId | undefined)[]
   readonly common: Omit<NoticeHead, 'subscription'>
-  /** Where the entity lies. */
+  /** By the subscriptions, where they have messages of their own. */
+  readonly messages?: readonly MessagePart[] | undefined
+  /** Where the entity, or the text, lies. */
   readonly shown: NoticeNumber
   readonly shown_bytes: number
 }
@@ -85,23 +101,33 @@ export function decodeNotice(text: string): Notice {
 }
 
 /** The text that is stored for a group. */
-export function encodeGroup({ subscriptions, common, shown, shown_bytes }: Omit<NoticeGroup, 'first'>): string {
+export function encodeGroup({
+  subscriptions,
+  common,
+  messages,
+  shown,
+  shown_bytes,
+}: Omit<NoticeGroup, 'first'>): string {
   const ids = subscriptions.map((id) => id ?? 0)
   const head = [ids, ...commonOf(common), shown, shown_bytes] as const
-  const stored: StoredGroup = common.via ? [...head, common.via] : head
+  const own = messages?.map(({ correlator, message, pieces }): StoredMessage => [correlator, message ?? 0, pieces])
+  const stored: StoredGroup = own ? [...head, common.via ?? '', own] : common.via ? [...head, common.via] : head
   return JSON.stringify(stored)
 }
 
 /** The group that `encodeGroup` wrote. */
 export function decodeGroup(first: NoticeNumber, text: string): NoticeGroup {
-  const [ids, orderingKey, made, tenant, paths, correlator, token, shown, shown_bytes, via] = JSON.parse(
+  const [ids, orderingKey, made, tenant, paths, correlator, token, shown, shown_bytes, via, messages] = JSON.parse(
     text,
   ) as StoredGroup
   if (!Array.isArray(ids) || typeof made !== 'number' || typeof shown !== 'number') throw new Error('it is no group')
   return {
     first,
     subscriptions: ids.map((id) => (id === 0 ? undefined : (id as SubscriptionId))),
-    common: { ...heldCommon([orderingKey, made, tenant, paths, correlator, token]), via },
+    common: { ...heldCommon([orderingKey, made, tenant, paths, correlator, token]), via: via || undefined },
+    ...(messages && {
+      messages: messages.map(([own, message, pieces]) => ({ correlator: own, message: message || undefined, pieces })),
+    }),
     shown,
     shown_bytes,
   }

@@ -92,8 +92,8 @@ export class Outbox {
     this.#last = last
   }
 
-  /** The entity is written once, however many subscriptions are notified of it. */
-  #putGroups({ subscriptions, common, shown: text }: Extract<NoticeWrite, { kind: 'shared' }>): number {
+  /** The entity, or the text, is written once, however many subscriptions are notified of it. */
+  #putGroups({ subscriptions, common, messages, shown: text }: Extract<NoticeWrite, { kind: 'shared' }>): number {
     const { groups, shown } = this.#databases
     const first = this.#last + 1
     const shown_bytes = Buffer.byteLength(text)
@@ -101,7 +101,8 @@ export class Outbox {
     let written = text.length
     for (let at = 0; at < subscriptions.length; at += groupSize) {
       const members = subscriptions.slice(at, at + groupSize)
-      const group = encodeGroup({ subscriptions: members, common, shown: first, shown_bytes })
+      const own = messages?.slice(at, at + groupSize)
+      const group = encodeGroup({ subscriptions: members, common, messages: own, shown: first, shown_bytes })
       groups.putSync([first + at], group)
       written += group.length
     }

@@ -13,6 +13,7 @@ import { MatchTrace, type Silence } from './match-trace.js'
 import { MatcherIndex } from './matcher-index.js'
 import { type MessageRenderer, type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
 import { hasFired, isLegacy } from './patch.js'
+import { withSharedTexts } from './shared-texts.js'
 import { StepShare } from './step-share.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
 import type { SubscriptionTerms } from './terms.js'
@@ -100,6 +101,7 @@ export class Matcher {
     if (groups.length === 0) return
     this.#changes += 1
     this.#sent = 0
+    const before = this.#notices.length
     const triggered = triggeredOf(this.#changes, groups, change)
     this.#trace.untriggered(groups, triggered, change, cause)
     if (comesBack(change, cause)) {
@@ -127,6 +129,13 @@ export class Matcher {
     if (due.length > 0) this.#notify(due, change, cause)
     if (undecided !== undefined) this.#matchUndecided(undecided, isShown, messages, change, cause, share)
     if (share.isTooSmall) this.#warnOfSteps(change, share)
+    if (this.#sent > 1) this.#shareTexts(before, change)
+  }
+
+  #shareTexts(before: number, { entity }: Change): void {
+    const own = this.#notices.slice(before)
+    const shared = withSharedTexts(own, entity)
+    if (shared !== own) this.#notices = [...this.#notices.slice(0, before), ...shared]
   }
 
   /**
@@ -283,6 +292,7 @@ export class Matcher {
 /** Whether two versions of a subscription make the same of a change, but for the number of the message. */
 function isAlike(standing: NewNotice, proposed: Notice): boolean {
   const said = JSON.stringify({ ...standing, provisional: undefined })
+  if (!('correlator' in standing)) return false
   return said === JSON.stringify({ ...proposed, correlator: standing.correlator })
 }
 

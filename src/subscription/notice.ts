@@ -77,8 +77,26 @@ export interface SharedNotice extends Omit<Notice, 'subscription' | 'body' | 'af
   readonly entity: Entity
 }
 
+/**
+ * What several subscriptions are told of one change by messages of their own whose bodies have a long text in common, which is stored once. In the
+ * outbox it is one notice for each of them.
+ */
+export interface SharedText
+  extends Omit<Notice, 'subscription' | 'correlator' | 'body' | 'after' | 'message' | 'provisional'> {
+  readonly subscriptions: readonly SubscriptionId[]
+  /** By the subscriptions. */
+  readonly messages: readonly MessagePart[]
+  readonly text: string
+}
+
+/** What one message says of its own. */
+export interface MessagePart extends Pick<Notice, 'correlator' | 'message'> {
+  /** What stands in its body before the text, between its occurrences, and behind the last one. */
+  readonly pieces: readonly string[]
+}
+
 /** What is put into an outbox. */
-export type NewNotice = Notice | SharedNotice
+export type NewNotice = Notice | SharedNotice | SharedText
 
 /** A notice as an outbox gives it back: with its body, or with the entity that it is about. */
 export type StoredNotice = Notice | (NoticeHead & { readonly body: undefined; readonly entity: Entity })

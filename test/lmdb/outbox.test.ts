@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
+import { checkOutbox } from '../../src/lmdb/check/outbox-check.js'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
 import { noticeWrite } from '../../src/lmdb/notice-write.js'
 import { groupOf, Outbox } from '../../src/lmdb/outbox.js'
 import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
 import { decodeNotice, encodeNotice } from '../../src/lmdb/outbox-record.js'
-import type { NewNotice, SharedNotice } from '../../src/subscription/notice.js'
+import type { NewNotice, SharedNotice, SharedText } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { attribute, entity } from '../context/given-entity.js'
 import { storeSettings } from '../given.js'
@@ -73,6 +74,44 @@ test('what many are told of one change is stored once, and gone when the last of
   t.same(disk.entries, [0, 0, 0])
 })
 
+/** Messages with a text in common, each with a number of its own. */
+function sharedText(subscriptions: number, text = 'x'): SharedText {
+  const { subscription: _, body: __, correlator: ___, message: ____, after: _____, ...common } = notice()
+  const ids = Array.from({ length: subscriptions }, () => subscriptionId())
+  const messages = ids.map((_id, at) => ({
+    correlator: `c; cbnotif=${at + 1}`,
+    message: { format: 'custom', url: `http://127.0.0.1/${at}` },
+    pieces: [`ä${at} `, ' '.repeat(at % 3), '.'],
+  }))
+  return { ...common, subscriptions: ids, messages, text }
+}
+
+test('a text that many messages have in common is stored once, and each is given back as a notice of its own', async (t) => {
+  const disk = new OnDisk(t)
+  const text = 'xä'.repeat(50_000)
+  const many = sharedText(600, text)
+  const written = disk.environment.root.transactionSync(() => disk.outbox.enqueue([noticeWrite(many)]))
+  t.ok(written < 300_000, `${written} characters`)
+  t.same(disk.entries, [0, 3, 2])
+  const body = `ä299 ${text}  ${text}.`
+  const own = { correlator: 'c; cbnotif=300', message: { format: 'custom', url: 'http://127.0.0.1/299' } }
+  t.match(noticeAt(disk.environment, 300), { subscription: many.subscriptions[299], body, ...own })
+  const [numbered] = noticesAfter(disk.environment, 299, 1)
+  t.match(numbered, { number: 300, body_bytes: Buffer.byteLength(body), notice: own })
+  const findings: unknown[] = []
+  const found = {
+    add: (...of: unknown[]) => findings.push(of),
+    attempt: <Read>(_: string, __: unknown, ___: string, read: () => Read) => read(),
+  }
+  t.equal(checkOutbox(disk.environment, 'folder', found as never), 4)
+  t.same(findings, [])
+  const numbers = many.subscriptions.map((_, at) => at + 1)
+  disk.ack(...numbers.filter((number) => number !== 300))
+  t.match(noticeAt(disk.environment, 300), { body, ...own })
+  disk.ack(300)
+  t.same(disk.entries, [0, 0, 0])
+})
+
 test('whatever is put in and leaves, in whatever order and twice, what is left is what did not leave', async (t) => {
   const disk = new OnDisk(t)
   const step = fc.oneof(
@@ -86,7 +125,7 @@ test('whatever is put in and leaves, in whatever order and twice, what is left i
       for (const each of steps) {
         if ('put' in each) {
           const notices = each.put.map((size) =>
-            size === 0 ? notice({ subscription: subscriptionId() }) : shared(size),
+            size === 0 ? notice({ subscription: subscriptionId() }) : size % 2 === 0 ? sharedText(size) : shared(size),
           )
           let number = disk.outbox.last
           for (const one of notices) {

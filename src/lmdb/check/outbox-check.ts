@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type Key, onlyPart } from '../keys.js'
 import { holdersKey, lastNumber, type OutboxDatabases, statsOf } from '../outbox.js'
-import { decodeGroup, decodeNotice } from '../outbox-record.js'
+import { decodeGroup, decodeNotice, type NoticeGroup } from '../outbox-record.js'
 import { decodeEntity } from '../record.js'
 import type { Findings } from './findings.js'
 
@@ -79,12 +79,15 @@ function checkShown({ groups, shown }: OutboxDatabases, path: string, findings: 
       continue
     }
     count += 1
-    findings.attempt(file, [number], 'the entity cannot be read', () => decodeEntity(value))
     let holders = 0
+    let isText = false
     for (const { key: first, value: text } of groups.getRange({ start: [number] })) {
-      if (shownBy(Number(onlyPart(first)), text) !== number) break
+      const group = readable(Number(onlyPart(first)), text)
+      if (group?.shown !== number) break
+      isText ||= group.messages !== undefined
       holders += 1
     }
+    if (!isText) findings.attempt(file, [number], 'the entity cannot be read', () => decodeEntity(value))
     const held = shown.get(holdersKey(number))
     if (held !== String(holders))
       findings.add(file, holdersKey(number), `${held} groups are counted instead of ${holders}`)
@@ -92,10 +95,10 @@ function checkShown({ groups, shown }: OutboxDatabases, path: string, findings: 
   return count
 }
 
-/** What a group shows; one that cannot be read has been told. */
-function shownBy(first: number, text: string): number | undefined {
+/** A group; one that cannot be read has been told. */
+function readable(first: number, text: string): NoticeGroup | undefined {
   try {
-    return decodeGroup(first, text).shown
+    return decodeGroup(first, text)
   } catch {
     return undefined
   }
