@@ -4,7 +4,7 @@ import type { EngineUnavailable } from './engine.js'
 import type { CallFault, EtcdCalls } from './etcd-client.js'
 import { type Compare, compareEqual, compareRevision, compareVersion } from './etcd-protocol.js'
 import { endOf, KeyWatch, type WatchedKeys } from './key-watch.js'
-import { factsText, type NodeFacts, parseFacts } from './node-facts.js'
+import { factsText, isSameFacts, type NodeFacts, parseFacts } from './node-facts.js'
 
 /** A setting of the cluster, with the revision that it has. */
 export interface ClusterSetting {
@@ -23,6 +23,11 @@ export interface MemberLease {
   readonly lost: Promise<void>
   /** Says something else of the node from now on. */
   tell(self: NodeFacts): void
+  /**
+   * What stands of the node. Where that is not what was told last, it is told again with the next renewal: a request that was not answered
+   * in time may be carried out behind later ones, with what the node had said before, or for a lease that it does not renew.
+   */
+  stands(own: NodeFacts | undefined): void
   /** Ends the lease. */
   leave(): Promise<void>
 }
@@ -141,10 +146,10 @@ export class EtcdNodes {
     if (!granted.ok) return err(unanswered(granted.error))
     const told = await this.#tell(self, lease)
     if (!told.ok) return told
-    return ok(this.#kept(lease, ttl_ms))
+    return ok(this.#kept(lease, ttl_ms, self))
   }
 
-  #kept(lease: number, ttl_ms: number): MemberLease {
+  #kept(lease: number, ttl_ms: number, joined: NodeFacts): MemberLease {
     let renewed_ms = performance.now()
     let lose = (): void => {}
     const lost = new Promise<void>((resolve) => {
@@ -153,15 +158,20 @@ export class EtcdNodes {
     /** What is to be said and is not yet, and whether that is under way. */
     let untold: NodeFacts | undefined
     let isTelling = false
+    let told = joined
+    let standing: { readonly own: NodeFacts | undefined } | undefined
     const tell = async (): Promise<void> => {
       if (isTelling || untold === undefined) return
       const facts = untold
       untold = undefined
       isTelling = true
-      const told = await this.#tell(facts, lease)
+      const answer = await this.#tell(facts, lease)
       isTelling = false
-      if (!told.ok) untold ??= facts
-      else await tell()
+      if (!answer.ok) untold ??= facts
+      else {
+        told = facts
+        await tell()
+      }
     }
     const end = (): void => {
       clearInterval(timer)
@@ -172,6 +182,7 @@ export class EtcdNodes {
       const left_s = await this.#renewed(lease, ttl_ms / renewals)
       if (left_s !== undefined && left_s > 0) renewed_ms = begun_ms
       if (left_s === 0 || performance.now() - renewed_ms > ttl_ms) return end()
+      if (standing !== undefined && !isSameFacts(standing.own, told)) untold ??= told
       await tell()
     }
     const timer = setInterval(() => void renew(), ttl_ms / renewals)
@@ -180,6 +191,9 @@ export class EtcdNodes {
       tell: (facts) => {
         untold = facts
         void tell()
+      },
+      stands: (own) => {
+        standing = { own }
       },
       leave: async () => {
         end()

@@ -87,12 +87,18 @@ export class Membership {
   /** While there is none. */
   #wait: LeaseWait | undefined
   #hasLeft = false
+  /** As they were heard of last. */
+  #members: readonly NodeFacts[] = []
 
   /** Joins at once. */
   constructor(self: NodeFacts, parts: MembershipParts) {
     this.#parts = parts
     this.#self = self
-    this.#following = parts.nodes.watchMembers(parts.changed)
+    this.#following = parts.nodes.watchMembers((members) => {
+      this.#members = members
+      this.#lease?.stands(this.#standing)
+      parts.changed(members)
+    })
     void this.#join()
   }
 
@@ -107,6 +113,11 @@ export class Membership {
     this.#wait?.end()
     this.#following.stop()
     await this.#lease?.leave()
+  }
+
+  /** What others know of this node. */
+  get #standing(): NodeFacts | undefined {
+    return this.#members.find(({ name }) => name === this.#self.name)
   }
 
   async #join(): Promise<void> {

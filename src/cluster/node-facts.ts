@@ -115,6 +115,18 @@ export function parseFacts(text: string): NodeFacts | undefined {
   }
 }
 
+/** Whether what stands in the engine says the same as some facts. */
+export function isSameFacts(standing: NodeFacts | undefined, facts: NodeFacts): boolean {
+  return standing !== undefined && standingText(standing) === standingText(facts)
+}
+
+/** The text of facts that were read from the engine. */
+function standingText(facts: NodeFacts): string {
+  const text = factsText(facts)
+  const read = parseFacts(text)
+  return read === undefined ? text : factsText(read)
+}
+
 /** The text of the setting. */
 export function nodesText(nodes: ClusterNodes): string {
   return JSON.stringify({ format, ...nodes })

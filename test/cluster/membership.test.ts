@@ -1,11 +1,12 @@
 import { type Test, test } from 'tap'
 import type { EngineUnavailable } from '../../src/cluster/engine.js'
-import type { MemberLease } from '../../src/cluster/etcd-nodes.js'
+import { EtcdNodes, type MemberLease } from '../../src/cluster/etcd-nodes.js'
 import { Membership } from '../../src/cluster/membership.js'
-import type { NodeFacts } from '../../src/cluster/node-facts.js'
+import { factsText, type NodeFacts } from '../../src/cluster/node-facts.js'
 import { err, ok, type Result } from '../../src/result.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { until } from '../until.js'
+import { EtcdInMemory } from './etcd-in-memory.js'
 
 type Joined = Result<MemberLease, EngineUnavailable>
 
@@ -33,7 +34,7 @@ function joining(t: Test, patience_ms: number, join: () => Promise<Joined>) {
 }
 
 function lease(lost: Promise<void> = new Promise(() => {})): Joined {
-  return ok({ lost, tell: () => {}, leave: async () => {} })
+  return ok({ lost, tell: () => {}, stands: () => {}, leave: async () => {} })
 }
 
 test('a node that gets no lease says so once, and why, and that it has one then', async (t) => {
@@ -71,4 +72,30 @@ test('a node that is a member in time, or leaves before, writes no line', async 
   await leaving.membership.leave()
   await new Promise((resolve) => setTimeout(resolve, 20))
   t.same([...lines, ...leaving.lines], [])
+})
+
+test('what a request does that was given up, and is carried out later, is put right with the next renewal', async (t) => {
+  const client = new EtcdInMemory().client()
+  const nodes = new EtcdNodes(client, '/late')
+  let members: readonly NodeFacts[] = []
+  const changed = (heard: readonly NodeFacts[]): void => {
+    members = heard
+  }
+  const membership = new Membership(self, {
+    nodes: { join: (facts) => nodes.join(facts, 60), watchMembers: (take) => nodes.watchMembers(take) },
+    ...{ changed, isMember: () => {}, log: { warn: () => {}, info: () => {} } },
+  })
+  t.teardown(() => membership.leave())
+  await until(() => members.length === 1, 'it is a member')
+  membership.tell({ ...self, owns: [{ partition: 0, epoch: 7 as LogSequence }] })
+  await until(() => members[0]?.owns.length === 1, 'it has said what it owns')
+  // It had asked for another lease before, and was not answered in time.
+  t.ok((await client.call('leaseGrant', { ID: 5, TTL: 60 })).ok)
+  const requestPut = { key: '/late/member/a', value: Buffer.from(factsText(self)), lease: 5 }
+  t.ok((await client.call('txn', { compare: [], success: [{ requestPut }], failure: [] })).ok)
+  await until(() => members[0]?.owns.length === 0, 'what it had said before stands again')
+  await until(() => members[0]?.owns.length === 1, 'it has said again what it owns')
+  t.ok((await client.call('leaseRevoke', { ID: 5 })).ok)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(members.length, 1, 'it is a member for as long as it renews its own lease')
 })

@@ -148,6 +148,12 @@ export const mends: readonly Mend[] = [
     before: '',
   },
   {
+    fault: 'what a node has said before stands, since a request was carried out that was given up',
+    file: 'cluster/etcd-nodes.ts',
+    now: 'if (standing !== undefined && !isSameFacts(standing.own, told)) untold ??= told',
+    before: 'if (standing !== undefined && !isSameFacts(told, told)) untold ??= told',
+  },
+  {
     fault: 'a watch that has broken is not begun again',
     file: 'cluster/key-watch.ts',
     now: 'const ended = (_fault: CallFault): void => this.#later()',
