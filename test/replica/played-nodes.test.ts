@@ -6,7 +6,7 @@ import { playNodes } from './played-nodes.js'
 
 // The same schedules each time, unless others are asked for.
 const first = Number(process.env['RIGEL_PLAYED_SEED'] ?? 1)
-const schedules = Number(process.env['RIGEL_PLAYED_SCHEDULES'] ?? runs(20))
+const schedules = Number(process.env['RIGEL_PLAYED_SCHEDULES'] ?? runs(120))
 const steps = 300
 
 test('three nodes that share a partition answer as a broker alone would', async (t) => {

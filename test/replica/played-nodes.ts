@@ -153,8 +153,17 @@ class Play {
   #pause(node: PlayedNode): void {
     const { random, decides } = this.#world
     node.pause(random.of([500, 5000, 10_000, 20_000]) * (0.5 + random.next()), this.#sleeps)
-    if (!this.#sleeps && random.chance(0.3)) node.clocks.jump_ms -= random.below(3_600_000)
+    if (!this.#sleeps && random.chance(0.5)) node.clocks.jump_ms -= random.below(3_600_000)
     if (!decides) random.of(this.#nodes.filter((each) => each !== node)).instruct('own')
+  }
+
+  /** The thread of a partition dies over what it sends next, which may be offered to etcd again and again. */
+  #letDie(node: PlayedNode): void {
+    const { random, decides } = this.#world
+    const kind = random.of(['append', 'claim'] as const)
+    node.dieAtNext(kind)
+    if (random.chance(0.5)) this.#silence(node.name, random.below(2000))
+    if (kind === 'claim' && !decides) node.instruct('own')
   }
 
   async #happen(node: PlayedNode, step: number): Promise<void> {
@@ -173,7 +182,7 @@ class Play {
     else if (what < 0.92) {
       if (!this.#sleeps) node.clocks.jump_ms = random.below(7_200_000) - 3_600_000
     } else if (what < 0.94) this.#pause(node)
-    else if (what < 0.955) node.dieAtNext(random.of(['append', 'claim']))
+    else if (what < 0.955) this.#letDie(node)
     else if (what < 0.97) await node.replaceThread()
     else if (what < 0.985) await node.kill()
     else await node.end()

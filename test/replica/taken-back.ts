@@ -52,12 +52,6 @@ export const mends: readonly Mend[] = [
     before: 'if (outcome.error.kind) store.logWasFull()',
   },
   {
-    fault: 'what was offered without an answer is refused when etcd has become full',
-    file: 'cluster/appender.ts',
-    now: 'if (wasUnanswered && (isFull(outcome) || isInvalid(outcome))) return false',
-    before: 'if (wasUnanswered && isInvalid(outcome)) return false',
-  },
-  {
     fault: 'a record that etcd has taken is refused since etcd says that it is full',
     file: 'cluster/etcd-engine.ts',
     now: "if (kind === 'full') return this.#taken(offers)",
@@ -106,12 +100,6 @@ export const mends: readonly Mend[] = [
     before: 'wentOn(elected)',
   },
   {
-    fault: 'who is to end comes to own what it is told to own',
-    file: 'replica/transitions.ts',
-    now: 'isToOwn: !state.isToClose',
-    before: 'isToOwn: true',
-  },
-  {
     fault: 'a release during the wait is as good as one after it',
     file: 'replica/transitions.ts',
     now: "if (role.kind === 'elected' && !mayOwn(state)) return lost(state, 'released')",
@@ -140,12 +128,6 @@ export const mends: readonly Mend[] = [
     file: 'cluster/etcd-nodes.ts',
     now: 'if (left_s === 0 || performance.now() - renewed_ms > ttl_ms) return end()',
     before: 'if (performance.now() < renewed_ms) return end()',
-  },
-  {
-    fault: 'what a node says of itself while it joins is not told to others',
-    file: 'cluster/membership.ts',
-    now: 'if (self !== this.#self) joined.value.tell(this.#self)',
-    before: '',
   },
   {
     fault: 'what a node has said before stands, since a request was carried out that was given up',
