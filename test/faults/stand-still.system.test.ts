@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -82,6 +82,22 @@ test('a start that takes longer than that, and goes on, comes to its end', async
   await broker.run()
   t.ok(performance.now() - began > 4000, 'it has opened files of its log twice at least')
   t.equal((await broker.send('GET', '/v2/entities/Tank')).status, 200)
+})
+
+test('a partition whose memory ends inside a write transaction ends the process with a reason, and nothing is lost', async (t) => {
+  t.setTimeout(300_000)
+  const folder = t.testdir()
+  const told = join(folder, 'exhausted')
+  const exhausted = new URL('exhausted-write.js', import.meta.url).href
+  const around = { nodeOptions: ['--import', exhausted], environment: { RIGEL_EXHAUSTED_WRITE: told } }
+  const broker = await RunningBroker.startOn(t, join(folder, 'data'), flags, around)
+  t.equal((await broker.update('APPEND', tank)).status, 200)
+  writeFileSync(told, '')
+  broker.send('POST', '/v2/entities?options=upsert', update, json).catch(() => {})
+  t.equal(await broker.ended(), 'SIGKILL')
+  t.match(broker.output, /"lvl":"FATAL".*partition 0 has (not answered|(been|ended) inside a write transaction)/)
+  rmSync(told)
+  await runsAgain(t, broker)
 })
 
 test('a main thread that stands still is found by another one', async (t) => {
