@@ -51,6 +51,21 @@ export async function inSlices<Result>(steps: Steps<Result>, slices = new Slices
   }
 }
 
+/** Work in steps that is long, in slices; nothing when `isLate` says between two of them that it took too long. */
+export async function inSlicesUntil<Result>(
+  steps: Steps<Result>,
+  isLate: () => boolean,
+  slices = new Slices(),
+): Promise<Result | undefined> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (!slices.isOver) continue
+    await slices.next()
+    if (isLate()) return undefined
+  }
+}
+
 /** Work in steps that is mostly short: done before this returns if one slice is enough for it, else in slices. */
 export function atOnceOrInSlices<Result>(steps: Steps<Result>): Result | Promise<Result> {
   const slices = new Slices()

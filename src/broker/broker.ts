@@ -171,6 +171,14 @@ export interface EntityNamed {
   readonly type: EntityType | undefined
 }
 
+/** The entities that one request reads, from snapshots. The owner of each partition is asked once how far it is, however many there are. */
+export interface EntityReads {
+  /** Asks the owners of these ids together, where they were not asked yet. */
+  prepare(ids: Iterable<EntityId>): Promise<Result<undefined, Unavailable>>
+  /** The entities of one id, of one type or of every type, oldest first. What was not prepared is asked for now. */
+  of(named: EntityNamed): Promise<Result<readonly Entity[], Unavailable>>
+}
+
 /** The operations behind the interfaces; one per front end. */
 export interface Broker {
   /**
@@ -196,6 +204,8 @@ export interface Broker {
     type: EntityType | undefined,
     client: Client,
   ): Promise<Result<readonly Entity[], Unavailable>>
+  /** Reads for one request of many entities. */
+  reads(tenant: Tenant, paths: readonly PathRange[], client: Client): EntityReads
   /** The service paths in which entities of each id are, of one type or of every type, in the order of what is asked. */
   pathsOf(
     tenant: Tenant,

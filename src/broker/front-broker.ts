@@ -15,6 +15,7 @@ import { traceArea } from '../trace-area.js'
 import type {
   Broker,
   EntityNamed,
+  EntityReads,
   PartitionHealth,
   RawElements,
   RawUpdate,
@@ -26,6 +27,7 @@ import type { ConfirmedReads } from './confirmed-reads.js'
 import type { PartitionReaders, StatePage } from './partition-readers.js'
 import type { QueryPool } from './query-pool.js'
 import type { RegistryService } from './registry-service.js'
+import { RequestReads } from './request-reads.js'
 import type { StreamService } from './stream-service.js'
 import { Updates, type UpdatesParts } from './updates.js'
 
@@ -113,22 +115,27 @@ export class FrontBroker implements Broker {
     return confirmed.confirm([readers.partitionOf(tenant, id)]).then((known) => (known.ok ? held() : known))
   }
 
-  /** The owners of all partitions that are read are asked together, and once. */
+  reads(tenant: Tenant, paths: readonly PathRange[], client: Client): EntityReads {
+    const { readers, confirmed } = this.#parts
+    return new RequestReads({
+      ...{ tenant, readers, confirmed },
+      held: (named) => this.#held(tenant, paths, named, client),
+    })
+  }
+
   async pathsOf(
     tenant: Tenant,
     paths: readonly PathRange[],
     named: readonly EntityNamed[],
     client: Client,
   ): Promise<Result<readonly (readonly ServicePath[])[], Unavailable>> {
-    const { readers, confirmed } = this.#parts
-    if (confirmed && named.length > 0) {
-      const known = await confirmed.confirm(new Set(named.map(({ id }) => readers.partitionOf(tenant, id))))
-      if (!known.ok) return known
-    }
+    const reads = this.reads(tenant, paths, client)
+    const known = await reads.prepare(named.map(({ id }) => id))
+    if (!known.ok) return known
     const found: (readonly ServicePath[])[] = []
     const slices = new Slices()
     for (const each of named) {
-      const held = await this.#held(tenant, paths, each, client)
+      const held = await reads.of(each)
       if (!held.ok) return held
       found.push([...new Set(held.value.map(({ path }) => path))])
       if (slices.isOver) await slices.next()

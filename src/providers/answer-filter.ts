@@ -67,6 +67,9 @@ export class AnswerFilter {
   /** Entities of which nobody knew id and type before the provider named them: what is held here of one wins, whatever page it is on. */
   async #notHeld(elements: readonly ShownEntity[]): Promise<Result<readonly ShownEntity[], Unavailable>> {
     const left: ShownEntity[] = []
+    const toRead = elements.filter((element) => !this.#onPage.has(entityKey(element)))
+    const known = await this.#plan.prepare(toRead.map(({ id }) => id))
+    if (!known.ok) return known
     for (const element of elements) {
       if (this.#slices.isOver) await this.#slices.next()
       if (this.#read.client.gone) break

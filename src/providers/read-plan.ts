@@ -1,5 +1,5 @@
 import type { Client } from '../api.js'
-import type { Broker, Unavailable } from '../broker/broker.js'
+import type { Broker, EntityReads, Unavailable } from '../broker/broker.js'
 import { Effort, maxSteps } from '../context/effort.js'
 import type { Entity, EntityId } from '../context/entity.js'
 import { compileQuery } from '../context/match.js'
@@ -8,7 +8,7 @@ import type { RegisteredEntity } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
 import type { SourceLookup } from '../registration/sources.js'
 import { err, ok, type Result } from '../result.js'
-import { Slices } from '../slices.js'
+import { inSlicesUntil } from '../slices.js'
 import { now } from '../time.js'
 import type { ForwardPage } from './provider-format.js'
 import type { NgsiForm } from './provider-request.js'
@@ -51,12 +51,16 @@ export class ReadPlan {
   readonly #effort = new Effort(maxSteps)
   readonly #isResult: (entity: Entity) => boolean
   readonly #onPage = new Map<EntityId, Entity[]>()
+  readonly #reads: EntityReads
+  /** Of the entities that may have to be read, until the first of them is. */
+  #toRead: readonly EntityId[] = []
 
   constructor(broker: Broker, index: RegistrationIndex, read: RemoteRead) {
     this.#broker = broker
     this.#index = index
     this.#read = read
     const { tenant, paths } = read.query
+    this.#reads = broker.reads(tenant, paths, read.client)
     this.#lookup = { tenant, paths, now: now(), use: 'query', api: read.form }
     this.#isResult = compileQuery(read.query, this.#effort)
     for (const entity of read.page.entities) {
@@ -69,16 +73,19 @@ export class ReadPlan {
   /** The entities that providers may have something of, in the order of asking. Refuses when it takes too long to try them all. */
   async entities(): Promise<Result<readonly AskableEntity[], Unavailable>> {
     const { query, client, limit_ms } = this.#read
-    const steps = askableEntities(this.#index, this.#lookup, query.selectors)
-    const slices = new Slices()
     const until = performance.now() + limit_ms
-    for (;;) {
-      const { done, value } = steps.next()
-      if (done === true) return ok(value.filter((entity) => typeMeant(entity, query.scopes)))
-      if (!slices.isOver) continue
-      await slices.next()
-      if (client.gone || performance.now() > until) return err({ kind: 'queryLate' })
-    }
+    const steps = askableEntities(this.#index, this.#lookup, query.selectors)
+    const found = await inSlicesUntil(steps, () => client.gone || performance.now() > until)
+    if (found === undefined) return err({ kind: 'queryLate' })
+    const meant = found.filter((entity) => typeMeant(entity, query.scopes))
+    const others = meant.filter((entity) => entity.everyId !== true && this.#shown(entity).length === 0)
+    this.#toRead = others.map(({ id }) => id)
+    return ok(meant)
+  }
+
+  /** Asks the owners of what is about to be read together: each is asked once for a request, however many entities it has of it. */
+  prepare(ids: readonly EntityId[]): Promise<Result<undefined, Unavailable>> {
+    return this.#reads.prepare(ids)
   }
 
   /** What completes an entity that is on the page; undefined for any other. */
@@ -98,9 +105,12 @@ export class ReadPlan {
 
   /** What is held here of an entity that is not on the page, or that it is on another one. */
   async heldHere({ id, type }: RegisteredEntity): Promise<Result<readonly Entity[] | 'shown', Unavailable>> {
-    const { query, client } = this.#read
+    const toRead = this.#toRead
+    this.#toRead = []
+    const known = await this.prepare([...toRead, id])
+    if (!known.ok) return known
     // One without a type stands for all of its id.
-    const held = await this.#broker.entities(query.tenant, query.paths, id, type === '' ? undefined : type, client)
+    const held = await this.#reads.of({ id, type: type === '' ? undefined : type })
     if (!held.ok) return held
     const isShown = held.value.some(this.#isResult)
     if (this.#effort.isSpent) return err({ kind: 'queryTooCostly' })

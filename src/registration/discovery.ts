@@ -1,6 +1,6 @@
 import type { Tenant } from '../context/entity.js'
 import { inPaths, type PathRange, type Selector } from '../context/query.js'
-import { Slices, type Steps } from '../slices.js'
+import { inSlicesUntil, Slices, type Steps } from '../slices.js'
 import type { Milliseconds } from '../time.js'
 import { compareContexts, type IndexedContext } from './indexed-contexts.js'
 import { MeantOnce, type Pauses } from './meant-entities.js'
@@ -82,32 +82,23 @@ export async function discoverInSlices(
   isLate: () => boolean,
 ): Promise<Discovered | undefined> {
   const slices = new Slices()
-  const found = new Set<IndexedContext>()
-  for (const each of finding(index, lookup, discovery)) {
-    if (each !== undefined) found.add(each)
-    if (!slices.isOver) continue
-    await slices.next()
-    if (isLate()) return undefined
-  }
+  const found = await inSlicesUntil(gathering(finding(index, lookup, discovery)), isLate, slices)
+  if (found === undefined) return undefined
   const isHeld = ({ registration }: IndexedContext) => index.get(registration.id) === registration
   const held = new Set<RegistrationId>()
   for (const each of found) if (isHeld(each)) held.add(each.registration.id)
   for (const each of found) if (!isHeld(each) && held.has(each.registration.id)) found.delete(each)
-  return inTime(paged(found, discovery, new MeantOnce(discovery.selectors), page), slices, isLate)
+  return inSlicesUntil(paged(found, discovery, new MeantOnce(discovery.selectors), page), isLate, slices)
 }
 
-async function inTime<Result>(
-  steps: Steps<Result>,
-  slices: Slices,
-  isLate: () => boolean,
-): Promise<Result | undefined> {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-    if (!slices.isOver) continue
-    await slices.next()
-    if (isLate()) return undefined
+/** All that is found, each once. */
+function* gathering(found: Iterable<IndexedContext | undefined>): Steps<Set<IndexedContext>> {
+  const gathered = new Set<IndexedContext>()
+  for (const each of found) {
+    if (each !== undefined) gathered.add(each)
+    yield
   }
+  return gathered
 }
 
 /** What is asked for, some of it several times, and nothing for every entity that is not. */

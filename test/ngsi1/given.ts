@@ -119,7 +119,7 @@ async function updateRawElements(
 
 /** A broker that does what it is told, for what is not about storing; everything else finds nothing. */
 export function scripted(script: Partial<Broker> = {}): Broker {
-  const { update = async (elements) => ok(elements.map(done)) } = script
+  const { update = async (elements) => ok(elements.map(done)), entities = async () => ok([]) } = script
   return {
     update,
     rawUpdate: (raw) => updateRaw(update, raw),
@@ -127,7 +127,11 @@ export function scripted(script: Partial<Broker> = {}): Broker {
       const replies = await updateRawElements(update, raw)
       return replies.ok ? replies : err({ kind: 'mailboxFull' })
     },
-    entities: async () => ok([]),
+    entities,
+    reads: (tenant, paths, client) => ({
+      prepare: async () => ok(undefined),
+      of: ({ id, type }) => entities(tenant, paths, id, type, client),
+    }),
     pathsOf: async (_tenant, _paths, named) => ok(named.map(() => [])),
     recentEntities: () => undefined,
     query: async ({ counted }) => ok({ entities: [], count: counted ? 0 : undefined }),
