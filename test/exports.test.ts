@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import { test } from 'tap'
 import { type Source, sourcesOf } from './sources.js'
 
@@ -7,9 +8,17 @@ const tests = sourcesOf('test', 'bench')
 /** The whole turn of a partition in one step, as tests and benchmarks take it. */
 const forTests = new Set(['takeTurn'])
 
+/** The files that each source imports from, as paths from the root without their endings. */
+const importsOf = new Map(
+  [...sources, ...tests].map(({ path, code }) => [
+    path,
+    new Set([...code.matchAll(/['"](\.{1,2}\/[^'"]+)\.js['"]/g)].map(([, to = '']) => join(dirname(path), to))),
+  ]),
+)
+
 function imports({ path, code }: Source, name: string, from: string): boolean {
-  const file = from.slice(from.lastIndexOf('/') + 1).replace(/\.tsx?$/, '.js')
-  return path !== from && code.includes(`/${file}'`) && new RegExp(`\\b${name}\\b`).test(code)
+  const isImported = importsOf.get(path)?.has(from.replace(/\.tsx?$/, '')) === true
+  return path !== from && isImported && new RegExp(`\\b${name}\\b`).test(code)
 }
 
 test('each value that is exported is used by another file, and not by tests only', async (t) => {

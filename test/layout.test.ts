@@ -92,15 +92,20 @@ function repeated(names: readonly string[]): readonly string[] {
   return [...new Set(names.filter((name, at) => names.indexOf(name) !== at))]
 }
 
-test('no two files and no two exports share a name: a search finds one definition', async (t) => {
-  const files = sources(join(root, 'src'))
-  t.same(repeated(files.map((file) => basename(file))), [])
+test('no two files and no two exports of a room share a name: a search in it finds one definition', async (t) => {
   const declaration = /^export (?:abstract )?(?:async )?(?:class|interface|type|function\*?|const) (\w+)/gm
-  const exports = files.flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(declaration)].map(([, name = '']) => name),
-  )
-  t.ok(exports.length > 500)
-  t.same(repeated(exports), [])
+  const all = sources(join(root, 'src'))
+  let exported = 0
+  for (const room of new Set(all.map(roomOf))) {
+    const files = all.filter((file) => roomOf(file) === room)
+    t.same(repeated(files.map((file) => basename(file))), [], `files of ${room}`)
+    const names = files.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(declaration)].map(([, name = '']) => name),
+    )
+    t.same(repeated(names), [], `exports of ${room}`)
+    exported += names.length
+  }
+  t.ok(exported > 500)
 })
 
 test('only main reads the command line and the environment', async (t) => {
