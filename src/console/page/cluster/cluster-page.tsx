@@ -1,4 +1,5 @@
 import { countText } from '../format.js'
+import { countColumn, minor, textColumn } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { FactList } from '../parts/fact-list.js'
 import { PageHead } from '../parts/page-head.js'
@@ -73,17 +74,11 @@ function NodeState({ node }: { readonly node: ReadNode }) {
 }
 
 const nodeColumns: readonly Column<ReadNode>[] = [
-  { name: 'node', cell: ({ name }) => name, order: ({ name }) => name },
+  textColumn('node', ({ name }) => name),
   { name: 'state', cell: (node) => <NodeState node={node} />, order: (node) => stateOf(node)[1] },
-  { name: 'owns', cell: ({ owns }) => countText(owns.length), order: ({ owns }) => owns.length, isNumber: true },
-  {
-    name: 'lease left, s',
-    cell: ({ leaseLeft_s }) => leaseLeft_s ?? '–',
-    order: ({ leaseLeft_s = -1 }) => leaseLeft_s,
-    isNumber: true,
-    isMinor: true,
-  },
-  { name: 'slot', cell: ({ slot }) => slot, order: ({ slot }) => slot, isNumber: true, isMinor: true },
+  countColumn('owns', ({ owns }) => owns.length),
+  countColumn('lease left, s', ({ leaseLeft_s }) => leaseLeft_s, minor),
+  countColumn('slot', ({ slot }) => slot, minor),
   {
     name: 'address',
     cell: ({ address = '' }) => (address === '' ? <span class="quiet">–</span> : <code>{address}</code>),
@@ -93,20 +88,14 @@ const nodeColumns: readonly Column<ReadNode>[] = [
 ]
 
 const partitionColumns: readonly Column<ReadPartition>[] = [
-  { name: 'partition', cell: ({ partition }) => partition, order: ({ partition }) => partition, isNumber: true },
+  countColumn('partition', ({ partition }) => partition),
   {
     name: 'owner',
     cell: ({ owner }) => owner ?? <Chip tone="bad">nobody</Chip>,
     order: ({ owner = '' }) => owner,
   },
-  {
-    name: 'since record',
-    cell: ({ since }) => (since === undefined ? '–' : countText(since)),
-    order: ({ since = 0 }) => since,
-    isNumber: true,
-    isMinor: true,
-  },
-  { name: 'last record', cell: ({ last }) => countText(last), order: ({ last }) => last, isNumber: true },
+  countColumn('since record', ({ since }) => since, minor),
+  countColumn('last record', ({ last }) => last),
   {
     name: 'copies, and records to apply at a start',
     cell: ({ copies }) => copies.map(({ node, behind }) => `${node} ${countText(behind)}`).join(' · ') || '–',

@@ -2,9 +2,9 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { openPage, setParameter } from '../address.js'
 import { countText } from '../format.js'
+import { minor, textColumn, timeColumn } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { ChoiceField, pathWith, SearchField, useParameter } from '../parts/filter-fields.js'
-import { OptionalTime } from '../parts/optional-time.js'
 import { PageHead } from '../parts/page-head.js'
 import { FailedState, LoadingState, Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
@@ -160,20 +160,9 @@ const columns: readonly Column<EntityInList>[] = [
     order: ({ attributes }) => attributes,
     isMinor: true,
   },
-  { name: 'path', cell: ({ servicePath }) => servicePath, order: ({ servicePath }) => servicePath, isMinor: true },
-  {
-    name: 'changed',
-    cell: ({ modified }) => <OptionalTime date={modified} />,
-    order: ({ modified }) => modified,
-    isNumber: true,
-  },
-  {
-    name: 'created',
-    cell: ({ created }) => <OptionalTime date={created} />,
-    order: ({ created }) => created,
-    isNumber: true,
-    isMinor: true,
-  },
+  textColumn('path', ({ servicePath }) => servicePath, minor),
+  timeColumn('changed', ({ modified }) => modified),
+  timeColumn('created', ({ created }) => created, minor),
 ]
 
 /** The map with its coast lines is loaded when it is opened first. */

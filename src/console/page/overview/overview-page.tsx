@@ -1,12 +1,21 @@
 import type { ComponentChildren } from 'preact'
 import { linkTo } from '../address.js'
-import { bytesText, countText, durationText, rateText, shareText } from '../format.js'
+import { countText, durationText, rateText, shareText } from '../format.js'
 import { connection, type Live, live, restarts, series } from '../live/live-state.js'
 import type { Moment, PartitionMoment } from '../live/moment.js'
 import { thinned } from '../live/series.js'
 import { useObservable } from '../observable.js'
 import { pages } from '../pages.js'
-import { type Column, DataTable, sumOver } from '../parts/data-table.js'
+import {
+  bytesColumn,
+  countColumn,
+  durationColumn,
+  minor,
+  rateColumn,
+  shareColumn,
+  textColumn,
+} from '../parts/columns.js'
+import { type Column, DataTable } from '../parts/data-table.js'
 import { FoldedJson } from '../parts/folded-json.js'
 import { PageHead } from '../parts/page-head.js'
 import { Bar, Chip } from '../parts/small-parts.js'
@@ -158,7 +167,7 @@ function Details({ known, recent }: { readonly known: Live; readonly recent: Mom
 }
 
 const partitionColumns: readonly Column<PartitionMoment>[] = [
-  { name: 'partition', cell: ({ number }) => number, order: ({ number }) => number },
+  textColumn('partition', ({ number }) => number),
   {
     name: 'busy',
     cell: ({ busy }) => (
@@ -171,53 +180,11 @@ const partitionColumns: readonly Column<PartitionMoment>[] = [
     order: ({ busy }) => busy || 0,
     isNumber: true,
   },
-  {
-    name: 'commands/s',
-    cell: ({ commands }) => rateText(commands),
-    order: ({ commands }) => commands,
-    isNumber: true,
-    total: (rows) => rateText(sumOver(rows, ({ commands }) => commands)),
-  },
-  {
-    name: 'mailbox',
-    cell: ({ mailboxDepth }) => countText(mailboxDepth),
-    order: ({ mailboxDepth }) => mailboxDepth,
-    isNumber: true,
-    total: (rows) => countText(sumOver(rows, ({ mailboxDepth }) => mailboxDepth)),
-  },
-  {
-    name: 'commit p50',
-    cell: ({ commit }) => durationText(commit.p50_s),
-    order: ({ commit }) => commit.p50_s || 0,
-    isNumber: true,
-    isMinor: true,
-  },
-  {
-    name: 'commit p99',
-    cell: ({ commit }) => durationText(commit.p99_s),
-    order: ({ commit }) => commit.p99_s || 0,
-    isNumber: true,
-  },
-  {
-    name: 'committing',
-    cell: ({ commitShare }) => shareText(commitShare),
-    order: ({ commitShare }) => commitShare,
-    isNumber: true,
-    isMinor: true,
-  },
-  {
-    name: 'entities',
-    cell: ({ entities }) => countText(entities),
-    order: ({ entities }) => entities,
-    isNumber: true,
-    total: (rows) => countText(sumOver(rows, ({ entities }) => entities)),
-  },
-  {
-    name: 'disk',
-    cell: ({ used_bytes }) => bytesText(used_bytes),
-    order: ({ used_bytes }) => used_bytes,
-    isNumber: true,
-    isMinor: true,
-    total: (rows) => bytesText(sumOver(rows, ({ used_bytes }) => used_bytes)),
-  },
+  rateColumn('commands/s', ({ commands }) => commands, { isSummed: true }),
+  countColumn('mailbox', ({ mailboxDepth }) => mailboxDepth, { isSummed: true }),
+  durationColumn('commit p50', ({ commit }) => commit.p50_s, minor),
+  durationColumn('commit p99', ({ commit }) => commit.p99_s),
+  shareColumn('committing', ({ commitShare }) => commitShare, minor),
+  countColumn('entities', ({ entities }) => entities, { isSummed: true }),
+  bytesColumn('disk', ({ used_bytes }) => used_bytes, { isMinor: true, isSummed: true }),
 ]

@@ -148,11 +148,6 @@ function Totals<Row>({ columns, rows }: Pick<TableShown<Row>, 'columns' | 'rows'
   )
 }
 
-/** The sum of a figure of all rows. */
-export function sumOver<Row>(rows: readonly Row[], figure: (row: Row) => number): number {
-  return rows.reduce((sum, row) => sum + figure(row), 0)
-}
-
 /** The place of rows that are not drawn. */
 function Spacer({ rows }: { readonly rows: number }) {
   if (rows <= 0) return null

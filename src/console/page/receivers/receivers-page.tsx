@@ -1,5 +1,6 @@
 import { openPage } from '../address.js'
-import { bytesText, countText, durationText } from '../format.js'
+import { bytesText, countText } from '../format.js'
+import { countColumn, durationColumn, minor, timeColumn } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { Pager, pathWith, SearchField, useOffset, useParameter } from '../parts/filter-fields.js'
 import { OptionalTime } from '../parts/optional-time.js'
@@ -89,20 +90,8 @@ const columns: readonly Column<Receiver>[] = [
     cell: ({ receiver }) => <StoredText text={receiver} most={80} />,
     order: ({ receiver }) => receiver,
   },
-  {
-    name: 'subscriptions',
-    cell: ({ subscriptions }) => countText(subscriptions),
-    order: ({ subscriptions }) => subscriptions,
-    isNumber: true,
-    isMinor: true,
-  },
-  {
-    name: 'under way',
-    cell: ({ underWay }) => countText(underWay),
-    order: ({ underWay }) => underWay,
-    isNumber: true,
-    isMinor: true,
-  },
+  countColumn('subscriptions', ({ subscriptions }) => subscriptions, minor),
+  countColumn('under way', ({ underWay }) => underWay, minor),
   {
     name: 'waiting',
     cell: ({ queueDepth, queueBytes }) => (
@@ -114,26 +103,9 @@ const columns: readonly Column<Receiver>[] = [
     order: ({ queueDepth }) => queueDepth,
     isNumber: true,
   },
-  {
-    name: 'oldest',
-    cell: ({ oldestQueued }) => <OptionalTime date={oldestQueued} />,
-    order: ({ oldestQueued = '' }) => oldestQueued,
-    isNumber: true,
-    isMinor: true,
-  },
-  {
-    name: 'takes',
-    cell: ({ meanLatency_ms }) => (meanLatency_ms === undefined ? '–' : durationText(meanLatency_ms / 1000)),
-    order: ({ meanLatency_ms = 0 }) => meanLatency_ms,
-    isNumber: true,
-  },
-  {
-    name: 'failed',
-    cell: ({ failed = 0 }) => countText(failed),
-    order: ({ failed = 0 }) => failed,
-    isNumber: true,
-    isMinor: true,
-  },
+  timeColumn('oldest', ({ oldestQueued }) => oldestQueued, minor),
+  durationColumn('takes', ({ meanLatency_ms: mean_ms }) => (mean_ms === undefined ? undefined : mean_ms / 1000)),
+  countColumn('failed', ({ failed = 0 }) => failed, minor),
   {
     name: 'last failure',
     cell: ({ lastFailure, lastFailureReason = '' }) =>

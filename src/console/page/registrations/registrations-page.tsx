@@ -1,5 +1,6 @@
 import { linkTo, openPage } from '../address.js'
 import { countText } from '../format.js'
+import { countColumn, minor, textColumn } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { FactList } from '../parts/fact-list.js'
 import { ChoiceField, Pager, pathWith, SearchField, useOffset, useParameter } from '../parts/filter-fields.js'
@@ -100,10 +101,10 @@ const columns: readonly Column<Registration>[] = [
     order: providerOf,
     isMinor: true,
   },
-  { name: 'asked for', cell: ({ mode }) => mode, order: ({ mode }) => mode, isMinor: true },
-  { name: 'tenant', cell: ({ service = '' }) => service, order: ({ service = '' }) => service, isMinor: true },
-  { name: 'calls', cell: ({ calls }) => countText(calls), order: ({ calls }) => calls, isNumber: true },
-  { name: 'failed', cell: ({ failures }) => countText(failures), order: ({ failures }) => failures, isNumber: true },
+  textColumn('asked for', ({ mode }) => mode, minor),
+  textColumn('tenant', ({ service = '' }) => service, minor),
+  countColumn('calls', ({ calls }) => calls),
+  countColumn('failed', ({ failures }) => failures),
   {
     name: 'last failure',
     cell: ({ lastFailure, lastFailureReason = '' }) =>

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
-import { bytesText, countText, durationText, rateText } from '../format.js'
+import { countText } from '../format.js'
 import { connection, live } from '../live/live-state.js'
 import { useObservable } from '../observable.js'
+import { bytesColumn, countColumn, durationColumn, minor, rateColumn, textColumn } from '../parts/columns.js'
 import { confirmChange } from '../parts/confirm.js'
-import { type Column, DataTable, sumOver } from '../parts/data-table.js'
+import { type Column, DataTable } from '../parts/data-table.js'
 import { PageHead } from '../parts/page-head.js'
 import { LoadingState, Shown, Stale } from '../parts/states.js'
 import { useResource } from '../resource.js'
@@ -58,46 +59,15 @@ function Routes() {
 }
 
 const routeColumns: readonly Column<RouteRow>[] = [
-  { name: 'method', cell: ({ method }) => method, order: ({ method }) => method },
+  textColumn('method', ({ method }) => method),
   { name: 'route', cell: ({ route }) => <span class="stored">{route}</span>, order: ({ route }) => route },
-  {
-    name: 'rate/s',
-    cell: ({ rate }) => rateText(rate),
-    order: ({ rate }) => rate,
-    isNumber: true,
-    total: (rows) => rateText(sumOver(rows, ({ rate }) => rate)),
-  },
-  {
-    name: 'count',
-    cell: ({ count }) => countText(count),
-    order: ({ count }) => count,
-    isNumber: true,
-    isMinor: true,
-    total: (rows) => countText(sumOver(rows, ({ count }) => count)),
-  },
-  {
-    name: 'p50',
-    cell: ({ p50_s }) => durationText(p50_s),
-    order: ({ p50_s }) => p50_s || 0,
-    isNumber: true,
-    isMinor: true,
-  },
-  { name: 'p99', cell: ({ p99_s }) => durationText(p99_s), order: ({ p99_s }) => p99_s || 0, isNumber: true },
+  rateColumn('rate/s', ({ rate }) => rate, { isSummed: true }),
+  countColumn('count', ({ count }) => count, { isMinor: true, isSummed: true }),
+  durationColumn('p50', ({ p50_s }) => p50_s, minor),
+  durationColumn('p99', ({ p99_s }) => p99_s),
   { name: 'errors', cell: ({ errors }) => errors || 'none' },
-  {
-    name: 'bytes in',
-    cell: ({ in_bytes }) => bytesText(in_bytes),
-    order: ({ in_bytes }) => in_bytes,
-    isNumber: true,
-    isMinor: true,
-  },
-  {
-    name: 'bytes out',
-    cell: ({ out_bytes }) => bytesText(out_bytes),
-    order: ({ out_bytes }) => out_bytes,
-    isNumber: true,
-    isMinor: true,
-  },
+  bytesColumn('bytes in', ({ in_bytes }) => in_bytes, minor),
+  bytesColumn('bytes out', ({ out_bytes }) => out_bytes, minor),
 ]
 
 function SlowRequests() {
@@ -184,15 +154,9 @@ function Services() {
 const serviceColumns: readonly Column<ServiceRow>[] = [
   { name: 'tenant', cell: ({ tenant }) => <span class="stored">{tenant}</span>, order: ({ tenant }) => tenant },
   { name: 'path', cell: ({ path }) => <span class="stored">{path}</span>, order: ({ path }) => path },
-  { name: 'requests', cell: ({ requests }) => countText(requests), order: ({ requests }) => requests, isNumber: true },
-  { name: 'errors', cell: ({ errors }) => countText(errors), order: ({ errors }) => errors, isNumber: true },
-  { name: 'mean', cell: ({ mean_s }) => durationText(mean_s), order: ({ mean_s }) => mean_s, isNumber: true },
-  {
-    name: 'bytes in',
-    cell: ({ in_bytes }) => bytesText(in_bytes),
-    order: ({ in_bytes }) => in_bytes,
-    isNumber: true,
-    isMinor: true,
-  },
-  { name: 'sent', cell: ({ sent }) => countText(sent), order: ({ sent }) => sent, isNumber: true, isMinor: true },
+  countColumn('requests', ({ requests }) => requests),
+  countColumn('errors', ({ errors }) => errors),
+  durationColumn('mean', ({ mean_s }) => mean_s),
+  bytesColumn('bytes in', ({ in_bytes }) => in_bytes, minor),
+  countColumn('sent', ({ sent }) => sent, minor),
 ]

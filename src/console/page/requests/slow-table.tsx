@@ -1,4 +1,5 @@
-import { bytesText, clockText, durationText, exactText } from '../format.js'
+import { clockText, exactText } from '../format.js'
+import { bytesColumn, durationColumn, minor, textColumn } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { StageSwatch, stages } from '../parts/stages.js'
 import { partitionText, type Slow, type SlowShown, stagesText } from './slow-reading.js'
@@ -49,26 +50,15 @@ function slowColumns(longest_ms: number): readonly Column<SlowShown>[] {
       cell: ({ method, route }) => <span class="stored">{`${method} ${route}`}</span>,
       order: ({ route }) => route,
     },
-    {
-      name: 'took',
-      cell: ({ duration_ms }) => durationText(duration_ms / 1000),
-      order: ({ duration_ms }) => duration_ms,
-      isNumber: true,
-    },
+    durationColumn('took', ({ duration_ms }) => duration_ms / 1000),
     { name: 'stages', cell: (request) => <StageBar request={request} longest_ms={longest_ms} /> },
     {
       name: 'partition',
       cell: (request) => partitionText(request),
       order: ({ partition = -1 }) => partition,
     },
-    { name: 'status', cell: ({ status }) => status, order: ({ status }) => status, isMinor: true },
-    {
-      name: 'in',
-      cell: ({ request_bytes }) => bytesText(request_bytes),
-      order: ({ request_bytes }) => request_bytes,
-      isNumber: true,
-      isMinor: true,
-    },
+    textColumn('status', ({ status }) => status, minor),
+    bytesColumn('in', ({ request_bytes }) => request_bytes, minor),
     {
       name: 'tenant',
       cell: ({ tenant }) => <span class="stored">{tenant || 'none'}</span>,

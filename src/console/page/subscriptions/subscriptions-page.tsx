@@ -1,8 +1,8 @@
 import { openPage } from '../address.js'
 import { bytesText, countText } from '../format.js'
+import { countColumn, minor, timeColumn } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { ChoiceField, Pager, pathWith, SearchField, useOffset, useParameter } from '../parts/filter-fields.js'
-import { OptionalTime } from '../parts/optional-time.js'
 import { PageHead } from '../parts/page-head.js'
 import { Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
@@ -58,8 +58,6 @@ function SubscriptionList() {
   )
 }
 
-const time = (date: string | undefined) => (date === undefined ? 0 : Date.parse(date))
-
 const columns: readonly Column<SubscriptionInList>[] = [
   { name: 'status', cell: ({ status }) => <StatusChip status={status} />, order: ({ status }) => status },
   {
@@ -82,14 +80,8 @@ const columns: readonly Column<SubscriptionInList>[] = [
     order: ({ reference }) => reference,
     isMinor: true,
   },
-  { name: 'sent', cell: ({ timesSent }) => countText(timesSent), order: ({ timesSent }) => timesSent, isNumber: true },
-  {
-    name: 'failed in a row',
-    cell: ({ failsCounter }) => countText(failsCounter),
-    order: ({ failsCounter }) => failsCounter,
-    isNumber: true,
-    isMinor: true,
-  },
+  countColumn('sent', ({ timesSent }) => timesSent),
+  countColumn('failed in a row', ({ failsCounter }) => failsCounter, minor),
   {
     name: 'waiting',
     cell: ({ queueDepth, queueBytes }) => (
@@ -101,32 +93,8 @@ const columns: readonly Column<SubscriptionInList>[] = [
     order: ({ queueDepth }) => queueDepth,
     isNumber: true,
   },
-  {
-    name: 'oldest',
-    cell: ({ oldestQueued }) => <OptionalTime date={oldestQueued} />,
-    order: ({ oldestQueued }) => time(oldestQueued),
-    isNumber: true,
-    isMinor: true,
-  },
-  {
-    name: 'last success',
-    cell: ({ lastSuccess }) => <OptionalTime date={lastSuccess} />,
-    order: ({ lastSuccess }) => time(lastSuccess),
-    isNumber: true,
-    isMinor: true,
-  },
-  {
-    name: 'next attempt',
-    cell: ({ nextAttempt }) => <OptionalTime date={nextAttempt} />,
-    order: ({ nextAttempt }) => time(nextAttempt),
-    isNumber: true,
-    isMinor: true,
-  },
-  {
-    name: 'discarded',
-    cell: ({ discarded }) => countText(discarded),
-    order: ({ discarded }) => discarded,
-    isNumber: true,
-    isMinor: true,
-  },
+  timeColumn('oldest', ({ oldestQueued }) => oldestQueued, minor),
+  timeColumn('last success', ({ lastSuccess }) => lastSuccess, minor),
+  timeColumn('next attempt', ({ nextAttempt }) => nextAttempt, minor),
+  countColumn('discarded', ({ discarded }) => discarded, minor),
 ]
