@@ -158,20 +158,17 @@ export class EtcdNodes {
     /** What is to be said and is not yet, and whether that is under way. */
     let untold: NodeFacts | undefined
     let isTelling = false
-    let told = joined
+    let meant = joined
     let standing: { readonly own: NodeFacts | undefined } | undefined
     const tell = async (): Promise<void> => {
       if (isTelling || untold === undefined) return
       const facts = untold
       untold = undefined
       isTelling = true
-      const answer = await this.#tell(facts, lease)
+      const told = await this.#tell(facts, lease)
       isTelling = false
-      if (!answer.ok) untold ??= facts
-      else {
-        told = facts
-        await tell()
-      }
+      if (!told.ok) untold ??= facts
+      else await tell()
     }
     const end = (): void => {
       clearInterval(timer)
@@ -182,13 +179,14 @@ export class EtcdNodes {
       const left_s = await this.#renewed(lease, ttl_ms / renewals)
       if (left_s !== undefined && left_s > 0) renewed_ms = begun_ms
       if (left_s === 0 || performance.now() - renewed_ms > ttl_ms) return end()
-      if (standing !== undefined && !isSameFacts(standing.own, told)) untold ??= told
+      if (standing !== undefined && !isSameFacts(standing.own, meant)) untold ??= meant
       await tell()
     }
     const timer = setInterval(() => void renew(), ttl_ms / renewals)
     return {
       lost,
       tell: (facts) => {
+        meant = facts
         untold = facts
         void tell()
       },

@@ -99,3 +99,33 @@ test('what a request does that was given up, and is carried out later, is put ri
   await new Promise((resolve) => setTimeout(resolve, 20))
   t.equal(members.length, 1, 'it is a member for as long as it renews its own lease')
 })
+
+test('what it says while it renews its lease stands, also when that is not answered', async (t) => {
+  let [isSlow, isLost] = [false, false]
+  const carried = async (to: 'etcd' | 'client'): Promise<void> => {
+    if (to === 'etcd' || !isSlow) return
+    isSlow = false
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    isLost = true
+  }
+  const lost = (): boolean => {
+    const was = isLost
+    isLost = false
+    return was
+  }
+  const nodes = new EtcdNodes(new EtcdInMemory().client({ carried, isLost: lost }), '/unanswered')
+  const owned: number[] = []
+  const membership = new Membership(self, {
+    nodes: { join: (facts) => nodes.join(facts, 60), watchMembers: (take) => nodes.watchMembers(take) },
+    changed: (members) => void owned.push(members[0]?.owns.length ?? 0),
+    ...{ isMember: () => {}, log: { warn: () => {}, info: () => {} } },
+  })
+  t.teardown(() => membership.leave())
+  await until(() => owned.length > 0, 'it is a member')
+  isSlow = true
+  membership.tell({ ...self, owns: [{ partition: 0, epoch: 7 as LogSequence }] })
+  await until(() => owned.at(-1) === 1, 'it has said what it owns')
+  const heard = owned.length
+  await until(() => owned.length > heard, 'it says that again')
+  t.equal(owned.at(-1), 1)
+})

@@ -27,7 +27,7 @@ export interface SentRecord {
 }
 
 /** A thread that does nothing for so long waits for what never comes. */
-const patience_ms = 10_000
+const patience_ms = 60_000
 
 /** A thread ends while it appends. */
 export class ThreadDied extends Error {}

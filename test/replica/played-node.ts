@@ -95,6 +95,11 @@ export class PlayedNode {
     return timers.as(this.#process, () => this.#process?.position.confirmedIndex)
   }
 
+  /** Whether what grows is refused by it. */
+  get isTight(): boolean {
+    return this.#roomSince_ms === Number.POSITIVE_INFINITY || this.#partition?.isFull === true
+  }
+
   /** Whether it takes its disk for full, which has had room for a while. */
   get isWronglyFull(): boolean {
     return this.#world.logs.clock.now_ms - this.#roomSince_ms > stillFull_ms && this.#partition?.isFull === true

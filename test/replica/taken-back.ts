@@ -132,8 +132,8 @@ export const mends: readonly Mend[] = [
   {
     fault: 'what a node has said before stands, since a request was carried out that was given up',
     file: 'cluster/etcd-nodes.ts',
-    now: 'if (standing !== undefined && !isSameFacts(standing.own, told)) untold ??= told',
-    before: 'if (standing !== undefined && !isSameFacts(told, told)) untold ??= told',
+    now: 'if (standing !== undefined && !isSameFacts(standing.own, meant)) untold ??= meant',
+    before: 'if (standing !== undefined && !isSameFacts(meant, meant)) untold ??= meant',
   },
   {
     fault: 'a watch that has broken is not begun again',
