@@ -60,7 +60,11 @@ export function stepsToCompile(text: string): number {
   return !isReadable(text) || plainPattern(text) !== undefined ? 0 : compileSteps(text)
 }
 
-/** The patterns of one request, query or filter: each that is there several times is compiled once. */
+/**
+ * The patterns of one request, query or filter: each that is there several times is compiled once. What the engine makes of a text
+ * is functions and tables of one thread, which no other can be handed: the front end that checks a request and the query thread that
+ * scans for it each compile its patterns, within the time that `PatternsTogether` allows.
+ */
 export class CompiledPatterns {
   readonly #patterns = new Map<string, Pattern>()
 
