@@ -65,7 +65,7 @@ export function imageEnvironment(): Readonly<Record<string, string>> {
 export function contextNames(): readonly string[] {
   const rules = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n')
   const [first, ...names] = rules.filter((rule) => rule !== '' && !rule.startsWith('#'))
-  if (first !== '*' || !names.every((name) => /^![\w.-]+$/.test(name)))
+  if (first !== '*' || !names.every((name) => /^![\w./-]+$/.test(name)))
     throw new Error('.dockerignore is no list of names')
   return names.map((name) => name.slice(1))
 }

@@ -11,19 +11,20 @@ for (const mend of mends) {
     t.setTimeout(0)
     const found = await foundIn(mend, t.testdir())
     if (found === undefined) t.fail(`nothing was found in ${enough} schedules`)
-    else t.comment(`after ${found.schedules} schedules: ${found.violation}`)
+    else t.comment(`by seed ${found.seed}: ${found.violation}`)
   })
 }
 
 async function foundIn(mend: Mend, folder: string) {
+  const { first = 1 } = mend
   const { PlayedLogs, playNodes } = await withoutMend(mend, join(folder, 'program'))
   const logs = new PlayedLogs()
   try {
-    for (let schedules = 1; schedules <= enough; schedules += 1) {
+    for (let seed = first; seed < first + enough; seed += 1) {
       try {
-        await playNodes(logs, join(folder, `${schedules}`), schedules, steps)
+        await playNodes(logs, join(folder, `${seed}`), seed, steps)
       } catch (violation) {
-        return { schedules, violation: violation instanceof Error ? violation.message : violation }
+        return { seed, violation: violation instanceof Error ? violation.message : violation }
       }
     }
     return undefined
