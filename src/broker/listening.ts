@@ -1,10 +1,17 @@
-import type { ApiRequest, ApiResponse, BodyStream } from '../api.js'
+import type { ApiRequest, ApiResponse } from '../api.js'
+import type { Tenant } from '../context/entity.js'
+import { isBoundTo } from '../context/service-path.js'
+import type { StreamRefusal } from '../delivery/stream-message.js'
 import { positionOfId, type StreamPosition } from '../delivery/stream-position.js'
 import { eventStreamHeaders, eventStreamType } from '../event-stream.js'
 import { err, ok, type Result } from '../result.js'
+import { streamReference } from '../subscription/notification-url.js'
+import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
+import type { StreamService } from './stream-service.js'
+import type { Unavailable } from './unavailable.js'
 
 /** How a client wants to listen to a subscription: what its request says beside the subscription. */
-export interface ListeningTerms {
+interface ListeningTerms {
   readonly after: StreamPosition | undefined
   readonly group: string | undefined
   readonly isExplicit: boolean
@@ -13,7 +20,7 @@ export interface ListeningTerms {
 const groupForm = /^[\w.-]{1,64}$/
 
 /** Reads how a client wants to listen; an error is the text of a refusal. */
-export function listeningTerms(request: ApiRequest): Result<ListeningTerms, string> {
+function listeningTerms(request: ApiRequest): Result<ListeningTerms, string> {
   const { parameters } = request
   const after = givenPosition(request)
   if (!after.ok) return after
@@ -27,7 +34,7 @@ export function listeningTerms(request: ApiRequest): Result<ListeningTerms, stri
 }
 
 /** The position that a client has reached; nothing when it names none. The header is newer than what stands in the URL of a client. */
-export function givenPosition({
+function givenPosition({
   headers,
   parameters,
 }: Pick<ApiRequest, 'headers' | 'parameters'>): Result<StreamPosition | undefined, string> {
@@ -38,15 +45,81 @@ export function givenPosition({
   return position === undefined ? err('Last-Event-ID is no id of an event of this broker') : ok(position)
 }
 
-/** Why a subscription has no stream of events. */
-export const notStreamed =
+const notStreamed =
   'the notifications of this subscription go to its URL: only one whose URL is sse: can be listened to'
-/** Why nothing was confirmed. */
-export const nothingNamed = 'Last-Event-ID is missing: it says up to which event notifications have arrived'
-export const positionElsewhere = 'Last-Event-ID is of another subscription, or of another broker'
-export const hasExpired = 'the subscription has expired'
+const nothingNamed = 'Last-Event-ID is missing: it says up to which event notifications have arrived'
+const positionElsewhere = 'Last-Event-ID is of another subscription, or of another broker'
+const hasExpired = 'the subscription has expired'
 
-/** The response that is a stream of events. */
-export function streamResponse(stream: BodyStream): ApiResponse {
-  return { status: 200, stream, contentType: eventStreamType, headers: eventStreamHeaders }
+/** What listening needs to know of a subscription. */
+type Listened = Pick<Subscription, 'id' | 'path' | 'reference'>
+
+/** What an interface has ways of its own for: what it finds, and how it refuses. */
+interface EventInterface {
+  /** The subscription that the path names, whatever its service path. */
+  readonly find: (request: ApiRequest, tenant: Tenant) => Promise<Result<Listened | undefined, ApiResponse>>
+  readonly unknown: (request: ApiRequest) => ApiResponse
+  readonly refused: (reason: string) => ApiResponse
+  readonly unavailable: (why: Unavailable) => ApiResponse
+}
+
+/** How an operation reads its payload, and what it does then for a tenant. */
+export interface EventOperation<Payload> {
+  readonly parse: (request: ApiRequest) => Result<Payload, ApiResponse>
+  readonly work: (request: ApiRequest, tenant: Tenant, payload: Payload) => Promise<ApiResponse>
+}
+
+/** The notifications of a subscription as a stream of events, and how far a client has got: whoever may listen may say that. */
+export function eventOperations(
+  broker: { readonly listening: StreamService },
+  { find, unknown, refused, unavailable }: EventInterface,
+): { readonly listen: EventOperation<ListeningTerms>; readonly confirm: EventOperation<StreamPosition> } {
+  const orRefused = <Value>(read: Result<Value, string>) => (read.ok ? read : err(refused(read.error)))
+  const listenable = async (request: ApiRequest, tenant: Tenant): Promise<Result<SubscriptionId, ApiResponse>> => {
+    const found = await find(request, tenant)
+    if (!found.ok) return found
+    const { value: subscription } = found
+    if (subscription === undefined || !isBoundTo(request.paths, subscription.path)) return err(unknown(request))
+    return subscription.reference === streamReference ? ok(subscription.id) : err(refused(notStreamed))
+  }
+  const refusal = (why: StreamRefusal | 'away', request: ApiRequest): ApiResponse => {
+    switch (why) {
+      case 'unknown':
+        return unknown(request)
+      case 'notStreamed':
+        return refused(notStreamed)
+      case 'expired':
+        return refused(hasExpired)
+      case 'full':
+        return unavailable({ kind: 'listenersFull' })
+      case 'away':
+        return unavailable({ kind: 'courierAway' })
+    }
+  }
+  return {
+    listen: {
+      parse: (request) => orRefused(listeningTerms(request)),
+      work: async (request, tenant, terms) => {
+        const subscription = await listenable(request, tenant)
+        if (!subscription.ok) return subscription.error
+        const opened = await broker.listening.open({ subscription: subscription.value, ...terms }, request.client)
+        if (!opened.ok) return refusal(opened.error, request)
+        return { status: 200, stream: opened.value, contentType: eventStreamType, headers: eventStreamHeaders }
+      },
+    },
+    confirm: {
+      parse: (request) => {
+        const position = orRefused(givenPosition(request))
+        if (!position.ok) return position
+        return position.value === undefined ? err(refused(nothingNamed)) : ok(position.value)
+      },
+      work: async (request, tenant, upTo) => {
+        const subscription = await listenable(request, tenant)
+        if (!subscription.ok) return subscription.error
+        const confirmed = await broker.listening.confirm(subscription.value, upTo)
+        if (!confirmed.ok) return refusal(confirmed.error, request)
+        return confirmed.value ? { status: 204 } : refused(positionElsewhere)
+      },
+    },
+  }
 }
