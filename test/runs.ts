@@ -9,7 +9,10 @@ export function runs(whole: number): number {
   return areAll ? whole : Math.max(Math.min(fewest, whole), Math.ceil(whole / 10))
 }
 
-/** How often something has to be met, of the number for all runs; the share of a few runs varies, so a fifth of it is enough. */
+/**
+ * How often something has to be met at least, of how often all runs meet it: chance varies, and what is to be noticed is a generator that
+ * does not make it any more.
+ */
 export function meetings(whole: number): number {
-  return areAll ? whole : Math.floor(whole / 50)
+  return Math.floor(whole / (areAll ? 4 : 50))
 }
