@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse } from '../api.js'
+import type { ApiRequest, ApiResponse, TenantWork } from '../api.js'
 import type { Tenant } from '../context/entity.js'
 import { isBoundTo } from '../context/service-path.js'
 import type { StreamRefusal } from '../delivery/stream-message.js'
@@ -63,17 +63,11 @@ interface EventInterface {
   readonly unavailable: (why: Unavailable) => ApiResponse
 }
 
-/** How an operation reads its payload, and what it does then for a tenant. */
-export interface EventOperation<Payload> {
-  readonly parse: (request: ApiRequest) => Result<Payload, ApiResponse>
-  readonly work: (request: ApiRequest, tenant: Tenant, payload: Payload) => Promise<ApiResponse>
-}
-
 /** The notifications of a subscription as a stream of events, and how far a client has got: whoever may listen may say that. */
 export function eventOperations(
   broker: { readonly listening: StreamService },
   { find, unknown, refused, unavailable }: EventInterface,
-): { readonly listen: EventOperation<ListeningTerms>; readonly confirm: EventOperation<StreamPosition> } {
+): { readonly listen: TenantWork<ListeningTerms>; readonly confirm: TenantWork<StreamPosition> } {
   const orRefused = <Value>(read: Result<Value, string>) => (read.ok ? read : err(refused(read.error)))
   const listenable = async (request: ApiRequest, tenant: Tenant): Promise<Result<SubscriptionId, ApiResponse>> => {
     const found = await find(request, tenant)

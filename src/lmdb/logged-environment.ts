@@ -263,12 +263,12 @@ export class LoggedEnvironment {
         `${path}/data.mdb has applied record ${this.#applied}, which its log does not have: ${wayOut}`,
       )
     }
-    // Indexes that were made when the environment was opened are not made again, and the log is read from behind what is applied.
+    // The log is read from behind what is applied.
     this.#checkpoints.takeSync(positionText(position))
     return wal
   }
 
-  /** An environment without a checkpoint is new, or was written before there was a log, or is a copy made by LMDB. */
+  /** An environment without a checkpoint is new, or is a copy: a backup has no log. */
   #begun(folder: DiskLogFolder, settings: LocalLogSettings): LocalLog {
     if (!new LogScan(folder).isEmpty) {
       throw new DamagedRecord(`${folder.path} holds records, but the checkpoint beside it is missing: ${wayOut}`)

@@ -1,5 +1,5 @@
-import { type ApiRequest, type ApiResponse, type Operation, type Resource, segment } from '../api.js'
-import { type EventOperation, eventOperations } from '../broker/listening.js'
+import { type ApiRequest, type ApiResponse, type Operation, type Resource, segment, type TenantWork } from '../api.js'
+import { eventOperations } from '../broker/listening.js'
 import { ok } from '../result.js'
 import { parseGivenId } from '../subscription/given-id.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
@@ -29,7 +29,7 @@ export function subscriptionEventsResource(services: Ngsi1Services): Resource {
   }
 }
 
-function operationOf<Payload>(services: Ngsi1Services, { parse, work }: EventOperation<Payload>): Operation {
+function operationOf<Payload>(services: Ngsi1Services, { parse, work }: TenantWork<Payload>): Operation {
   return {
     use: 'read',
     prepare: (request) => {

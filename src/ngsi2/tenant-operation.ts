@@ -1,14 +1,7 @@
-import type { ApiRequest, ApiResponse, Operation, Use } from '../api.js'
-import type { Tenant } from '../context/entity.js'
+import type { Operation, TenantWork, Use } from '../api.js'
 import { ok, type Result } from '../result.js'
 import { withTenant } from './checked-operation.js'
 import type { Ngsi2Services } from './ngsi2-services.js'
-
-/** What an operation reads from its payload, and what it does then. */
-interface TenantWork<Payload> {
-  readonly parse: (request: ApiRequest) => Result<Payload, ApiResponse>
-  readonly work: (request: ApiRequest, tenant: Tenant, payload: Payload) => Promise<ApiResponse>
-}
 
 /** An operation on what a tenant has: its payload is checked, then the tenant [NGSIv2 context 1.4]. */
 export function tenantOperation<Payload>(

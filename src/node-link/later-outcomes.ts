@@ -124,7 +124,10 @@ export class BatchAnswers {
     this.#first = first
   }
 
-  /** Outcomes come, see `BatchRoute.send`. Nobody is told of one that says that this node is not the owner before the connection refuses what follows. */
+  /**
+   * Outcomes come, see `BatchRoute.send`. Nobody is told of one that says that this node is not the owner before the connection refuses
+   * what follows.
+   */
   came(part: OutcomePart<CommandOutcome>): void {
     const { outcomes, at } = part
     this.#open -= outcomes.length

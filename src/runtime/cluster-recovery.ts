@@ -19,7 +19,7 @@ interface RecoveryParts {
   readonly folder: string
   /**
    * Those of other nodes: where a log is longer in one of these, that one is taken. They are opened as at a
-   * start, which restores their checkpoints and brings an older format to this one; what they hold stays as it is.
+   * start, which restores their checkpoints; what they hold stays as it is.
    */
   readonly others: readonly string[]
 }

@@ -5,8 +5,8 @@ import type { MessagePart, NewNotice, Notice, SharedText } from './notice.js'
 const longFrom = 2 ** 15
 
 /**
- * The notices of one change, of which those that have the longest text of the entity in their bodies hold it once together: to log and to store 50
- * bodies of 900,000 characters takes a turn 300 ms. What they say is the same.
+ * The notices of one change, of which those that have the longest text of the entity in their bodies hold it once together: to log and to
+ * store 50 bodies of 900,000 characters takes a turn 300 ms. What they say is the same.
  */
 export function withSharedTexts(notices: readonly NewNotice[], { attributes }: Entity): readonly NewNotice[] {
   const long = notices.filter((notice) => isAlone(notice) && notice.body.length >= longFrom)
@@ -49,8 +49,8 @@ const beginning = 8
 const triesMost = 16
 
 /**
- * What stands around the occurrences of a text; nothing where it is not found. It is not looked for everywhere: a search for a long text, which is nearly
- * found again and again, would take time that grows with the product of both lengths.
+ * What stands around the occurrences of a text; nothing where it is not found. It is not looked for everywhere: a search for a long text,
+ * which is nearly found again and again, would take time that grows with the product of both lengths.
  */
 function piecesOf(body: string, text: string): readonly string[] | undefined {
   const pieces: string[] = []

@@ -181,13 +181,7 @@ test('a node that cannot be reached is tried again, since nothing was sent', asy
 
 test('what comes back in another order is sent on in the order in which it was put in', async (t) => {
   const a = await GivenNode.start(t, 'a')
-  const open: ((part: OutcomePart) => void)[] = []
-  const failing: BatchRoute = {
-    batchesMost: 8,
-    opened: Promise.resolve(ok({ epoch: 1 })),
-    send: (_commands, _until_ms, take) => void open.push(take),
-    close: () => {},
-  }
+  const { takes: open, route: failing } = playedRoute(8)
   let isFirst = true
   const box = mailbox(t, linkTo(t, []), new Routes('a'), {
     open: () => {
@@ -210,10 +204,10 @@ test('what comes back in another order is sent on in the order in which it was p
 })
 
 /** A way whose outcomes a test gives, batch by batch. */
-function playedRoute() {
+function playedRoute(batchesMost = 2) {
   const takes: ((part: OutcomePart) => void)[] = []
   const route: BatchRoute = {
-    batchesMost: 2,
+    batchesMost,
     opened: Promise.resolve(ok({ epoch: 1 })),
     send: (_commands, _until_ms, take) => void takes.push(take),
     close: () => {},
