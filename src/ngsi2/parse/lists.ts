@@ -5,6 +5,15 @@ import type { Selector } from '../../context/query.js'
 import { patternMistake } from '../filter-errors.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
 
+/** As many as a query may have of entities and of names. */
+const mostItems = 1000
+
+/** A list of a subscription that is not too long: each notification is compared with it, or made of it. */
+export function fewItems(given: Given, name: string): Given {
+  if (Array.isArray(given) && given.length > mostItems) refuse(`too many items in /${name}/ [max: ${mostItems}]`)
+  return given
+}
+
 /** Reads a list of names, such as `attrs`; what is missing has none [NGSIv2 subscriptions 2.4]. */
 export function readNames(given: Given, name: string): readonly string[] {
   if (given === undefined) return []

@@ -14,7 +14,7 @@ import {
 import type { Milliseconds } from '../../time.js'
 import { type BodyRefusal, checked, type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
 import { readExpression } from './expression-body.js'
-import { readNames, readSelectors } from './lists.js'
+import { fewItems, readNames, readSelectors } from './lists.js'
 import { parsedJson, readDate, readDescription } from './members.js'
 import { readTarget } from './target-body.js'
 
@@ -97,7 +97,7 @@ function readSubject(given: Given, use: Use): SubjectBody | undefined {
   const entities = member(given, 'entities')
   if (entities === undefined) refuse('no subject entities specified')
   const patterns = new PatternsTogether()
-  const selectors = readSelectors(entities, patterns)
+  const selectors = readSelectors(fewItems(entities, 'entities'), patterns)
   if (selectors.length === 0) refuse('subject entities is empty')
   return { selectors, ...readCondition(member(given, 'condition'), patterns) }
 }
@@ -108,11 +108,11 @@ function readCondition(given: Given, patterns: PatternsTogether): Omit<SubjectBo
   }
   if (!isGivenObject(given)) refuse('condition is not an object')
   if (Object.keys(given).length === 0) refuse('condition is empty')
-  const onChange = readNames(member(given, 'attrs'), 'attrs')
+  const onChange = readFewNames(given, 'attrs')
   const jexl = member(given, 'jexlExpression')
   if (jexl !== undefined && typeof jexl !== 'string') refuse('jexlExpression is not a string')
   const expression = readExpression(member(given, 'expression'), patterns)
-  const alterationTypes = readNames(member(given, 'alterationTypes'), 'alterationTypes').map(readAlteration)
+  const alterationTypes = readFewNames(given, 'alterationTypes').map(readAlteration)
   const onMetadata = readFlag(member(given, 'notifyOnMetadataChange'), 'notifyOnMetadataChange')
   return { onChange, jexl, ...expression, alterations: alterationTypes, onMetadata }
 }
@@ -137,7 +137,7 @@ function readNotification(given: Given, use: Use): NotificationBody | 'kafka' | 
   const onlyChanged = readFlag(member(given, 'onlyChangedAttrs'), 'onlyChangedAttrs')
   const covered = readFlag(member(given, 'covered'), 'covered')
   if (covered === true && (shown.excepts || shown.attributes.length === 0)) refuse(coveredWithoutAttributes)
-  const metadata = readNames(member(given, 'metadata'), 'metadata')
+  const metadata = readFewNames(given, 'metadata')
   const format = readFormat(member(given, 'attrsFormat'))
   const maxFails = readMaxFails(member(given, 'maxFailsLimit'))
   if (target === 'kafka') return 'kafka'
@@ -148,12 +148,16 @@ function readNotification(given: Given, use: Use): NotificationBody | 'kafka' | 
 export const coveredWithoutAttributes = 'covered true cannot be used if notification attributes list is empty'
 
 function readShown(given: GivenObject): Pick<NotificationBody, 'attributes' | 'excepts'> {
-  const [attrs, exceptAttrs] = [member(given, 'attrs'), member(given, 'exceptAttrs')]
-  if (attrs !== undefined && exceptAttrs !== undefined) refuse('http notification has attrs and exceptAttrs')
-  if (exceptAttrs === undefined) return { attributes: readNames(attrs, 'attrs'), excepts: false }
-  const attributes = readNames(exceptAttrs, 'exceptAttrs')
+  const excepts = member(given, 'exceptAttrs') !== undefined
+  if (excepts && member(given, 'attrs') !== undefined) refuse('http notification has attrs and exceptAttrs')
+  if (!excepts) return { attributes: readFewNames(given, 'attrs'), excepts }
+  const attributes = readFewNames(given, 'exceptAttrs')
   if (attributes.length === 0) refuse('http notification has exceptAttrs is empty')
-  return { attributes, excepts: true }
+  return { attributes, excepts }
+}
+
+function readFewNames(given: GivenObject, name: string): readonly string[] {
+  return readNames(fewItems(member(given, name), name), name)
 }
 
 function readFormat(given: Given): AttributesFormat {

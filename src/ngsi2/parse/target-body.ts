@@ -125,12 +125,16 @@ function readPayload(given: Given): string | null {
   return given
 }
 
+/** As many headers as Rigel takes itself; of parameters as many as lists of a subscription have items. */
+const mostPairs = { headers: 200, qs: 1000 } as const
+
 function readPairs(given: Given, name: 'qs' | 'headers'): Readonly<Record<string, string>> | undefined {
   if (given === undefined) return undefined
   const what = `notification httpCustom ${name}`
   if (!isGivenObject(given)) refuse(`${what} is not an object`)
   const pairs = Object.entries(given)
   if (pairs.length === 0) refuse(`${what} is empty`)
+  if (pairs.length > mostPairs[name]) refuse(`too many elements in ${what} [max: ${mostPairs[name]}]`)
   for (const [key, value] of pairs) {
     if (typeof value !== 'string') refuse(`${what} element is not a string`)
     if (name === 'headers' && unsendable.has(key.toLowerCase())) refuse(`header not allowed in ${what}: ${key}`)

@@ -1,0 +1,57 @@
+import { test } from 'tap'
+import { parseNewSubscription } from '../../src/ngsi2/parse/subscription-body.js'
+
+const url = 'http://receiver.example/'
+const entities = [{ id: 'Room1' }]
+
+/** Why a subscription is refused; nothing when it is taken. */
+function refusalOf(given: { subject?: object; notification?: object }): string | undefined {
+  const body = { subject: { entities }, notification: { http: { url } }, ...given }
+  const read = parseNewSubscription(JSON.stringify(body))
+  return read.ok ? undefined : read.error.description
+}
+
+const names = (count: number) => Array.from({ length: count }, (_, at) => `a${at}`)
+const pairs = (count: number) => Object.fromEntries(names(count).map((name) => [name, 'v']))
+
+test('what a subscription has of each thing is limited', async (t) => {
+  const lists: readonly (readonly [string, number, (count: number) => Parameters<typeof refusalOf>[0], string])[] = [
+    [
+      'entities',
+      1000,
+      (count) => ({ subject: { entities: names(count).map((id) => ({ id })) } }),
+      'too many items in /entities/ [max: 1000]',
+    ],
+    [
+      'attrs of a condition',
+      1000,
+      (count) => ({ subject: { entities, condition: { attrs: names(count) } } }),
+      'too many items in /attrs/ [max: 1000]',
+    ],
+    ...['attrs', 'exceptAttrs', 'metadata'].map(
+      (name) =>
+        [
+          name,
+          1000,
+          (count: number) => ({ notification: { http: { url }, [name]: names(count) } }),
+          `too many items in /${name}/ [max: 1000]`,
+        ] as const,
+    ),
+    [
+      'headers',
+      200,
+      (count) => ({ notification: { httpCustom: { url, headers: pairs(count) } } }),
+      'too many elements in notification httpCustom headers [max: 200]',
+    ],
+    [
+      'parameters',
+      1000,
+      (count) => ({ notification: { httpCustom: { url, qs: pairs(count) } } }),
+      'too many elements in notification httpCustom qs [max: 1000]',
+    ],
+  ]
+  for (const [name, most, given, refusal] of lists) {
+    t.equal(refusalOf(given(most)), undefined, name)
+    t.equal(refusalOf(given(most + 1)), refusal, name)
+  }
+})
