@@ -99,7 +99,10 @@ test('a notification in trouble is repeated as it was until it is accepted, and 
 })
 
 test('the next one of a line waits for the one before; a refusal stops its line and no other', async (t) => {
-  const end = await FarEnd.listen(t, ({ body }, response) => response.writeHead(body === 'a1' ? 404 : 200).end())
+  const end = await FarEnd.listen(t, async ({ body }, response) => {
+    if (body === 'a1') await until(() => end.bodies.includes('b2'))
+    response.writeHead(body === 'a1' ? 404 : 200).end()
+  })
   const running = courier(t, {
     recipients: [recipient(one, end.url())],
     settings: { retryMin_ms: 40, retryMax_ms: 40 },
