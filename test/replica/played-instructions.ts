@@ -23,7 +23,7 @@ export type ReportOfLog =
 /** What the thread of all logs is told, one after the other. */
 export type PlayedInstruction =
   /** A schedule begins, with an etcd of its own. */
-  | { readonly kind: 'begin'; readonly seed: number; readonly nodes: readonly string[] }
+  | { readonly kind: 'begin'; readonly seed: number; readonly nodes: readonly string[]; readonly log: LogName }
   /** A process of a node begins; the one before it is over. */
   | { readonly kind: 'start'; readonly node: string; readonly process: number }
   /** A process is killed, or has ended. */
@@ -48,8 +48,9 @@ export type PlayedInstruction =
 /** Those that are waited for until they are carried out. */
 export type AwaitedInstruction = Exclude<PlayedInstruction, { readonly kind: 'sent' | 'told' | 'unlink' }>
 
-/** What the thread of all logs says: what a process reports, or why it cannot go on. */
+/** What the thread of all logs says: what a process reports, what has come to stand in the log, or why it cannot go on. */
 export type SaidOfLogs =
+  | { readonly kind: 'stands'; readonly bytes: Uint8Array }
   | { readonly kind: 'report'; readonly node: string; readonly process: number; readonly report: ReportOfLog }
   | { readonly kind: 'failed'; readonly fault: string }
 

@@ -28,7 +28,6 @@ const done = new Int32Array(memory.done)
 const clock = new PlayedClock(memory.clock)
 const timers = new PlayedTimers(clock, true)
 timers.install()
-const logs: readonly LogName[] = [0]
 
 /** Questions for whose answers nobody sleeps. */
 const awaitedLater: ReadonlySet<string> = new Set(['next', 'claim'])
@@ -88,21 +87,25 @@ class PlayedCluster {
   readonly network: PlayedNetwork = { isFaulty: true, silentUntil_ms: 0, silent: new Map() }
   readonly #random: Random
   readonly #nodes: readonly string[]
+  readonly #log: LogName
   readonly #records = new Map<string, Buffer>()
   readonly #processes = new Map<string, LogProcess>()
   readonly #links = new Map<number, Link>()
 
-  constructor(seed: number, nodes: readonly string[]) {
+  constructor(seed: number, nodes: readonly string[], log: LogName) {
     this.#random = new Random(seed)
     this.#nodes = nodes
+    this.#log = log
     this.etcd.heard = (key, value) => {
-      const [, , kind, log = '', sequence] = key.split('/')
-      if (kind === 'log') this.#records.set(`${log} ${Number(sequence)}`, value)
+      const [, , kind, of = '', sequence] = key.split('/')
+      if (kind !== 'log') return
+      this.#records.set(`${of} ${Number(sequence)}`, value)
+      if (this.#log === 'control') say({ kind: 'stands', bytes: value })
     }
   }
 
   async begin(): Promise<void> {
-    const after = new Map(logs.map((log) => [log, 0 as LogSequence]))
+    const after = new Map([[this.#log, 0 as LogSequence]])
     const begun = await new EtcdEngine({ urls: [] }, prefix, this.etcd.client()).begin('played', after)
     assert(begun.ok)
   }
@@ -112,7 +115,7 @@ class PlayedCluster {
     const process: LogProcess = timers.as(undefined, () => {
       const { etcd, network } = this
       return new LogProcess({
-        ...{ node, nodes: this.#nodes, logs, etcd, network, timers, random: this.#random },
+        ...{ node, nodes: this.#nodes, logs: [this.#log], etcd, network, timers, random: this.#random },
         now_ms: () => clock.now_ms,
         report: (report) => {
           if (!process.isOver) say({ kind: 'report', node, process: number, report })
@@ -193,7 +196,7 @@ async function goOn(until_ms: number): Promise<void> {
 async function carriedOut(instruction: PlayedInstruction): Promise<number> {
   if (instruction.kind === 'begin') {
     timers.clear()
-    cluster = new PlayedCluster(instruction.seed, instruction.nodes)
+    cluster = new PlayedCluster(instruction.seed, instruction.nodes, instruction.log)
     await cluster.begin()
     return 0
   }

@@ -45,6 +45,8 @@ export interface PlayedLink {
   readonly isCut: boolean
   /** Nothing that it sends or that is sent to it arrives any more. */
   cut(): void
+  /** The same, and what it has asked for is given up. */
+  giveUp(): void
 }
 
 /** The thread that plays an etcd, and what all nodes have of their threads of logs, for as long as another one tells it to. */
@@ -55,6 +57,7 @@ export class PlayedLogs {
   readonly #worker: Worker
   /** What processes have reported, and nobody has taken yet. */
   readonly #reports = new Map<number, ReportOfLog[]>()
+  #records: Uint8Array[] = []
   /** Whether something was sent that may not have arrived. */
   #isAhead = false
   #links = 0
@@ -69,11 +72,18 @@ export class PlayedLogs {
     this.#worker = new Worker(new URL('./played-log-thread.js', import.meta.url), { workerData, transferList: [port2] })
   }
 
-  begin(seed: number, nodes: readonly string[]): void {
+  begin(seed: number, nodes: readonly string[], log: LogName): void {
     this.clock.now_ms = 0
     this.#take()
     this.#reports.clear()
-    this.tell({ kind: 'begin', seed, nodes })
+    this.#records = []
+    this.tell({ kind: 'begin', seed, nodes, log })
+  }
+
+  /** The records that stand in the coordinator's log by now, in their order. */
+  get records(): readonly Uint8Array[] {
+    this.#take()
+    return this.#records
   }
 
   /** Begins a process of a node; gives its number. */
@@ -132,6 +142,12 @@ export class PlayedLogs {
       undefined,
       undefined,
     ]
+    /** Questions without an answer for which nobody sleeps. */
+    const open = new Set<number>()
+    const answered = (answer: { readonly number: number; readonly answer: unknown }): void => {
+      open.delete(answer.number)
+      take(answer)
+    }
     const cut = (): void => {
       if (!isCut) this.#post({ kind: 'unlink', link })
       isCut = true
@@ -141,8 +157,11 @@ export class PlayedLogs {
       if (isCut && 'question' in message) throw new ThreadDied()
       if (isCut) return
       const dying = 'question' in message && message.question.kind === dies
-      this.#post({ kind: 'sent', link, message, sleeps: !dying })
+      // The coordinator's thread does other work until its record stands.
+      const sleeps = !dying && !(log === 'control' && 'question' in message && message.question.kind === 'append')
+      this.#post({ kind: 'sent', link, message, sleeps })
       if (!('question' in message)) return
+      if (message.question.kind !== 'extent' && message.question.kind !== 'read') open.add(message.number)
       if (message.question.kind === 'append') {
         const { expected, bytes } = message.question
         sent = { log, expected, bytes }
@@ -159,7 +178,7 @@ export class PlayedLogs {
       end: writer,
       deliver: () => {
         for (let next = receiveMessageOnPort(writer.port); next !== undefined && !isCut; ) {
-          take(next.message)
+          answered(next.message)
           next = receiveMessageOnPort(writer.port)
         }
       },
@@ -173,6 +192,10 @@ export class PlayedLogs {
         return isCut
       },
       cut,
+      giveUp: () => {
+        cut()
+        for (const number of open) answered({ number, answer: 'givenUp' })
+      },
     }
   }
 
@@ -196,7 +219,8 @@ export class PlayedLogs {
     for (let next = receiveMessageOnPort(this.#port); next !== undefined; next = receiveMessageOnPort(this.#port)) {
       const said: SaidOfLogs = next.message
       if (said.kind === 'failed') throw new Error(`the thread of the logs has failed: ${said.fault}`)
-      this.#reports.get(said.process)?.push(said.report)
+      if (said.kind === 'stands') this.#records.push(said.bytes)
+      else this.#reports.get(said.process)?.push(said.report)
     }
   }
 }

@@ -1,14 +1,12 @@
-import { setImmediate as delivered } from 'node:timers/promises'
 import type { LinkResponse } from '../../src/node-link/node-connection.js'
 import type { AskedConnection } from '../../src/node-link/position-questions.js'
-import type { Command, Reply } from '../../src/partition/commands.js'
 import { endInOrder } from '../../src/runtime/orderly-end.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import type { DiskRoomLeft } from './played-disk.js'
 import type { SentRecord } from './played-logs.js'
-import { levels, PlayedPartition } from './played-partition.js'
+import type { OpenMember, PlayedMember } from './played-member.js'
 import { PlayedProcess, type PlayedWorld } from './played-process.js'
-import type { OwnClocks, TimersOwner } from './played-time.js'
+import { delivered, type OwnClocks, type TimersOwner } from './played-time.js'
 
 /** How long a node hands over at most, and waits for etcd, when it ends; see `BrokerCore`. */
 const handover_ms = 10_000
@@ -23,25 +21,33 @@ const stillFull_ms = 2000
 const nothing = (): void => {}
 
 /** A node of a cluster, whose processes and threads come and go. */
-export class PlayedNode {
+export class PlayedNode<Member extends PlayedMember> {
   readonly name: string
   readonly clocks: OwnClocks
   /** Whether it ends in order. */
   isEnding = false
   readonly #world: PlayedWorld
   readonly #folder: string
-  readonly #other: (name: string) => PlayedNode | undefined
+  readonly #opened: OpenMember<Member>
+  readonly #other: (name: string) => PlayedNode<Member> | undefined
   #process: PlayedProcess | undefined
-  #partition: PlayedPartition | undefined
+  #member: Member | undefined
   /** Since when its disk has room; never while it has not. */
   #roomSince_ms = 0
   /** Whether a thread was told to be the owner, and has not said what became of that; see `Partitions`. */
   #isClaiming = false
 
-  constructor(world: PlayedWorld, name: string, folder: string, other: (name: string) => PlayedNode | undefined) {
+  constructor(
+    world: PlayedWorld,
+    name: string,
+    folder: string,
+    opened: OpenMember<Member>,
+    other: (name: string) => PlayedNode<Member> | undefined,
+  ) {
     this.name = name
     this.#world = world
     this.#folder = folder
+    this.#opened = opened
     this.#other = other
     this.clocks = { rate: world.random.of(clockRates), slept_ms: 0, jump_ms: 0 }
   }
@@ -67,11 +73,11 @@ export class PlayedNode {
 
   /** Whether the thread of its partition has died over something. */
   get hasDied(): boolean {
-    return this.#partition?.isOver === true
+    return this.#member?.isOver === true
   }
 
   get isOwner(): boolean {
-    return this.#partition?.replica.isOwner === true
+    return this.#member?.isOwner === true
   }
 
   /** The members that it knows, and the owner. */
@@ -81,12 +87,12 @@ export class PlayedNode {
 
   /** What the thread of its partition has sent last. */
   get sent(): SentRecord | undefined {
-    return this.#partition?.sent
+    return this.#member?.sent
   }
 
-  /** What snapshots of it show now; nothing while it is not there. */
-  get levels(): string | undefined {
-    return this.#partition && levels(this.#partition.store)
+  /** What it shows now; nothing while it is not there. */
+  get shown(): string | undefined {
+    return this.#member?.shown
   }
 
   /** The last record that it may answer for now; nothing if it may answer for none. */
@@ -97,12 +103,12 @@ export class PlayedNode {
 
   /** Whether what grows is refused by it. */
   get isTight(): boolean {
-    return this.#roomSince_ms === Number.POSITIVE_INFINITY || this.#partition?.isFull === true
+    return this.#roomSince_ms === Number.POSITIVE_INFINITY || this.#member?.isFull === true
   }
 
   /** Whether it takes its disk for full, which has had room for a while. */
   get isWronglyFull(): boolean {
-    return this.#world.logs.clock.now_ms - this.#roomSince_ms > stillFull_ms && this.#partition?.isFull === true
+    return this.#world.logs.clock.now_ms - this.#roomSince_ms > stillFull_ms && this.#member?.isFull === true
   }
 
   /** Starts a process. */
@@ -110,7 +116,7 @@ export class PlayedNode {
     const { timers } = this.#world
     const process = new PlayedProcess({
       ...this.#world,
-      ...{ node: this.name, clocks: this.clocks, isFull: () => this.#partition?.isFull === true },
+      ...{ node: this.name, clocks: this.clocks, isFull: () => this.#member?.isFull === true },
       instruct: (what) => this.instruct(what),
       connect: (node) => this.#connection(node),
     })
@@ -122,45 +128,45 @@ export class PlayedNode {
     timers.owner = undefined
   }
 
-  /** Has the replies taken to updates that come to it; nothing where a thread has died over them. */
-  async update(batch: readonly Command[], taken: (replies: readonly Reply[] | undefined) => void): Promise<void> {
-    await this.#as(this.#partition, (partition) => taken(partition.take(batch)))
+  /** Something comes to it. */
+  async send(take: (member: Member) => void): Promise<void> {
+    await this.#as(this.#member, take)
   }
 
   /** A read that is confirmed, now or later, hands on what it shows. */
   async read(take: (shown: string) => void): Promise<void> {
     const { failed } = this.#world
     await this.#as(this.#process, (process) => {
-      const shown = process.confirmed().then((isConfirmed) => {
-        const { levels } = this
-        if (isConfirmed && !process.isOver && levels !== undefined) take(levels)
+      const read = process.confirmed().then((isConfirmed) => {
+        const { shown } = this
+        if (isConfirmed && !process.isOver && shown !== undefined) take(shown)
       })
-      shown.catch(failed)
+      read.catch(failed)
     })
   }
 
   /** The thread of the partition is told to be the owner, or to be it no more. */
   instruct(what: 'own' | 'release'): void {
     this.#isClaiming = what === 'own'
-    this.#partition?.tell(({ replica }) => replica[what]())
+    this.#member?.instruct(what)
   }
 
   /** The threads take what has come, unless they are busy. */
   async deliver(): Promise<void> {
     const { random } = this.#world
     if (!this.isAwake) return
-    if (random.chance(0.8)) await this.#as(this.#partition, (partition) => partition.deliver())
+    if (random.chance(0.8)) await this.#as(this.#member, (member) => member.deliver())
     if (random.chance(0.8)) await this.#as(this.#process, (process) => process.deliver())
   }
 
   dieAtNext(kind: 'append' | 'claim' | undefined): void {
-    this.#partition?.dieAtNext(kind)
+    this.#member?.dieAtNext(kind)
   }
 
-  /** The thread of the partition has died, and another one takes its place; a process that ends is over then. */
+  /** The thread of the partition has died, and another one takes its place; a process that ends, or whose main thread it is, is over then. */
   async replaceThread(): Promise<void> {
     const process = this.#process
-    if (this.isEnding) return this.kill()
+    if (this.isEnding || this.#world.log === 'control') return this.kill()
     await this.#dead()
     process?.owns(undefined)
     if (process !== undefined) this.#open(process)
@@ -197,14 +203,16 @@ export class PlayedNode {
     if (this.isEnding) return
     this.isEnding = true
     const { logs, failed } = this.#world
+    const isCoordinator = this.#world.log === 'control'
+    const drained = () => this.#drained()
     await this.#as(this.#process, (process) => {
       logs.told(this.name, { kind: 'ending', patience_ms: etcdAnswer_ms })
       const ended = endInOrder(
         {
-          ...{ sweeper: nothing, frontEnds: nothing, clocks: nothing, courier: nothing },
-          ...{ coordinatorStore: nothing, nodeLinks: nothing },
+          ...{ sweeper: nothing, frontEnds: nothing, clocks: nothing, courier: nothing, nodeLinks: nothing },
+          coordinatorStore: isCoordinator ? drained : nothing,
           handover: () => process.running.handOver(handover_ms),
-          partitions: () => this.#drained(),
+          partitions: isCoordinator ? nothing : drained,
           membership: () => {
             logs.told(this.name, { kind: 'leave' })
             return process.left
@@ -221,11 +229,11 @@ export class PlayedNode {
 
   #drained(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const ended = (): void => {
-        this.#partition = undefined
+      this.#member?.end((fault) => {
+        if (fault !== undefined) return reject(fault)
+        this.#member = undefined
         resolve()
-      }
-      this.#partition?.tell((partition) => void partition.end().then(ended, reject))
+      })
     })
   }
 
@@ -233,27 +241,28 @@ export class PlayedNode {
     if (process.isOver) return
     process.isOver = true
     this.#process = undefined
-    this.#partition = undefined
+    this.#member = undefined
     this.#world.logs.tell({ kind: 'kill', node: this.name })
   }
 
   async #dead(): Promise<void> {
-    const partition = this.#partition
-    this.#partition = undefined
-    await partition?.die()
+    const member = this.#member
+    this.#member = undefined
+    await member?.die()
   }
 
   #open(process: PlayedProcess): void {
-    const { logs, timers, failed } = this.#world
+    const { logs, timers, random, log, failed } = this.#world
     const parts = {
       ...{ node: this.name, folder: this.#folder, process, position: process.memory, failed },
-      link: logs.link(this.name, 0),
+      link: logs.link(this.name, log),
+      later: (run: () => void) => timers.plan(random.delay_ms(), process, run),
       owns: (epoch: LogSequence | undefined) => {
         this.#isClaiming = false
         process.owns(epoch)
       },
     }
-    this.#partition = new PlayedPartition(parts, (self) => {
+    this.#member = this.#opened(parts, (self) => {
       timers.owner = self
     })
     if (this.#isClaiming) this.instruct('own')

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { test } from 'tap'
+import { type Test, test } from 'tap'
+import type { LogName } from '../../src/cluster/engine.js'
 import { runs } from '../runs.js'
 import { PlayedLogs } from './played-logs.js'
 import { playNodes } from './played-nodes.js'
@@ -10,15 +11,23 @@ const schedules = Number(process.env['RIGEL_PLAYED_SCHEDULES'] ?? runs(120))
 const steps = 300
 
 test('three nodes that share a partition answer as a broker alone would', async (t) => {
+  await played(t, 0)
+})
+
+test('what the coordinator keeps is the same on three nodes, whichever of them coordinates', async (t) => {
+  await played(t, 'control')
+})
+
+async function played(t: Test, log: LogName): Promise<void> {
   const folder = t.testdir()
   const logs = new PlayedLogs()
   t.teardown(() => logs.close())
   t.comment(`RIGEL_PLAYED_SEED=${first}`)
   for (let seed = first; seed < first + schedules; seed += 1) {
     try {
-      await playNodes(logs, join(folder, `${seed}`), seed, steps)
+      await playNodes(logs, join(folder, `${seed}`), seed, steps, log)
     } catch (fault) {
       throw new Error(`RIGEL_PLAYED_SEED=${seed} RIGEL_PLAYED_SCHEDULES=1`, { cause: fault })
     }
   }
-})
+}

@@ -1,22 +1,46 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { setImmediate as delivered } from 'node:timers/promises'
-import { decodeClusterRecord } from '../../src/cluster/cluster-record.js'
-import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
-import type { Command, Reply } from '../../src/partition/commands.js'
-import { command, given, matcher, noWords, storeSettings, takeTurn, versions } from '../given.js'
-import { keepFree_bytes, PlayedDisks } from './played-disk.js'
-import type { PlayedLogs, SentRecord } from './played-logs.js'
+import type { LogName } from '../../src/cluster/engine.js'
+import { PlayedChanges } from './played-changes.js'
+import { PlayedCoordinator } from './played-coordinator.js'
+import { PlayedDisks } from './played-disk.js'
+import type { PlayedLogs } from './played-logs.js'
+import type { OpenMember, PlayedMember } from './played-member.js'
 import { PlayedNode } from './played-node.js'
-import { levels, tanks } from './played-partition.js'
+import { PlayedPartition } from './played-partition.js'
 import type { PlayedWorld } from './played-process.js'
-import { PlayedTimers } from './played-time.js'
+import { delivered, PlayedTimers } from './played-time.js'
+import { PlayedUpdates } from './played-updates.js'
 import { Random } from './schedule.js'
 
-/** Commands whose outcome their client was not told. */
-interface Doubt {
-  readonly record: SentRecord
-  readonly batch: readonly Command[]
+/** What clients do at the nodes, and what has to be shown to them. */
+export interface PlayedLoad<Member extends PlayedMember> {
+  /** What all nodes show that have applied all that was acknowledged. */
+  readonly truth: string
+  /** Sends some updates, or so many, to a node; says whether some were carried out. */
+  update(node: PlayedNode<Member>, step: number, length?: number): Promise<boolean>
+  read(node: PlayedNode<Member>, step: number): Promise<void>
+  /** Looks what became of that which nobody was told of. */
+  resolve(): void
+  /** A node owns the log, and may say so. */
+  owned(node: PlayedNode<Member>): void
+  close(): Promise<void>
+}
+
+/** What is played, with those parts of it that depend on the log. */
+interface Kind<Member extends PlayedMember> {
+  readonly opened: OpenMember<Member>
+  readonly load: (world: PlayedWorld, folder: string, nodes: readonly PlayedNode<Member>[]) => PlayedLoad<Member>
+}
+
+const ofPartition: Kind<PlayedPartition> = {
+  opened: (parts, opening) => new PlayedPartition(parts, opening),
+  load: (world, folder, nodes) => new PlayedUpdates(world, folder, nodes),
+}
+
+const ofCoordinator: Kind<PlayedCoordinator> = {
+  opened: (parts, opening) => new PlayedCoordinator(parts, opening),
+  load: (world) => new PlayedChanges(world),
 }
 
 const names = ['a', 'b', 'c']
@@ -26,17 +50,25 @@ const rest_ms = 180_000
 const end_ms = 60_000
 
 /**
- * Plays three nodes that share the log of a partition, with the program's own parts from the turns to the client of an etcd, which is in
+ * Plays three nodes that share the log of a partition, or that of the coordinator, with the program's own parts from the turns to the client of an etcd, which is in
  * memory: nodes decide what to own and hand it over, leases end, watches break, processes and threads end and begin anew, nodes and
  * machines stand still, clocks of the day jump, answers of etcd are late or lost, it has no room for a while, nor have disks, logs are
  * truncated, and clients send updates to all nodes, of which many change nothing, and read at all of them. Throws when what a node answers
  * is not what a broker alone would have answered, and when nodes do not come to rest, or to an end.
  */
-export async function playNodes(logs: PlayedLogs, folder: string, seed: number, steps: number): Promise<void> {
+export async function playNodes(
+  logs: PlayedLogs,
+  folder: string,
+  seed: number,
+  steps: number,
+  log: LogName = 0,
+): Promise<void> {
   const disks = new PlayedDisks()
   const timers = new PlayedTimers(logs.clock, false)
   const [ownDisks, ownTimers] = [disks.install(), timers.install()]
-  const play = new Play({ logs, timers, disks }, folder, seed)
+  const parts = { logs, timers, disks, log }
+  const play =
+    log === 'control' ? new Play(parts, folder, seed, ofCoordinator) : new Play(parts, folder, seed, ofPartition)
   try {
     await play.begin()
     for (let step = 0; step < steps; step += 1) await play.step(step)
@@ -49,22 +81,22 @@ export async function playNodes(logs: PlayedLogs, folder: string, seed: number, 
   }
 }
 
-class Play {
+class Play<Member extends PlayedMember> {
   readonly #world: PlayedWorld
   readonly #faults: unknown[] = []
-  readonly #nodes: readonly PlayedNode[]
-  readonly #alone: LmdbPartitionStore
-  #doubts: readonly Doubt[] = []
-  /** What a broker alone has shown, one after the other. */
-  readonly #shown: string[]
-  /** Nothing before these may be shown any more: what was acknowledged, and what a read has shown. */
-  #least = 0
+  readonly #nodes: readonly PlayedNode<Member>[]
+  readonly #load: PlayedLoad<Member>
   /** Clocks of the day jump, or machines sleep: a program cannot know of both. */
   readonly #sleeps: boolean
 
   #isOver = false
 
-  constructor(parts: Pick<PlayedWorld, 'logs' | 'timers' | 'disks'>, folder: string, seed: number) {
+  constructor(
+    parts: Pick<PlayedWorld, 'logs' | 'timers' | 'disks' | 'log'>,
+    folder: string,
+    seed: number,
+    { opened, load }: Kind<Member>,
+  ) {
     const random = new Random(seed)
     const listed = names.map((name, slot) => ({ name, slot, folder: name }))
     this.#world = {
@@ -72,11 +104,10 @@ class Play {
       failed: (fault) => void this.#faults.push(fault),
     }
     this.#sleeps = random.chance(0.5)
-    this.#alone = new LmdbPartitionStore(join(folder, 'alone'), { ...storeSettings, keepFree_bytes, durable: false })
-    this.#shown = [levels(this.#alone)]
-    parts.logs.begin(seed, names)
+    parts.logs.begin(seed, names, parts.log)
     const other = (name: string) => this.#nodes.find((node) => node.name === name)
-    this.#nodes = names.map((name) => new PlayedNode(this.#world, name, join(folder, name), other))
+    this.#nodes = names.map((name) => new PlayedNode(this.#world, name, join(folder, name), opened, other))
+    this.#load = load(this.#world, folder, this.#nodes)
   }
 
   async begin(): Promise<void> {
@@ -87,7 +118,7 @@ class Play {
     const { random } = this.#world
     const [owners, woken] = [this.#nodes.filter((each) => each.isOwner && each.isAwake), this.#wokenNode]
     const node = random.of(owners.length > 0 && random.chance(0.4) ? owners : this.#nodes)
-    if (woken !== undefined) for (let updates = 0; updates < 3; updates += 1) await this.#updated(woken, step, 1)
+    if (woken !== undefined) for (let updates = 0; updates < 3; updates += 1) await this.#load.update(woken, step, 1)
     else if (!node.isUp && random.chance(0.1)) await node.start()
     else if (node.isAwake) await this.#happen(node, step)
     await this.#goOn(random.delay_ms())
@@ -105,20 +136,16 @@ class Play {
     if (!decides) for (const node of this.#nodes) await this.#owned(node)
     await this.#until(async () => this.#nodes.some(({ isOwner }) => isOwner), 'a node owns the log')
     logs.tell({ kind: 'faulty', isFaulty: false })
-    await this.#until(
-      async () =>
-        await this.#updated(
-          this.#nodes.find(({ isOwner }) => isOwner),
-          -1,
-        ),
-      'an update is taken',
-    )
+    await this.#until(async () => {
+      const owner = this.#nodes.find(({ isOwner }) => isOwner)
+      return owner !== undefined && (await this.#load.update(owner, -1))
+    }, 'an update is taken')
     const areKnown = async (): Promise<boolean> => {
       const owner = this.#nodes.find(({ isOwner }) => isOwner)?.name
       return this.#nodes.every(({ known }) => known.members.length === names.length && known.owner === owner)
     }
     await this.#until(areKnown, 'all nodes know the members and the owner')
-    const areEqual = async () => this.#nodes.every((node) => node.levels === levels(this.#alone))
+    const areEqual = async () => this.#nodes.every((node) => node.shown === this.#load.truth)
     await this.#until(areEqual, 'all nodes show what was acknowledged')
   }
 
@@ -140,17 +167,17 @@ class Play {
 
   async close(): Promise<void> {
     for (const node of this.#nodes) await node.kill()
-    await this.#alone.close()
+    await this.#load.close()
   }
 
   /** A node that was paused until now, of whose messages an update is the first one. */
-  get #wokenNode(): PlayedNode | undefined {
+  get #wokenNode(): PlayedNode<Member> | undefined {
     const { now_ms } = this.#world.logs.clock
     return this.#nodes.find((node) => node.isAwake && node.pausedUntil_ms === now_ms)
   }
 
   /** A node that owns the log is paused while another one comes to own it, unless it is asked too late. */
-  #pause(node: PlayedNode): void {
+  #pause(node: PlayedNode<Member>): void {
     const { random, decides } = this.#world
     node.pause(random.of([500, 5000, 10_000, 20_000]) * (0.5 + random.next()), this.#sleeps)
     if (!this.#sleeps && random.chance(0.5)) node.clocks.jump_ms -= random.below(3_600_000)
@@ -158,7 +185,7 @@ class Play {
   }
 
   /** The thread of a partition dies over what it sends next, which may be offered to etcd again and again. */
-  #letDie(node: PlayedNode): void {
+  #letDie(node: PlayedNode<Member>): void {
     const { random, decides } = this.#world
     const kind = random.of(['append', 'claim'] as const)
     node.dieAtNext(kind)
@@ -166,11 +193,11 @@ class Play {
     if (kind === 'claim' && !decides) node.instruct('own')
   }
 
-  async #happen(node: PlayedNode, step: number): Promise<void> {
+  async #happen(node: PlayedNode<Member>, step: number): Promise<void> {
     const { random, logs, decides } = this.#world
     const what = random.next()
-    if (what < 0.4) await this.#updated(node, step)
-    else if (what < 0.58) await this.#read(node, step)
+    if (what < 0.4) await this.#load.update(node, step)
+    else if (what < 0.58) await this.#load.read(node, step)
     else if (what < 0.74) await this.#goOn(random.below(2000))
     else if (what < 0.86) {
       if (!decides) node.instruct(random.chance(0.75) ? 'own' : 'release')
@@ -189,105 +216,18 @@ class Play {
   }
 
   /** Lets a node own the log, however others have slept. */
-  async #owned(node: PlayedNode): Promise<void> {
+  async #owned(node: PlayedNode<Member>): Promise<void> {
     let looks = 0
     const isOwned = async (): Promise<boolean> => {
       // Who has lost its claim reads what there is before it claims again.
       if (looks % 4 === 0) for (const each of this.#nodes) each.instruct(each === node ? 'own' : 'release')
       looks += 1
-      this.#resolve()
+      this.#load.resolve()
       // Who has slept owns it as far as it knows.
       return node.isOwner && node.confirmedIndex !== undefined
     }
     await this.#until(isOwned, `${node.name} owns the log`)
-    assert.equal(node.levels, levels(this.#alone), `${node.name} has what was acknowledged`)
-  }
-
-  /** Sends updates to a node; says whether they were carried out. */
-  async #updated(
-    node: PlayedNode | undefined,
-    step: number,
-    length = this.#world.random.of([1, 1, 2, 3]),
-  ): Promise<boolean> {
-    const { random } = this.#world
-    if (node === undefined || !node.isAwake) return false
-    // Of several that are sent together without room some are carried out, and nobody may be told which.
-    const batch = Array.from({ length: node.isTight ? 1 : length }, () => {
-      const action = random.of(['APPEND', 'APPEND_STRICT', 'UPDATE', 'DELETE'] as const)
-      return command(action, random.of(tanks), action === 'DELETE' ? [] : [given('level', `${random.of([step, 7])}`)])
-    })
-    let isDone = false
-    const { sent } = node
-    await node.update(batch, (replies) => {
-      isDone = this.#answered(node, sent, batch, replies, step)
-    })
-    return isDone
-  }
-
-  #answered(
-    node: PlayedNode,
-    before: SentRecord | undefined,
-    batch: readonly Command[],
-    replies: readonly Reply[] | undefined,
-    step: number,
-  ): boolean {
-    const isUnknown = replies?.some((reply) => reply.kind === 'failed' && reply.why === 'outcomeUnknown') ?? true
-    if (isUnknown && node.sent !== undefined && node.sent !== before) this.#doubt(node.sent, batch)
-    if (isUnknown) return false
-    this.#resolve()
-    // What has failed was not carried out, whatever became of what came with it.
-    const isDone = (at: number): boolean => replies?.[at]?.kind !== 'failed'
-    const [done, answers] = [batch.filter((_, at) => isDone(at)), replies?.filter((_, at) => isDone(at))]
-    if (done.length === 0) return false
-    assert.deepEqual(answers, this.#carriedOut(done), `step ${step}: answered as by a broker alone`)
-    this.#least = this.#shown.length - 1
-    this.#checkPositions(node)
-    return true
-  }
-
-  /** Who may answer for what was acknowledged says that it has as much. */
-  #checkPositions(node: PlayedNode): void {
-    const last = node.confirmedIndex ?? 0
-    for (const each of this.#nodes) {
-      const says = each.confirmedIndex
-      assert(
-        says === undefined || says >= last,
-        `${each.name} answers for record ${says} while ${last} is acknowledged`,
-      )
-    }
-  }
-
-  async #read(node: PlayedNode, step: number): Promise<void> {
-    const least = this.#least
-    await node.read((shown) => {
-      this.#resolve()
-      const at = this.#shown.indexOf(shown, least)
-      const after = this.#shown.slice(least).join(' ')
-      assert(at >= 0, `step ${step}: a read at ${node.name} shows ${shown}, and not one of ${after}`)
-      this.#least = Math.max(this.#least, at)
-    })
-  }
-
-  #doubt(record: SentRecord, batch: readonly Command[]): void {
-    if (decodeClusterRecord(record.bytes).kind !== 'turn') return
-    this.#doubts = [...this.#doubts, { record, batch }].sort((a, b) => a.record.expected - b.record.expected)
-  }
-
-  /** What nobody was told of is done if it stands in the log by now. */
-  #resolve(): void {
-    this.#doubts = this.#doubts.filter((doubt) => {
-      const outcome = this.#world.logs.outcomeOf(doubt.record)
-      if (outcome === 'stands') this.#carriedOut(doubt.batch)
-      return outcome === 'pending'
-    })
-  }
-
-  /** What a broker alone answers. */
-  #carriedOut(batch: readonly Command[]): readonly Reply[] {
-    const parts = { store: this.#alone, interpret: noWords, matcher: matcher(), versions: versions() }
-    const replies = takeTurn(parts, batch)
-    this.#shown.push(levels(this.#alone))
-    return replies
+    this.#load.owned(node)
   }
 
   #heal(): void {

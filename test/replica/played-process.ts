@@ -1,4 +1,5 @@
 import { ConfirmedReads } from '../../src/broker/confirmed-reads.js'
+import type { LogName } from '../../src/cluster/engine.js'
 import type { ClusterNodes } from '../../src/cluster/node-facts.js'
 import { RouteTable } from '../../src/cluster/route-table.js'
 import { type AskedConnection, PositionQuestions } from '../../src/node-link/position-questions.js'
@@ -23,6 +24,8 @@ export interface PlayedWorld {
   readonly disks: PlayedDisks
   readonly random: Random
   readonly nodes: ClusterNodes
+  /** The log that is played: of a partition, or of the coordinator. */
+  readonly log: LogName
   /** Whether nodes decide by themselves what to own, or what they decide is not carried out. */
   readonly decides: boolean
   readonly failed: (fault: unknown) => void
@@ -32,7 +35,7 @@ export interface PlayedProcessParts extends PlayedWorld {
   readonly node: string
   readonly clocks: OwnClocks
   readonly isFull: () => boolean
-  /** The thread of the partition is told something. */
+  /** Whoever has the copy of the log is told something. */
   readonly instruct: (what: 'own' | 'release') => void
   /** A connection to another node, over which that says how far it is. */
   readonly connect: (node: string) => AskedConnection
@@ -44,7 +47,7 @@ export class PlayedProcess implements TimersOwner {
   pausedUntil_ms = 0
   readonly clocks: OwnClocks
   readonly running: RunningNodes
-  /** How far the partition is. */
+  /** How far the copy of the log is. */
   readonly memory: SharedArrayBuffer
   readonly position: PartitionPosition
   /** Resolves when it is no member any more. */
@@ -60,7 +63,7 @@ export class PlayedProcess implements TimersOwner {
 
   /** To be made as its own owner. */
   constructor(parts: PlayedProcessParts) {
-    const { logs, timers, random, node, nodes, clocks, decides, isFull, instruct } = parts
+    const { logs, timers, random, node, nodes, clocks, decides, isFull, instruct, log } = parts
     this.#parts = parts
     this.clocks = clocks
     this.#number = logs.start(node)
@@ -72,20 +75,23 @@ export class PlayedProcess implements TimersOwner {
       ...{ node, nodes, partitions: 1, reads: 'confirmed', log: silentLog, hosts: () => [], isFull },
       tell: (self) => logs.told(node, { kind: 'tell', self }),
       instruct: (_, what) => {
-        if (decides) instruct(what)
+        if (decides && log !== 'control') instruct(what)
       },
-      coordinate: () => {},
+      coordinate: (what) => {
+        if (decides && log === 'control') instruct(what)
+      },
       drain: (_, limit_ms) => new Promise((resolve) => setTimeout(resolve, Math.min(limit_ms, random.delay_ms()))),
       routed: (routes, others) => this.#routes.put(routes, others),
       stands: () => {},
     })
-    const [memory] = this.running.positions
-    if (memory === undefined) throw new Error('there is one partition')
+    const [ofPartition] = this.running.positions
+    if (ofPartition === undefined) throw new Error('there is one partition')
+    const memory = log === 'control' ? this.running.controlPosition : ofPartition
     this.memory = memory
     this.position = new PartitionPosition(memory)
     this.#reads = new ConfirmedReads({
-      positions: this.running.positions,
-      ownerOf: (partition) => this.#routes.ownerOf(partition),
+      positions: [memory],
+      ownerOf: () => this.owner,
       ask: async (other, partitions) => {
         const said = await this.#questionsTo(other).ask(partitions)
         return said.ok ? ok(new Map(Array.from(said.value, ([log, last]) => [Number(log), last]))) : said
@@ -98,9 +104,10 @@ export class PlayedProcess implements TimersOwner {
     this.running.begin(`${this.#parts.node}:1`, [])
   }
 
-  /** What the partition reports, which the main thread hears of later. */
+  /** What the copy of the log reports: of a partition, which is another thread's, the main thread hears of it later. */
   owns(epoch: LogSequence | undefined): void {
-    this.#told.push(() => this.running.owns(0, epoch))
+    if (this.#parts.log === 'control') this.running.coordinates(epoch)
+    else this.#told.push(() => this.running.owns(0, epoch))
   }
 
   /** The main thread takes what has come. */
@@ -109,9 +116,9 @@ export class PlayedProcess implements TimersOwner {
     for (const report of this.#parts.logs.reportsOf(this.#number)) this.#take(report)
   }
 
-  /** The node that owns the partition, as far as the front end knows. */
+  /** The node that owns the log, as far as the front end, or the coordinator, knows. */
   get owner(): string | undefined {
-    return this.#routes.ownerOf(0)
+    return this.#parts.log === 'control' ? this.running.coordinator : this.#routes.ownerOf(0)
   }
 
   /** Whether all that was acknowledged before is shown by what is read when this resolves; it may never do, see `TimersOwner`. */

@@ -1,5 +1,5 @@
 import { syncBuiltinESMExports } from 'node:module'
-import promises from 'node:timers/promises'
+import promises, { setImmediate as nextTurn } from 'node:timers/promises'
 import { Schedule } from './schedule.js'
 
 /** Whose timers they are. Those of what is over never fire; those of what is paused fire when it goes on. */
@@ -22,6 +22,12 @@ export interface OwnClocks {
 
 /** So long after it goes on somebody who was paused gets to timers that were due. */
 const overslept_ms = 20
+
+/** What was begun has gone on as far as it can without a timer or a message: the coordinator's store lets one turn pass. */
+export async function delivered(): Promise<void> {
+  await nextTurn()
+  await nextTurn()
+}
 
 const nowCell = 0
 const dueCell = 1

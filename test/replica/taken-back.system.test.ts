@@ -16,13 +16,13 @@ for (const mend of mends) {
 }
 
 async function foundIn(mend: Mend, folder: string) {
-  const { first = 1 } = mend
+  const { first = 1, log } = mend
   const { PlayedLogs, playNodes } = await withoutMend(mend, join(folder, 'program'))
   const logs = new PlayedLogs()
   try {
     for (let seed = first; seed < first + enough; seed += 1) {
       try {
-        await playNodes(logs, join(folder, `${seed}`), seed, steps)
+        await playNodes(logs, join(folder, `${seed}`), seed, steps, log)
       } catch (violation) {
         return { seed, violation: violation instanceof Error ? violation.message : violation }
       }

@@ -13,6 +13,8 @@ export interface Mend {
   readonly before: string
   /** The seed of the schedule that is played first, where earlier ones are known not to find it. */
   readonly first?: number
+  /** The log that is played where it is not that of a partition. */
+  readonly log?: 'control'
 }
 
 /** What plays the nodes of a program. */
@@ -149,6 +151,44 @@ export const mends: readonly Mend[] = [
     file: 'cluster/key-watch.ts',
     now: 'const ended = (_fault: CallFault): void => this.#later()',
     before: 'const ended = (_fault: CallFault): void => {}',
+  },
+  {
+    fault: 'a change is answered that is not in force here',
+    log: 'control',
+    file: 'lmdb/control-store.ts',
+    now: 'if (inForce === undefined || (change.writes ?? []).length === 0) done()',
+    before: 'if (inForce === undefined || change.writes !== undefined) done()',
+  },
+  {
+    fault: 'changes come into force in another order than that of the log',
+    log: 'control',
+    file: 'lmdb/control-replica.ts',
+    now: 'this.#enforced = this.#enforced.then(() => enforce(change)).catch(failed)',
+    before: 'this.#enforced = enforce(change).catch(failed)',
+  },
+  {
+    fault: 'a node says that it has applied what is not in force on it',
+    log: 'control',
+    file: 'lmdb/control-replica.ts',
+    now: `this.#enforced = this.#enforced.then(() => {
+      position.applied(last)`,
+    before: `position.applied(last)
+    this.#enforced = this.#enforced.then(() => {`,
+  },
+  {
+    fault: 'a mark is appended while a change is',
+    log: 'control',
+    file: 'lmdb/control-replica.ts',
+    now: 'store.inTurn(() => wal.appendMark(mark))',
+    before: 'wal.appendMark(mark)',
+  },
+  {
+    fault: 'a coordinator that is fenced does not hear of it',
+    first: 120,
+    log: 'control',
+    file: 'lmdb/control-store.ts',
+    now: "if (appended.error.kind === 'fenced') this.#ownership?.fenced()",
+    before: '',
   },
 ]
 

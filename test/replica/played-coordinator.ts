@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import type { Database } from 'lmdb'
+import { ClusterLog } from '../../src/cluster/cluster-log.js'
+import type { ControlRecord } from '../../src/lmdb/control-record.js'
+import { ControlReplica } from '../../src/lmdb/control-replica.js'
+import { ControlStore } from '../../src/lmdb/control-store.js'
+import type { Key } from '../../src/lmdb/keys.js'
+import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import type { LogSequence } from '../../src/wal/record-log.js'
+import { silentLog, storeSettings } from '../given.js'
+import { keepFree_bytes } from './played-disk.js'
+import type { SentRecord } from './played-logs.js'
+import type { PlayedMember, PlayedMemberParts } from './played-member.js'
+import type { TimersOwner } from './played-time.js'
+
+/** What the coordinator keeps here: as many ids, each with a text or none. */
+export const keptIds = ['r1', 'r2', 'r3']
+
+const database = 'registrations'
+
+/** The coordinator's store and its replica in a node's main thread. What is changed comes into force some time later. */
+export class PlayedCoordinator implements PlayedMember {
+  readonly isFull = false
+  readonly #parts: PlayedMemberParts
+  readonly #store: ControlStore
+  readonly #replica: ControlReplica
+  readonly #inForce = new Map<string, string>()
+  /** The last record that is in force. */
+  #last = 0 as LogSequence
+
+  /** Opens its store, as a thread that sleeps until its log answers. To be made as its own owner. */
+  constructor(parts: PlayedMemberParts, opening: (self: TimersOwner) => void) {
+    this.#parts = parts
+    opening(this)
+    const { node, folder, link, position, owns, later } = parts
+    const failed = (fault: unknown): void => {
+      if (!this.isOver) parts.failed(fault)
+    }
+    let wal: ClusterLog | undefined
+    const openLog = (applied: LogSequence): ClusterLog => {
+      wal = new ClusterLog(link.end, applied)
+      return wal
+    }
+    const settings = { ...storeSettings, keepFree_bytes, durable: false }
+    this.#store = new ControlStore(folder, settings, failed, silentLog, openLog)
+    assert(wal)
+    const kept: Database<string, Key> = this.#store.database(database)
+    for (const id of keptIds) this.#put(id, kept.get([id]))
+    this.#replica = new ControlReplica({
+      ...{ store: this.#store, wal, node, log: silentLog, failed, owns },
+      position: new PartitionPosition(position),
+      enforce: async ({ writes }) => {
+        await new Promise<void>((resolve) => later(resolve))
+        for (const { id, text } of writes) this.#put(id, text)
+      },
+      inForce: (sequence) => {
+        if (sequence < this.#last) failed(new Error(`record ${sequence} is in force behind ${this.#last}`))
+        this.#last = sequence
+      },
+    })
+  }
+
+  get isOver(): boolean {
+    return this.#parts.link.isCut || this.#parts.process.isOver
+  }
+
+  get pausedUntil_ms(): number {
+    return this.#parts.process.pausedUntil_ms
+  }
+
+  get clocks() {
+    return this.#parts.process.clocks
+  }
+
+  get isOwner(): boolean {
+    return this.#replica.isOwner
+  }
+
+  get sent(): SentRecord | undefined {
+    return this.#parts.link.sent
+  }
+
+  /** What is in force here. */
+  get shown(): string {
+    return shownOf(this.#inForce)
+  }
+
+  /** Resolves when a change is on disk and in force here; rejects where it is refused, or where nobody knows. */
+  change(id: string, text: string | undefined): Promise<void> {
+    const change: ControlRecord = { writes: [{ database, id, text }] }
+    return this.#store.transact(change, text !== undefined)
+  }
+
+  instruct(what: 'own' | 'release'): void {
+    this.#replica[what]()
+  }
+
+  deliver(): void {
+    if (!this.isOver) this.#parts.link.deliver()
+  }
+
+  dieAtNext(kind: 'append' | 'claim' | undefined): void {
+    this.#parts.link.dieAtNext(kind)
+  }
+
+  async die(): Promise<void> {
+    this.#parts.link.giveUp()
+    await this.#store.close()
+  }
+
+  end(ended: (fault?: unknown) => void): void {
+    void this.#ended().then(ended, ended)
+  }
+
+  async #ended(): Promise<void> {
+    await this.#replica.close()
+    await this.#store.close()
+    this.#parts.link.cut()
+  }
+
+  #put(id: string, text: string | undefined): void {
+    if (text === undefined) this.#inForce.delete(id)
+    else this.#inForce.set(id, text)
+  }
+}
+
+/** How what is kept is shown. */
+export function shownOf(kept: ReadonlyMap<string, string>): string {
+  return JSON.stringify(keptIds.map((id) => kept.get(id) ?? null))
+}
