@@ -3,7 +3,7 @@ import type { Database, RootDatabase } from 'lmdb'
 import type { Log } from '../log/log.js'
 import type { PinnedFile, PinPurpose } from '../partition/store.js'
 import { type Packed, packedTexts } from '../shared-memory/packed.js'
-import { DiskFault, EngineFull, LogFenced, StorageFull } from '../storage-fault.js'
+import { DiskFault, EngineFull, LogFenced, LogGivenUp, StorageFull } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'
@@ -224,18 +224,24 @@ export class ControlStore implements SubscriptionStore {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting
       this.#waiting = []
-      if ((await this.#written(batch)) || batch.length === 1) continue
-      // What makes a record fail fails alone.
-      for (const single of batch) {
-        // What grows would take the space that is left from what removes something.
-        if (single.grows && !this.#disk.mayGrow) single.failed(new StorageFull('no room for a change'))
-        else await this.#written([single])
-      }
+      const fault = await this.#written(batch)
+      if (fault === undefined) continue
+      // What makes a record fail fails alone, unless the record may stand.
+      if (batch.length === 1 || fault instanceof LogGivenUp || fault instanceof DiskFault) {
+        for (const { failed } of batch) failed(fault)
+      } else for (const single of batch) await this.#writeAlone(single)
     }
   }
 
-  /** Whether the batch is done with: written, or failed when it had only one member. */
-  async #written(batch: readonly Waiting[]): Promise<boolean> {
+  /** What grows would take the space that is left from what removes something. */
+  async #writeAlone(single: Waiting): Promise<void> {
+    const isFull = single.grows && !this.#disk.mayGrow
+    const fault = isFull ? new StorageFull('no room for a change') : await this.#written([single])
+    if (fault !== undefined) single.failed(fault)
+  }
+
+  /** Why a batch was not written; nothing when it was. */
+  async #written(batch: readonly Waiting[]): Promise<unknown> {
     let inForce: Promise<void> | undefined
     try {
       this.#disk.enter()
@@ -244,16 +250,14 @@ export class ControlStore implements SubscriptionStore {
       const known = faultOf(fault, this.#path)
       if (known instanceof DiskFault) this.#broken(known.message)
       if (known instanceof StorageFull && !(known instanceof EngineFull)) this.#disk.wasFull()
-      const [single] = batch
-      if (single && batch.length === 1) single.failed(known)
-      return false
+      return known
     }
     for (const { change, done } of batch) {
       // An ack brings nothing into force, and what comes into force may wait for one.
       if (inForce === undefined || (change.writes ?? []).length === 0) done()
       else void inForce.then(done)
     }
-    return true
+    return undefined
   }
 
   /** Appends changes to the log and applies them. When it throws, nothing of them stays, unless the disk has failed. */

@@ -6,6 +6,7 @@ import { openRoot } from '../../src/lmdb/environment.js'
 import { noticeWrite } from '../../src/lmdb/notice-write.js'
 import { type OutboxDatabases, openOutbox, statsOf } from '../../src/lmdb/outbox.js'
 import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
+import { LogGivenUp } from '../../src/storage-fault.js'
 import type { Notice } from '../../src/subscription/notice.js'
 import { LocalLog } from '../../src/wal/local-log.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
@@ -121,6 +122,29 @@ test('when the log has no space for a record, what removes something is written,
   )
   t.same(store.subscriptions(), [])
   t.equal(appended, 2, 'what grows is not tried again')
+})
+
+test('of changes in a record that is given up nobody knows more than of the record', async (t) => {
+  const { folder } = fullLogFolder()
+  let isOwner = true
+  const openLog = (applied: LogSequence) => {
+    const log = LocalLog.begin(folder, applied, { durable: false, failed: () => t.fail() })
+    t.intercept(log, 'append', {
+      value: async () => {
+        isOwner = false
+        throw new LogGivenUp('it has not answered')
+      },
+    })
+    return log
+  }
+  const store = new ControlStore(t.testdir(), storeSettings, t.fail, undefined, openLog)
+  t.teardown(() => store.close())
+  const nothing = () => {}
+  store.share({ isOwner: () => isOwner, logged: nothing, fenced: nothing, applied: async () => {} })
+  const puts = [1, 2].map(() => store.commit({ put: subscription() }))
+  for (const { name } of (await Promise.allSettled(puts)).map((put) => put.status === 'rejected' && put.reason)) {
+    t.equal(name, 'LogGivenUp')
+  }
 })
 
 test('a notice is read as it was written, whatever is in it', async (t) => {

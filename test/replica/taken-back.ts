@@ -183,8 +183,15 @@ export const mends: readonly Mend[] = [
     before: 'wal.appendMark(mark)',
   },
   {
+    fault: 'a change that came with others is said to be refused, and nobody knows whether it stands',
+    first: 125,
+    log: 'control',
+    file: 'lmdb/control-store.ts',
+    now: 'if (batch.length === 1 || fault instanceof LogGivenUp || fault instanceof DiskFault) {',
+    before: 'if (batch.length === 1 || fault instanceof DiskFault) {',
+  },
+  {
     fault: 'a coordinator that is fenced does not hear of it',
-    first: 120,
     log: 'control',
     file: 'lmdb/control-store.ts',
     now: "if (appended.error.kind === 'fenced') this.#ownership?.fenced()",
