@@ -1,16 +1,59 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 
 /** How long something may take on a machine that stands still for seconds. */
 const limit_ms = 120_000
 
-/** How often it is looked. */
+/** For how long it is looked in every turn of the event loop; after that it is how long each pause takes. */
 const look_ms = 5
 
-/** Resolves when something holds; throws with what it waited for when that does not come about. */
-export async function until(holds: () => boolean | Promise<boolean>, what = String(holds)): Promise<void> {
-  const end_ms = performance.now() + limit_ms
-  while (!(await holds())) {
-    if (performance.now() > end_ms) throw new Error(`it did not come about within ${limit_ms / 1000} s: ${what}`)
-    await delay(look_ms)
+type Found<T> = Exclude<Awaited<T>, false | undefined>
+
+/**
+ * Resolves with what a look finds, which is neither `false` nor `undefined`. Throws with what it waited for when that does not come
+ * about; the limit begins anew whenever `progress` gives something else.
+ */
+export async function until<T>(
+  look: () => T,
+  what: string | (() => string) = String(look),
+  progress: () => unknown = () => undefined,
+): Promise<Found<T>> {
+  const begun_ms = performance.now()
+  let [since_ms, reached] = [begun_ms, progress()]
+  for (let found = await look(); ; found = await look()) {
+    if (isFound(found)) return found
+    const now_ms = performance.now()
+    if (progress() !== reached) [since_ms, reached] = [now_ms, progress()]
+    if (now_ms - since_ms > limit_ms) {
+      throw new Error(`it did not come about within ${limit_ms / 1000} s: ${typeof what === 'string' ? what : what()}`)
+    }
+    await (now_ms - begun_ms < look_ms ? nextTurn() : delay(look_ms))
   }
+}
+
+function isFound<T>(found: Awaited<T>): found is Found<T> {
+  return found !== false && found !== undefined
+}
+
+/** Looks whether a value is what it was at every look for so long. */
+export function stillFor(still_ms: number, look: () => unknown): () => Promise<boolean> {
+  let [since_ms, before] = [Number.POSITIVE_INFINITY, Number.NaN as unknown]
+  return async () => {
+    const found = await look()
+    if (found !== before) [since_ms, before] = [performance.now(), found]
+    return performance.now() - since_ms >= still_ms
+  }
+}
+
+/** Does something again and again, in turns of the event loop, as long as other work is under way; gives what that gives. */
+export async function during<T>(work: Promise<T>, act: () => unknown): Promise<T> {
+  let isOver = false
+  const end = (): void => {
+    isOver = true
+  }
+  work.then(end, end)
+  while (!isOver) {
+    await act()
+    await nextTurn()
+  }
+  return work
 }

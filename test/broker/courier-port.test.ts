@@ -4,6 +4,7 @@ import { type Test, test } from 'tap'
 import { CourierPort } from '../../src/broker/courier-port.js'
 import type { StreamInstruction, StreamPiece, StreamReport, StreamRequest } from '../../src/delivery/stream-message.js'
 import { subscriptionId } from '../given-subscription.js'
+import { until } from '../until.js'
 
 const request: StreamRequest = {
   subscription: subscriptionId(),
@@ -43,8 +44,7 @@ test('a report that cannot be read ends the streams that are open, and others op
   const stream = told.flatMap((each) => (each.kind === 'open' ? [each.stream] : [])).at(-1) ?? 0
   tell({ kind: 'events', stream: 1, text: 'late', notices: 1 })
   tell({ kind: 'events', stream, text: 'new', notices: 1 })
-  await new Promise((resolve) => setImmediate(resolve))
-  while (after.length === 0) await once(port1, 'message')
+  await until(() => after.length > 0)
   t.match(after, [{ kind: 'events', text: 'new' }])
   t.equal(before.length, 1, 'nothing comes on the stream that has ended')
   port2.close()

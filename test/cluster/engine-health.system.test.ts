@@ -20,7 +20,7 @@ async function isReady(broker: RunningBroker): Promise<boolean> {
 }
 
 /** Resolves when a broker says that it is not ready, for this reason. */
-function notReady(broker: RunningBroker, reason: string): Promise<void> {
+function notReady(broker: RunningBroker, reason: string): Promise<true> {
   return until(async () => {
     const [status, said] = await readiness(broker)
     return status === 503 && said === reason

@@ -106,12 +106,12 @@ async function update({ broker }: FaultyNode): Promise<string> {
 }
 
 /** Resolves when updates at a node are refused with words. */
-function refused(at: FaultyNode, words: RegExp): Promise<void> {
+function refused(at: FaultyNode, words: RegExp): Promise<true> {
   return until(async () => words.test(await update(at)), `node ${at.name} refuses updates: ${words}`)
 }
 
 /** Resolves when a node answers a read with this status. */
-function readsAre(at: FaultyNode, status: number): Promise<void> {
+function readsAre(at: FaultyNode, status: number): Promise<true> {
   const are = async (): Promise<boolean> => (await at.broker.send('GET', '/v2/entities/Any')).status === status
   return until(are, `node ${at.name} answers reads with ${status}`)
 }

@@ -75,7 +75,7 @@ export function limitFiles({ broker }: FaultyNode, isLimited: boolean): void {
 }
 
 /** Resolves when a node is ready. */
-export function ready({ name, broker }: FaultyNode): Promise<void> {
+export function ready({ name, broker }: FaultyNode): Promise<true> {
   const isReady = async (): Promise<boolean> => (await broker.send('GET', '/health/ready')).status === 200
   return until(isReady, `node ${name} is ready`)
 }

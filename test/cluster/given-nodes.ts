@@ -69,7 +69,7 @@ export function levelsOf(node: RunningBroker): Promise<readonly (string | undefi
 }
 
 /** Resolves when a node shows a level of all of them. */
-export function levelsShown(node: RunningBroker, value: string): Promise<void> {
+export function levelsShown(node: RunningBroker, value: string): Promise<true> {
   const areShown = async (): Promise<boolean> => (await levelsOf(node)).every((level) => level === value)
   return until(areShown, `${value.slice(0, 20)} is shown`)
 }

@@ -94,7 +94,7 @@ test('nodes that are restarted one after the other refuse no update and lose non
   // The end of a node takes as long as it may where a receiver does not answer: meanwhile others have what it had.
   const receiver = await notified(t, nodes[0], isLong ? () => {} : slowly)
   const writers = Array.from({ length: 6 }, (_, number) => new Writer(number, nodes))
-  const goOn = (): Promise<void> => {
+  const goOn = (): Promise<true> => {
     const before = writers.map(({ acknowledged }) => acknowledged)
     return until(
       () => writers.every(({ acknowledged }, at) => acknowledged > (before[at] ?? 0) + 3),

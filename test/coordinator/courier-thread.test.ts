@@ -18,7 +18,7 @@ import { notice, nth, OwnedOutbox, recipient, subscriptionId } from '../delivery
 import { sharedMemory } from '../delivery/shared-memory.js'
 import { FarEnd } from '../far-end.js'
 import { storeSettings } from '../given.js'
-import { until } from '../until.js'
+import { during, until } from '../until.js'
 
 const [one, two] = [subscriptionId(1), subscriptionId(2)]
 const tick = { kind: 'tick' } as const
@@ -97,8 +97,11 @@ async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = fals
     // No instruction: the thread fails over it.
     streams.at(-1)?.postMessage(null)
     if (unheard) {
-      while (threads.every((id) => threadsNow().includes(id)))
+      // Nothing that the thread tells is heard meanwhile.
+      for (let looks = 0; threads.every((id) => threadsNow().includes(id)); looks += 1) {
+        if (looks > 12_000) throw new Error('the thread does not die')
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+      }
       unheard()
     }
     await until(() => begun.length > before && streams.length > before)
@@ -168,18 +171,12 @@ test('a courier that ends while it reads, and is asked meanwhile, ends in order'
   const many = Array.from({ length: 3000 }, (_, number) => notice(one, `tank ${number}`, '{}'))
   partition.enqueue(...many)
   bell.ring()
-  let isOver = false
-  const drained = thread.drain(0).then(() => {
-    isOver = true
-  })
   const answered: Promise<unknown>[] = []
-  while (!isOver) {
+  await during(thread.drain(0), () => {
     // What another node changes comes into force until the end: a put has the outbox of the coordinator read.
     answered.push(thread.report([one]), thread.hold(two), thread.expire(two))
     thread.put(nth(known, 1))
-    await new Promise((resolve) => setTimeout(resolve, 1))
-  }
-  await drained
+  })
   await Promise.all(answered)
   t.same(lines, [], 'nothing was logged')
 })

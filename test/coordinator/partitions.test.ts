@@ -98,7 +98,7 @@ test('a partition that dies five times within a minute is not replaced again', a
     await mailbox.connected()
     ports.at(-1)?.postMessage(poison)
     await mailbox.ask({ kind: 'ping' })
-    while (ports.length === death && fatal.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => ports.length > death || fatal.length > 0)
   }
   t.same(fatal, ['partition 0 died 5 times within a minute'])
   t.equal(measures.storageTable.reading(0).restarts, 4)

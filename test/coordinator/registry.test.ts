@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'tap'
 import type { AvailabilityRequest, NewRegistration, RegistrationRequest } from '../../src/broker/registry-service.js'
 import type { Tenant } from '../../src/context/entity.js'
@@ -11,6 +11,7 @@ import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { never as foreverAfter } from '../../src/time.js'
 import { at, everywhere, path, root, silentLog, tenant } from '../given.js'
 import { any, context, exact, pattern, providerOf, registered, termed } from '../registration/given.js'
+import { until } from '../until.js'
 import { never, openRegistry, start } from './given-registry.js'
 
 const day_ms = 86_400_000
@@ -351,11 +352,7 @@ test('when the disk is full nothing is registered, nobody is told, and it can be
     [start + day_ms],
   )
   // Whether there is room again is looked for now and then.
-  let later = await registry.register(asked())
-  while (!later.ok) {
-    await sleep(50)
-    later = await registry.register(asked())
-  }
+  await until(async () => (await registry.register(asked())).ok)
   t.equal(control.notices().length, before.notices + 1)
 })
 

@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { type Marks, Rounds } from '../../src/coordinator/rounds.js'
 import type { NoticeNumber } from '../../src/subscription/notice.js'
+import { until } from '../until.js'
 
 /** A node of which a test says how far it is, and what it owns. */
 interface GivenMember {
@@ -45,8 +46,8 @@ test('a record is in force everywhere when all members have it and each partitio
     isOver = true
   })
   const asks = async (node: GivenMember, more: number): Promise<void> => {
-    const until = node.asked + more
-    while (node.asked < until) await new Promise((resolve) => setTimeout(resolve, 5))
+    const { asked } = node
+    await until(() => node.asked >= asked + more)
   }
   await asks(b, 2)
   t.notOk(isOver, 'a member does not have it')

@@ -1,4 +1,3 @@
-import { setImmediate as nextTick } from 'node:timers/promises'
 import { test } from 'tap'
 import { Sweeper } from '../../src/coordinator/sweeper.js'
 import type { SweptReply } from '../../src/partition/commands.js'
@@ -29,7 +28,7 @@ test('each partition is swept until nothing is left, is refused, or nothing move
     },
     log: silentLog,
   })
-  for (let ticks = 0; ticks < 10; ticks += 1) await nextTick()
+  await until(() => asked.join() === '2,2,1')
   sweeper.stop()
   t.same(asked, [2, 2, 1])
   t.same(counted, [259, 256, 0])
@@ -108,12 +107,12 @@ test('what had expired is gone after a start, also after SIGKILL, and is counted
     '2020-01-01',
   )
   const expired = /rigel_entities_expired_total\{partition="0"\} 600\n/
-  while (!expired.test((await broker.send('GET', '/metrics')).text)) await nextTick()
+  await until(async () => expired.test((await broker.send('GET', '/metrics')).text))
   t.match(await statusOf('Silo17'), '404')
   await dated(['Late'], '2020-01-01')
   await broker.end('SIGKILL')
   await broker.run()
-  while (!(await statusOf('Late')).includes('404')) await nextTick()
+  await until(async () => (await statusOf('Late')).includes('404'))
   t.match(await statusOf('Silo17'), '404', 'what a sweep has removed does not come back')
   t.notMatch(await statusOf('Future'), '404')
 })

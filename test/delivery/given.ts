@@ -22,6 +22,7 @@ import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
 import { clockStart } from '../../src/time.js'
 import { storeSettings } from '../given.js'
+import { until } from '../until.js'
 
 export function subscriptionId(number: number): SubscriptionId {
   return `5718a2f1c0de${String(number).padStart(12, '0')}` as SubscriptionId
@@ -222,13 +223,10 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
   })
   let tickets = 0
   const report: Running['report'] = async (kind) => {
-    for (;;) {
-      const at = reports.findIndex((report) => report.kind === kind)
-      const [report] = at === -1 ? [] : reports.splice(at, 1)
-      // The kind was looked for, which the type does not know.
-      if (report !== undefined) return report as Extract<CourierReport, { readonly kind: typeof kind }>
-      await sleep(2)
-    }
+    const found = await until(() => reports.find((report) => report.kind === kind), `a report of ${kind}`)
+    reports.splice(reports.indexOf(found), 1)
+    // The kind was looked for, which the type does not know.
+    return found as Extract<CourierReport, { readonly kind: typeof kind }>
   }
   let drained = false
   const drain = async (limit_ms = 30_000): Promise<void> => {

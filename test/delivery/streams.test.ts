@@ -156,6 +156,11 @@ class StreamsUnderTest {
   }
 }
 
+/** Takes all that comes. */
+async function takeAll(client: Client): Promise<void> {
+  while (client.take()) await settled()
+}
+
 /** What was begun in microtasks is over. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
@@ -237,7 +242,7 @@ test('whatever clients do, a notice leaves only when one that got it has said so
       }
       const last = under.open()
       await settled()
-      while (last.take()) await settled()
+      await takeAll(last)
       checkOrder(last)
       const lost = [...under.keys.keys()].filter(
         (name) => !under.left.has(name) && !last.events.some((event) => event.name === name),
@@ -261,7 +266,7 @@ test('what was sent for long enough counts as arrived, on a stream that is read'
   under.tested.clock.advance(2000)
   under.streams.sweep()
   t.equal(under.left.size, 0, 'nobody has taken them')
-  while (client.take()) await settled()
+  await takeAll(client)
   under.tested.clock.advance(999)
   under.streams.sweep()
   t.equal(under.left.size, 0)
@@ -290,13 +295,13 @@ test('no more is kept than may be; with explicit confirmation no more is sent', 
   const client = under.open()
   for (let n = 0; n < 25; n += 1) under.arrive(0, `${n}`)
   await settled()
-  while (client.take()) await settled()
+  await takeAll(client)
   t.equal(under.left.size, 15)
   const explicit = new StreamsUnderTest({ kept: 10 })
   const confirming = explicit.open(undefined, undefined, true)
   for (let n = 0; n < 25; n += 1) explicit.arrive(0, `${n}`)
   await settled()
-  while (confirming.take()) await settled()
+  await takeAll(confirming)
   t.same([explicit.left.size, confirming.events.length], [0, 10])
   explicit.confirm(confirming.events[4]?.id ?? '')
   await settled()
@@ -309,7 +314,7 @@ test('what may be on the way to a client that takes nothing is bounded', async (
   for (let n = 0; n < 1000; n += 1) under.arrive(0, `${n % 7}`)
   await settled()
   t.equal(client.events.length, 256)
-  while (client.take()) await settled()
+  await takeAll(client)
   t.equal(client.events.length, 1000)
 })
 
@@ -319,7 +324,7 @@ test('an entity stays with its client of a group, and the others get their share
   t.equal(under.listening, 3)
   for (let n = 0; n < 300; n += 1) under.arrive(n % 2, `${n % 2} ${n % 30}`)
   await settled()
-  for (const member of members) while (member.take()) await settled()
+  for (const member of members) await takeAll(member)
   const keys = members.map(({ events }) => new Set(events.map(({ key }) => key)))
   t.equal(
     keys.reduce((sum, { size }) => sum + size, 0),
@@ -339,7 +344,7 @@ test('what has not been sent cannot be confirmed, by whatever id', async (t) => 
     under.confirm(event?.id.replace(/\.0-1$/, '.0-99').replace(/_\d+\./, '_99.') ?? '')
     under.arrive(0, 'b')
     await settled()
-    while (client.take()) await settled()
+    await takeAll(client)
     t.equal(under.left.size, 0)
     under.confirm(client.events[1]?.id ?? '')
     t.equal(under.left.size, 2)
@@ -361,7 +366,7 @@ test('a notice that is about several entities goes between those before it and t
       under.tested.queue.check()
     }
     await settled()
-    while (client.take()) await settled()
+    await takeAll(client)
     t.same(
       client.events.map(({ name }) => name),
       ['0-1', '2-1', '0-2', '1-1'],

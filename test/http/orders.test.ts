@@ -9,6 +9,7 @@ import { requestLife } from '../../src/http/request-life.js'
 import { ok } from '../../src/result.js'
 import { itsKey, unknownCertificate } from '../delivery/certificate.js'
 import { runs } from '../runs.js'
+import { until } from '../until.js'
 import {
   bodyOf,
   echo,
@@ -41,10 +42,6 @@ const late: Resource = {
       prepare: ({ segments }) => ok(() => delay(3, { status: 200, body: `"late ${segments['n']}"` })),
     },
   },
-}
-
-async function when(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
 
 function statuses(text: string): readonly number[] {
@@ -85,7 +82,7 @@ test('a client that has closed its sending half gets its answers, also those beh
   socket.end(
     'GET /v1/late/1 HTTP/1.1\r\nHost: h\r\n\r\nGET /v1/held HTTP/1.1\r\nHost: h\r\n\r\nGET /version HTTP/1.1\r\nHost: h\r\n\r\n',
   )
-  await when(() => answers.length === 1)
+  await until(() => answers.length === 1)
   await delay(20)
   answers[0]?.({ status: 200, body: '"held"' })
   t.match(await everything(socket), /late 1[\s\S]*held[\s\S]*\{"ok":true\}$/)
@@ -113,7 +110,7 @@ test('over TLS too: half-closed, malformed, unknown verbs', async (t) => {
   t.same(await answered(request('POST', '/v1/echo/a', chunkedHead, '14\r\n12345678901234567890\r\nzz\r\n')), [413])
   t.same(await answered('NOP /v1/echo/a HTTP/1.1\r\nHost: h\r\n\r\n'), [405])
   t.same(await answered('GET /version HTTP/1.1\r\nHost: h\r\nbad header\r\n\r\n'), [400])
-  await when(() => meter.inProgress === 0)
+  await until(() => meter.inProgress === 0)
 })
 
 test('a body that ends before it is complete is not answered, and the answers before it are', async (t) => {
@@ -204,16 +201,16 @@ test('a connection has few requests in progress; the others wait and are answere
   const { connect, meter } = await givenFrontEnd(t, { connectionRequests: 3 }, [resource])
   const socket = await connect()
   socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(20))
-  await when(() => answers.length === 3)
+  await until(() => answers.length === 3)
   t.equal(meter.inProgress, 3)
   t.equal(meter.taken, 3)
   const text = everything(socket)
   for (let number = 0; number < 20; number += 1) {
-    await when(() => answers.length > number)
+    await until(() => answers.length > number)
     t.ok(answers.length <= number + 3)
     answers[number]?.({ status: 200, body: `"${number}"` })
   }
-  await when(() => meter.inProgress === 0)
+  await until(() => meter.inProgress === 0)
   socket.end(get('/version'))
   const bodies = [...(await text).matchAll(/"(\d+)"/g)].map(([, number]) => Number(number))
   t.same(
@@ -316,7 +313,7 @@ test('a client that does not read its answers is cut off, and one that reads slo
   })
   slow.on('error', () => {}).resume()
   deaf.on('error', () => {})
-  await Promise.all([once(slow, 'close'), when(() => meter.events.includes('timeout'))])
+  await Promise.all([once(slow, 'close'), until(() => meter.events.includes('timeout'))])
   t.ok(received > large.length)
   t.equal(meter.events.filter((event) => event === 'timeout').length, 1)
 })
@@ -330,7 +327,7 @@ test('the bytes of requests that are not answered are bounded over all connectio
     const socket = await connect()
     socket.write(post('/v1/held', body))
     sockets.push(socket)
-    await when(() => answers.length === sockets.length)
+    await until(() => answers.length === sockets.length)
   }
   const refused = await talk(post('/v1/held', body))
   t.equal(statusOf(refused), 503)
@@ -339,10 +336,10 @@ test('the bytes of requests that are not answered are bounded over all connectio
   t.ok(meter.events.includes('memory'))
   t.equal(statusOf(await talk(get('/version'))), 200)
   for (const socket of sockets) socket.resetAndDestroy()
-  await when(() => meter.inProgress === 0)
+  await until(() => meter.inProgress === 0)
   const again = talk(post('/v1/held', body))
   const number = answers.length
-  await when(() => answers.length > number)
+  await until(() => answers.length > number)
   answers.at(-1)?.({ status: 200, body: '"fits"' })
   t.equal(bodyOf(await again), '"fits"')
 })
@@ -410,7 +407,7 @@ test('whatever comes in whatever order, a request is answered at most once, and 
     }),
     { numRuns: runs(150) },
   )
-  await when(() => meter.inProgress === 0)
+  await until(() => meter.inProgress === 0)
   t.equal(meter.taken, 0)
   t.same(
     lines.filter(({ level }) => level === 'ERROR'),

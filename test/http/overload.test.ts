@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'tap'
 import type { Resource } from '../../src/api.js'
 import { ApiKeys } from '../../src/api-keys.js'
@@ -10,6 +9,7 @@ import { ok } from '../../src/result.js'
 import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
 import { HeldMemory, RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
+import { until } from '../until.js'
 import { givenFrontEnd } from './given.js'
 
 const ms = 1_000_000n
@@ -113,12 +113,12 @@ test('a front end takes replies in between requests only where some wait for a p
   const { talk } = await givenFrontEnd(t, { requestPermits: 1 }, [slow], { takeReplies })
   const request = 'GET /v1/slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
   const first = talk(request)
-  while (answers.length === 0) await wait(1)
+  await until(() => answers.length > 0)
   t.equal(taken, 0)
   const others = Array.from({ length: 70 }, () => talk(request))
-  while (taken < 2) await wait(1)
+  await until(() => taken >= 2)
   for (let answered = 0; answered < 71; answered += 1) {
-    while (answers.length === 0) await wait(1)
+    await until(() => answers.length > 0)
     answers.pop()?.()
   }
   for (const answer of await Promise.all([first, ...others])) t.match(answer, /^HTTP\/1\.1 200 /)

@@ -5,6 +5,7 @@ import { parseAccept } from '../../src/http/headers.js'
 import { Overload } from '../../src/http/overload.js'
 import { kindOf, parseParameters, segmentsOf } from '../../src/http/target.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
+import { until } from '../until.js'
 
 test('what a path belongs to is seen from its first segments', async (t) => {
   const kinds = ['/V1/x', '/v1/ADMIN/x', '/Log', '/admin', '/Admin', '/version', '/Version', '/v2', '/V2', '/']
@@ -105,11 +106,11 @@ test('a permit that comes back in one front end is given to the first that waits
   const fourth = one.ask(() => started.push('one, fourth'))
   t.same(started, ['one, first'])
   first.leave()
-  await turns()
+  await until(() => started.length === 2)
   t.same(started, ['one, first', 'two, second'])
   third.leave()
   second.leave()
-  await turns()
+  await until(() => started.length === 3)
   t.same(started, ['one, first', 'two, second', 'one, fourth'], 'who gave up passes the permit on')
   t.same(taken, [1, 0])
   fourth.leave()
@@ -144,11 +145,6 @@ test('permits that come back from another front end are given to those that wait
   permits.push(two.ask(() => started.push('fourth')))
   t.same(started, ['waits', 'new', 'second'], 'what the first begins stands behind the second')
   for (let rounds = 0; rounds < 4; rounds += 1) for (const permit of [...permits]) permit.leave()
-  await turns()
+  await until(() => started.length === 5)
   t.same(started, ['waits', 'new', 'second', 'third', 'fourth'])
 })
-
-/** Time for what is told through shared memory. */
-function turns(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 50))
-}

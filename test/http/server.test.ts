@@ -14,6 +14,7 @@ import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Switches } from '../../src/shared-memory/switches.js'
 import { givenSteps } from '../given-steps.js'
+import { until } from '../until.js'
 import {
   bodyOf,
   connected,
@@ -40,21 +41,17 @@ function held() {
   return { answers, resource: { pattern: '/v1/held', anyCase: true, operations: { GET: operation, POST: operation } } }
 }
 
-async function when(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
-}
-
 test('an orderly end answers what is in progress, says so, and closes the rest', async (t) => {
   const { answers, resource } = held()
   const { frontEnd, connect, meter } = await givenFrontEnd(t, {}, [resource])
   const [idle, busy, arriving] = [await connect(), await connect(), await connect()]
   busy.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
   arriving.write('POST /v1/held HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{')
-  await when(() => meter.inProgress === 2 && answers.length === 1)
+  await until(() => meter.inProgress === 2 && answers.length === 1)
   const ended = frontEnd.stop(5000)
   t.equal(await everything(idle), '')
   arriving.write('}')
-  await when(() => answers.length === 2)
+  await until(() => answers.length === 2)
   for (const answer of answers) answer({ status: 200, body: '"done"' })
   for (const socket of [busy, arriving]) {
     const text = await everything(socket)
@@ -70,13 +67,13 @@ test('requests that are not done at the limit are given up and counted', async (
   const { frontEnd, connect, meter } = await givenFrontEnd(t, {}, [resource])
   const socket = await connect()
   socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
-  await when(() => answers.length === 1)
+  await until(() => answers.length === 1)
   t.equal(await frontEnd.stop(20), 1)
   t.equal(await everything(socket), '')
-  await when(() => meter.inProgress === 0)
+  await until(() => meter.inProgress === 0)
   t.equal(meter.taken, 1, 'its work is still under way')
   answers[0]?.({ status: 200 })
-  await when(() => meter.taken === 0)
+  await until(() => meter.taken === 0)
 })
 
 test('a permit comes back when the work is done, whether or not its answer can leave', async (t) => {
@@ -84,13 +81,13 @@ test('a permit comes back when the work is done, whether or not its answer can l
   const { connect, meter } = await givenFrontEnd(t, {}, [resource])
   const socket = await connect()
   socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(2))
-  await when(() => answers.length === 2)
+  await until(() => answers.length === 2)
   t.equal(meter.taken, 2)
   answers[1]?.({ status: 200, body: '2' })
-  await when(() => meter.taken === 1)
+  await until(() => meter.taken === 1)
   t.equal(meter.inProgress, 2, 'the answer waits behind the one before it')
   answers[0]?.({ status: 200, body: '1' })
-  await when(() => meter.taken === 0 && meter.inProgress === 0)
+  await until(() => meter.taken === 0 && meter.inProgress === 0)
 })
 
 test('work hears that its client has gone, and keeps its permit until it is over', async (t) => {
@@ -105,10 +102,10 @@ test('work hears that its client has gone, and keeps its permit until it is over
   const [leaves, stays] = [await connect(), await connect()]
   for (const socket of [leaves, stays]) {
     socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
-    await when(() => answers.length === (socket === leaves ? 1 : 2))
+    await until(() => answers.length === (socket === leaves ? 1 : 2))
   }
   leaves.destroy()
-  await when(() => told.length > 0)
+  await until(() => told.length > 0)
   t.equal(meter.taken, 2)
   for (const answer of answers) answer({ status: 200, body: '"done"' })
   t.equal(bodyOf(await everything(stays)), '"done"')
@@ -122,14 +119,14 @@ test('requests wait for a permit, in the order of their coming, and one whose co
   const sockets = [await connect(), await connect(), await connect()]
   for (const [index, socket] of sockets.entries()) {
     socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
-    await when(() => meter.inProgress === index + 1)
+    await until(() => meter.inProgress === index + 1)
   }
   t.equal(answers.length, 1)
   t.equal(meter.queued, 2)
   sockets[1]?.destroy()
-  await when(() => meter.queued === 1)
+  await until(() => meter.queued === 1)
   answers[0]?.({ status: 200, body: '1' })
-  await when(() => answers.length === 2)
+  await until(() => answers.length === 2)
   answers[1]?.({ status: 200, body: '3' })
   const third = sockets[2]
   t.equal(third && bodyOf(await everything(third)), '3')
@@ -160,11 +157,11 @@ test('the stages that are timed are those of the request, whatever is worked on 
   meter.timingOn = true
   const waiting = await connect()
   waiting.write('GET /v1/slow HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
-  await when(() => meter.events.includes('mongoReadWait'))
+  await until(() => meter.events.includes('mongoReadWait'))
   await talk('GET /v1/echo/a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
   finish()
   await everything(waiting)
-  await when(() => meter.timed.length === 2)
+  await until(() => meter.timed.length === 2)
   t.same(meter.timed, [
     ['render', 'total'],
     ['mongoReadWait', 'total'],
@@ -175,7 +172,7 @@ test('management needs no permit, and other operations need one as the policy sa
   const { answers, resource } = held()
   const { talk, connect, meter } = await givenFrontEnd(t, { requestPermits: 1, reqMutexPolicy: 'read' }, [resource])
   for (const socket of [await connect(), await connect()]) socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
-  await when(() => answers.length === 2)
+  await until(() => answers.length === 2)
   t.equal(meter.taken, 0)
   t.equal(statusOf(await talk(get('/version'))), 200)
 })
@@ -294,12 +291,12 @@ test('when all connections are taken the longest idle one goes; when all are wor
   const { connect, meter } = await givenFrontEnd(t, { maxConnections: 2 }, [resource])
   const [busy, idle] = [await connect(), await connect()]
   busy.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
-  await when(() => answers.length === 1)
+  await until(() => answers.length === 1)
   const third = await connect()
   t.equal(await everything(idle), '')
   t.same(meter.events.splice(1), ['evicted'])
   third.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
-  await when(() => answers.length === 2)
+  await until(() => answers.length === 2)
   t.equal(await everything(await connect()), '')
   t.same(meter.events.splice(2), ['max_connections'])
   for (const answer of answers) answer({ status: 200, body: '"done"' })

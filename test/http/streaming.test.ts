@@ -1,15 +1,12 @@
 import { test } from 'tap'
 import type { ApiResponse, BodyStream, Resource } from '../../src/api.js'
 import { ok } from '../../src/result.js'
+import { stillFor, until } from '../until.js'
 import { bodyOf, connected, everything, get, givenFrontEnd, headerOf, untilReceived } from './given.js'
 
 function streaming(stream: BodyStream, more: Partial<ApiResponse> = {}): Resource {
   const prepare = () => ok(() => ({ status: 200, contentType: 'application/x-tar', stream, ...more }))
   return { pattern: '/v1/stream', anyCase: true, operations: { GET: { use: 'read', prepare } } }
-}
-
-async function when(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
 
 test('a body is sent as it is made: in pieces, or with the length that its headers say', async (t) => {
@@ -48,16 +45,15 @@ test('no more is made than the client takes, and nothing when it has gone', asyn
   const socket = await connected(frontEnd.port)
   socket.pause()
   socket.write('GET /v1/stream HTTP/1.1\r\nHost: h\r\n\r\n')
-  await when(() => made > 0)
-  let before = -1
-  while (made !== before) {
-    before = made
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+  await until(() => made > 0)
+  await until(
+    stillFor(100, () => made),
+    'nothing more is made',
+  )
   t.ok(made < 64, `${made} pieces were made for nobody`)
   t.notOk(ended)
   socket.destroy()
-  await when(() => ended && meter.inProgress === 0)
+  await until(() => ended && meter.inProgress === 0)
   t.ok(wasGone)
 })
 
@@ -77,7 +73,7 @@ test('a fault in the middle breaks the connection off, so that nobody takes the 
     lines.filter(({ level }) => level !== 'INFO').map(({ level }) => level),
     ['ERROR'],
   )
-  await when(() => meter.inProgress === 0)
+  await until(() => meter.inProgress === 0)
 })
 
 test('the next request of a connection waits until a body has gone out', async (t) => {

@@ -2,17 +2,26 @@ import { once } from 'node:events'
 import { test } from 'tap'
 import type { Resource } from '../../src/api.js'
 import { ok } from '../../src/result.js'
+import { until } from '../until.js'
 import { connected, everything, givenFrontEnd, untilReceived } from './given.js'
 
-/** Says in which turn of the event loop each of its requests began, by number of request. */
-function watched(): { readonly resource: Resource; readonly begun: { readonly id: string; readonly turn: number }[] } {
+interface Watched {
+  readonly resource: Resource
+  /** In which turn of the event loop each of its requests began. */
+  readonly begun: readonly { readonly id: string; readonly turn: number }[]
+  /** Resolves in the turn in which the next request begins. */
+  next(): Promise<void>
+}
+
+function watched(): Watched {
   const begun: { id: string; turn: number }[] = []
+  const waiting: (() => void)[] = []
   let turn = 0
-  const next = () => {
+  const count = () => {
     turn += 1
-    setImmediate(next).unref()
+    setImmediate(count).unref()
   }
-  setImmediate(next).unref()
+  setImmediate(count).unref()
   const resource: Resource = {
     pattern: '/v1/watched/{id}',
     anyCase: true,
@@ -22,12 +31,13 @@ function watched(): { readonly resource: Resource; readonly begun: { readonly id
         prepare: ({ segments }) => {
           const id = segments['id'] ?? ''
           begun.push({ id, turn })
+          for (const resolve of waiting.splice(0)) resolve()
           return ok(() => ({ status: 200, body: `"${id}"` }))
         },
       },
     },
   }
-  return { resource, begun }
+  return { resource, begun, next: () => new Promise((resolve) => waiting.push(resolve)) }
 }
 
 function pipeline(name: string, count: number, from = 0): string {
@@ -70,12 +80,13 @@ test('a connection begins at most 16 requests in a turn of the event loop, and a
 })
 
 test('another client is served between the requests of a connection that has sent many', async (t) => {
-  const { resource, begun } = watched()
+  const { resource, begun, next } = watched()
   const { connect } = await givenFrontEnd(t, {}, [resource])
   const [many, other] = [await connect(), await connect()]
   const all = everything(many)
+  const first = next()
   many.write(pipeline('many', 1000) + last)
-  while (begun.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await first
   other.write(pipeline('other', 1))
   await untilReceived(other, '"other-0"')
   const before = begun.findIndex(({ id }) => id === 'other-0')
@@ -114,19 +125,19 @@ test('a client that has closed its sending half behind many requests gets all re
 })
 
 test('a connection that closes while its requests are held gives everything back and leaves the others alone', async (t) => {
-  const { resource, begun } = watched()
+  const { resource, next } = watched()
   const { connect, meter } = await givenFrontEnd(t, { requestMemory_MiB: 8 }, [resource])
   for (let round = 0; round < 8; round += 1) {
-    const count = begun.length
+    const first = next()
     const [gone, stays] = [await connect(), await connect()]
     gone.on('error', () => {})
     gone.write(pipeline('gone', 1000))
-    while (begun.length === count) await new Promise((resolve) => setImmediate(resolve))
+    await first
     gone.destroy()
     stays.write(pipeline('stays', 200) + last)
     t.same(answers(await everything(stays)), [...names('stays', 200), 'last'])
   }
-  while (meter.open > 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => meter.open === 0)
   t.equal(meter.inProgress, 0)
   t.equal(meter.taken, 0)
   t.notOk(meter.events.includes('memory'))
@@ -143,12 +154,13 @@ test('requests that are held count for the memory of requests, and a connection 
 })
 
 test('an orderly end answers the requests that are held, and the last response says that it is the last one', async (t) => {
-  const { resource, begun } = watched()
+  const { resource, next } = watched()
   const { connect, frontEnd } = await givenFrontEnd(t, {}, [resource])
   const socket = await connect()
   const all = everything(socket)
+  const first = next()
   socket.write(pipeline('held', 300))
-  while (begun.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await first
   t.equal(await frontEnd.stop(20_000), 0)
   const text = await all
   t.same(answers(text), names('held', 300))

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { until } from '../until.js'
 import { bodyOf, everything, get, givenFrontEnd, headerOf, post, request, statusOf, untilReceived } from './given.js'
 
 test('an answer has its length, its type, a date and the correlator of the request', async (t) => {
@@ -42,7 +43,7 @@ test('requests that come together are answered in their order', async (t) => {
   const { connect, meter } = await givenFrontEnd(t, {}, [slow])
   const socket = await connect()
   socket.write('GET /v1/slow HTTP/1.1\r\nHost: h\r\n\r\nGET /version HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
-  while (meter.statuses.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => meter.statuses.length > 0)
   t.equal(meter.taken, 1)
   release()
   const answers = await everything(socket)

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { runs } from '../runs.js'
+import { until } from '../until.js'
 import { checkpointIn, givenRecords, UnsyncedEnvironment } from './given-checkpoints.js'
 
 test('the pages of the last checkpoint are kept, whatever the thread reads, and it reads the last commit', async (t) => {
@@ -33,13 +34,13 @@ test('the pages of the last checkpoint are kept, whatever the thread reads, and 
     fc.array(fc.constantFrom(...names), { minLength: 5, maxLength: 60 }),
     async (run) => {
       for (const name of run) {
-        while (name.startsWith('take') && environment.checkpoints.isUnderWay) await nextTurn()
+        if (name.startsWith('take')) await until(() => !environment.checkpoints.isUnderWay)
         await steps[name]()
         if (name === 'turn') turns += 1
         t.ok(environment.kept.includes(checkpointIn(path).transaction), `after: ${name}`)
         t.equal(environment.records.get(['last']), turns === 0 ? undefined : String(turns))
       }
-      while (environment.checkpoints.isUnderWay) await nextTurn()
+      await until(() => !environment.checkpoints.isUnderWay)
       environment.turn(1)
       environment.turn(1)
       turns += 2

@@ -1,6 +1,5 @@
 import { cpSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import { test } from 'tap'
 import { Checkpoints, readCheckpoint, restoreCheckpoint } from '../../src/lmdb/checkpoint.js'
@@ -8,6 +7,7 @@ import { checkpointFile, noteMax_bytes } from '../../src/lmdb/checkpoint-file.js
 import { damageOf } from '../../src/lmdb/file-check.js'
 import { DiskFault } from '../../src/storage-fault.js'
 import { failingDisk, mayMountImage } from '../small-disk.js'
+import { during } from '../until.js'
 import { checkpointIn, givenRecords, UnsyncedEnvironment } from './given-checkpoints.js'
 import { bytesAt, filled, overwritten } from './given-folder.js'
 
@@ -50,16 +50,16 @@ test('after an orderly end the restore changes nothing', async (t) => {
 test('turns go on while a checkpoint is taken, and are not in it', async (t) => {
   const path = await givenRecords(t)
   const environment = new UnsyncedEnvironment(path)
-  let during = 0
+  let turns = 0
   for (let round = 0; round < 40; round += 1) {
     const { contents } = environment
     const taken = environment.checkpoints.take(`round ${round}`)
     t.ok(environment.checkpoints.isUnderWay)
-    for (; environment.checkpoints.isUnderWay; during += 1) {
+    const isTaken = await during(taken, () => {
       environment.turn()
-      await nextTurn()
-    }
-    t.equal(await taken, true)
+      turns += 1
+    })
+    t.equal(isTaken, true)
     for (let n = 0; n < 10; n += 1) environment.turn()
     if (round % 10 > 0) continue
     const copy = `${path} ${round}`
@@ -70,7 +70,7 @@ test('turns go on while a checkpoint is taken, and are not in it', async (t) => 
     t.equal(restored.contents, contents)
     await restored.close()
   }
-  t.ok(during >= 40, `${during} turns during 40 checkpoints`)
+  t.ok(turns >= 40, `${turns} turns during 40 checkpoints`)
   await environment.close()
 })
 

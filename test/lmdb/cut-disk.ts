@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { mayMountImage } from '../small-disk.js'
+import { until } from '../until.js'
 
 /**
  * How a file system is shut down, by the flag of the system call: after all that was written is on disk; after the journal
@@ -38,9 +38,6 @@ const program = programs.find(([language]) => spawnSync(language, ['--version'])
 /** Whether a file system can be mounted here and lose its power. */
 export const mayCut: { readonly skip?: string } =
   program === undefined ? { skip: 'there is neither perl nor python3' } : mayMountImage
-
-/** How long the processes of a file system may take to end after they were killed. */
-const patience_ms = 60_000
 
 /** An ext4 file system in a file, which loses its power as often as asked; it is gone with the test. */
 export class CutDisk {
@@ -81,11 +78,7 @@ export class CutDisk {
 
   /** Only after the processes that use it were killed. */
   async unmount(): Promise<void> {
-    const limit_ms = performance.now() + patience_ms
-    while (spawnSync('umount', [this.path]).status !== 0) {
-      if (performance.now() > limit_ms) throw new Error(`${this.path} is busy`)
-      await delay(20)
-    }
+    await until(() => spawnSync('umount', [this.path]).status === 0, `${this.path} is not busy`)
     this.#device = undefined
   }
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import type { UpdateCommand } from '../../src/context/update.js'
 import { readCheckpoint, restoreCheckpoint } from '../../src/lmdb/checkpoint.js'
@@ -13,6 +12,7 @@ import { nameOf } from '../../src/wal/segments.js'
 import { Random } from '../fuzz/random.js'
 import { command, given, id, matcher, noWords, root, storeSettings, tenant, type, versions } from '../given.js'
 import { runs } from '../runs.js'
+import { until } from '../until.js'
 import { overwritten } from './given-folder.js'
 
 const isLong = process.env['RIGEL_WAL'] === 'long'
@@ -112,8 +112,8 @@ class StoreHistory {
     const number = this.#checkpointNumber
     for (const fire of this.#timers) fire()
     this.#flushed.set(number + 1, readFileSync(this.#data))
-    const until = performance.now() + (this.#random.once(3) ? 0 : 20)
-    while (this.#checkpointNumber === number && performance.now() < until) await delay(1)
+    const end_ms = performance.now() + (this.#random.once(3) ? 0 : 20)
+    await until(() => this.#checkpointNumber !== number || performance.now() >= end_ms)
   }
 
   /** The power goes while a turn is logged and not applied. */

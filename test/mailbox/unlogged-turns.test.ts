@@ -9,8 +9,8 @@ import { Bell } from '../../src/shared-memory/bell.js'
 import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
-import { until } from '../node-link/given.js'
 import { ImmediateLog } from '../replica/immediate-log.js'
+import { until } from '../until.js'
 
 /** A partition that this node owns, and the log that it shares with other nodes. */
 async function ownedPartition(t: Test) {

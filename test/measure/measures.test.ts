@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { Measures, rowOf } from '../../src/measure/measures.js'
 import { runs } from '../runs.js'
+import { during } from '../until.js'
 
 const threads = { frontEnds: 2, partitions: 2, queryThreads: 1 }
 const clock = () => process.hrtime.bigint()
@@ -55,16 +56,9 @@ test('what is counted while others reset stays consistent: no more has waited th
   t.teardown(() => worker.terminate())
   const waits = Array.from({ length: 20_000 }, () => 1_000n)
   for (let rounds = 0; rounds < 10; rounds += 1) {
-    let isDone = false
-    const done = once(worker, 'message').then(() => {
-      isDone = true
-    })
+    const done = once(worker, 'message')
     worker.postMessage(waits)
-    while (!isDone) {
-      measures.reset(clock())
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    await done
+    await during(done, () => measures.reset(clock()))
     const { count, waited, total, max } = measures.waits.reading('transaction', 0)
     // What is counted while a reset takes the sums may be a request without a wait: the columns are taken one after the other.
     t.ok(waited <= count, `${waited} of ${count} have waited`)

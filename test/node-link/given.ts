@@ -195,11 +195,3 @@ export function linkTo(
 export function levelOf(entity: string, level: string): Command {
   return command('APPEND', entity, [given('level', level)])
 }
-
-/** Waits until something holds, for as long as a slow machine may take. */
-export async function until(holds: () => boolean): Promise<void> {
-  for (const limit = performance.now() + 40_000; !holds(); ) {
-    if (performance.now() > limit) throw new Error(`this does not come to hold: ${holds}`)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
-}

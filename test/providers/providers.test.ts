@@ -11,6 +11,7 @@ import type { RegistrationId } from '../../src/registration/registration.js'
 import { err, ok, type Result } from '../../src/result.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 import { traceArea } from '../../src/trace-area.js'
+import { during, until } from '../until.js'
 
 type Handle = Parameters<typeof createServer>[1]
 
@@ -143,13 +144,10 @@ test('connections to an origin and in all are bounded, and used again', async (t
   const asked = Array.from({ length: 6 }, () => providers.ask(request(one.url), whole))
   // A provider that does not answer leaves room for others.
   t.same(await providers.ask(request(two.url), whole), { ok: true, value: 'two' })
-  let over = 0
-  for (const each of asked) void each.then(() => (over += 1))
-  while (over < asked.length) {
+  await during(Promise.all(asked), () => {
     t.ok(waiting.length <= 2)
     waiting.shift()?.()
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+  })
   t.equal(connections, 2)
 })
 
@@ -189,7 +187,7 @@ test('the number of idle connections is limited, the one used longest ago makes 
   for (const host of [1, 2, 3, 1, 4, 5, 6, 7, 8, 9, 10]) {
     t.match(await providers.ask(request(url.replace('127.0.0.1', `127.0.0.${host}`)), whole), { ok: true })
   }
-  while (closed.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => closed.length >= 2)
   t.same(closed, ['127.0.0.2', '127.0.0.3'])
 })
 
@@ -358,7 +356,9 @@ test('connections that many providers would like to keep are bounded together', 
   for (let round = 0; round < 3; round += 1) {
     await Promise.all(ends.flatMap((url) => Array.from({ length: 4 }, () => providers.ask(request(url), whole))))
   }
-  for (const limit = Date.now() + 60_000; open.size > 8 && Date.now() < limit; ) await new Promise(setImmediate)
-  t.ok(open.size <= 8, `${open.size} of 32 are open`)
+  await until(
+    () => open.size <= 8,
+    () => `8 of 32 are open: ${open.size}`,
+  )
   for (const url of ends) t.match(await providers.ask(request(url), whole), { ok: true })
 })

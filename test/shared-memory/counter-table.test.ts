@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { CounterTable } from '../../src/shared-memory/counter-table.js'
+import { during } from '../until.js'
 
 test('sums since a mark are exact for any interleaving of adds and resets', async (t) => {
   const rows = 3
@@ -93,18 +93,13 @@ test('threads that count at the same time as others reset lose nothing', async (
     { length: threads },
     (_, row) => new Worker(adder, { workerData: { memory: table.memory, row, adds } }),
   )
-  let ended = false
-  const done = Promise.all(workers.map((worker) => once(worker, 'exit'))).finally(() => {
-    ended = true
-  })
-  let least = 0n
-  for (let at = 1n; !ended; at += 1n) {
+  let [at, least] = [0n, 0n]
+  await during(Promise.all(workers.map((worker) => once(worker, 'exit'))), () => {
+    at += 1n
     table.mark(0, at)
     const since = table.since(0, 0)
     if (since < least) least = since
-    await setImmediate()
-  }
-  await done
+  })
   t.equal(least, 0n, 'never negative')
   t.equal(table.total(0), BigInt(threads * adds))
 })
