@@ -13,8 +13,8 @@ import { listed, Membership, watchListed } from '../src/cluster/membership.js'
 import { listedNames, type NodeFacts } from '../src/cluster/node-facts.js'
 import { standingCluster } from '../src/cluster/standing-cluster.js'
 import { workerLog } from '../src/log/worker-log.js'
-import { CopyTable } from '../src/measure/copy-table.js'
-import { EngineTable } from '../src/measure/engine-table.js'
+import { FigureTable } from '../src/measure/figure-table.js'
+import { copyFigures, engineFigures } from '../src/measure/figures.js'
 import { err, ok, type Result } from '../src/result.js'
 import type { ThreadPorts } from '../src/runtime/tasks.js'
 import { Switches } from '../src/shared-memory/switches.js'
@@ -27,8 +27,8 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   const lines = workerLog(task.log, new Switches(task.switches))
   const beats = task.beats && new ThreadBeats(task.beats)
   const stopWatching = beats?.watch(beats.rows - 1)
-  const watch = new EngineWatch(new EngineTable(task.measures).meter(), lines)
-  const copies = new CopyTable(task.copies)
+  const watch = new EngineWatch(new FigureTable(engineFigures, task.measures).row(0), lines)
+  const copies = new FigureTable(copyFigures, task.copies)
   const engine = new EtcdEngine(etcd, prefix)
   const report = (said: LogReport): void => control.postMessage(said)
   const service = new LogService({
@@ -97,7 +97,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
         case 'follow': {
           const checkpoints = new CopyCheckpoints(nodes, node, listedNames(instruction.nodes), instruction.applied)
           service.follow(checkpoints, (log, last) => {
-            if (log !== 'control') copies.head(log, last)
+            if (log !== 'control' && log < copies.rows) copies.row(log).put('head', last)
           })
           listing = watchListed(nodes, (held) => {
             checkpoints.list(listedNames(held))

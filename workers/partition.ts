@@ -52,7 +52,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const { logLink, position } = task
   let clusterLog: ClusterLog | undefined
   const storageMeter = logLink === undefined ? measures.storage(number) : waitingMeter(measures, number)
-  const copyMeter = position && measures.copies.meter(number)
+  const copyFigures = position && measures.copies.row(number)
   const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, {
     cache_bytes: entityCache_bytes,
     limits,
@@ -65,7 +65,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
       }),
     checkpointed: (duration) => {
       storageMeter.checkpointed(duration)
-      copyMeter?.checkpointed(now())
+      copyFigures?.put('checkpoint', now())
     },
     writing: measures.beats.writing(measures.row),
   })
@@ -80,12 +80,12 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const replica =
     clusterLog &&
     position &&
-    copyMeter &&
+    copyFigures &&
     partitionReplica({
       ...{ store, wal: clusterLog, versions, log },
       node: logLink?.node ?? '',
       position: new PartitionPosition(position),
-      meter: copyMeter,
+      figures: copyFigures,
       awaitsOwner: task.awaitsOwner === true,
       owns: (epoch) => control.postMessage({ kind: 'owns', epoch } satisfies PartitionReport),
       notified: (subscription, made) => matcher.notified(subscription, made),

@@ -1,6 +1,7 @@
 import { setInterval as ticks } from 'node:timers/promises'
 import type { Log } from '../log/log.js'
-import type { EngineMeter } from '../measure/engine-table.js'
+import type { RowOf } from '../measure/figure-table.js'
+import type { engineFigures } from '../measure/figures.js'
 import type { Nanoseconds } from '../time.js'
 import type { AppenderEvents } from './appender.js'
 import type { EtcdEngine } from './etcd-engine.js'
@@ -17,7 +18,7 @@ const probe_ms = 1000
 
 /** Counts what happens with the engine, and says when it takes no records for long, and when it does again. */
 export class EngineWatch implements AppenderEvents {
-  readonly #meter: EngineMeter
+  readonly #figures: RowOf<typeof engineFigures>
   readonly #log: Log
   /** When it has answered last, by `performance.now()`. */
   #answered = performance.now()
@@ -30,18 +31,19 @@ export class EngineWatch implements AppenderEvents {
   /** What is neglected now. */
   readonly #neglected = new Map<string, string>()
 
-  constructor(meter: EngineMeter, log: Log) {
-    this.#meter = meter
+  constructor(figures: RowOf<typeof engineFigures>, log: Log) {
+    this.#figures = figures
     this.#log = log
   }
 
   answered(records: number, duration: Nanoseconds, isFull: boolean): void {
-    this.#meter.answered(records, duration)
+    this.#figures.add('records', records)
+    this.#figures.record('requestDurations', duration)
     this.#heard(isFull)
   }
 
   unanswered(reason: string): void {
-    this.#meter.unanswered()
+    this.#figures.add('unanswered')
     this.#silent(reason)
   }
 
@@ -69,22 +71,22 @@ export class EngineWatch implements AppenderEvents {
   }
 
   fenced(): void {
-    this.#meter.fenced()
+    this.#figures.add('fenced')
   }
 
   /** The same trouble is said once. */
   neglected(what: string, reason: string): void {
-    this.#meter.neglected()
+    this.#figures.add('neglected')
     if (this.#neglected.get(what) === reason) return
     this.#neglected.set(what, reason)
     this.#log.warn('cluster:etcd', `etcd could not ${what}, which is tried again: ${reason}`)
   }
 
   #silent(reason: string): void {
-    this.#meter.silent(true)
+    this.#figures.put('isSilent', true)
     this.#silentSince ??= performance.now()
     const silence_ms = performance.now() - this.#silentSince
-    this.#meter.away(silence_ms >= away_ms)
+    this.#figures.put('isAway', silence_ms >= away_ms)
     if (this.#isSaid || silence_ms < silent_ms) return
     this.#isSaid = true
     this.#log.error('cluster:etcd', `etcd does not answer, updates wait for it: ${reason}`)
@@ -96,8 +98,8 @@ export class EngineWatch implements AppenderEvents {
     if (this.#silentSince === undefined) return
     const silence_s = ((this.#answered - this.#silentSince) / 1000).toFixed(1)
     this.#silentSince = undefined
-    this.#meter.silent(false)
-    this.#meter.away(false)
+    this.#figures.put('isSilent', false)
+    this.#figures.put('isAway', false)
     if (this.#isSaid) this.#log.warn('cluster:etcd', `etcd answers again after ${silence_s} s`)
     this.#isSaid = false
   }
@@ -105,7 +107,7 @@ export class EngineWatch implements AppenderEvents {
   #full(isFull: boolean): void {
     if (isFull === this.#isFull) return
     this.#isFull = isFull
-    this.#meter.full(isFull)
+    this.#figures.put('isFull', isFull)
     if (isFull)
       this.#log.error('cluster:etcd', 'etcd is full, updates are refused: see "etcd is full" in docs/cluster.md')
     else this.#log.warn('cluster:etcd', 'etcd has room again')

@@ -18,8 +18,9 @@ export interface LogTask {
   /** See `LogServiceParts`. */
   readonly heldMost_bytes: number
   readonly switches: SwitchMemory
+  /** The table of `engineFigures`. */
   readonly measures: CounterTableMemory
-  /** Where it says how far the logs are, see `CopyTable`. */
+  /** The table of `copyFigures`, where it says how far the logs are. */
   readonly copies: CounterTableMemory
   /** Where it says whether it runs, see `ThreadBeats`; nothing where nobody looks. */
   readonly beats?: SharedArrayBuffer | undefined

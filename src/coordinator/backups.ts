@@ -1,6 +1,7 @@
 import type { BackupPoint, BackupRefusal, BackupService } from '../broker/backup-service.js'
 import { errorFacts, type Log } from '../log/log.js'
-import type { BackupTable } from '../measure/backup-table.js'
+import type { RowOf } from '../measure/figure-table.js'
+import type { backupFigures } from '../measure/figures.js'
 import type { PinnedFile } from '../partition/store.js'
 import { err, ok, type Result } from '../result.js'
 import { now } from '../time.js'
@@ -15,7 +16,7 @@ interface BackupsParts {
   /** What the coordinator owns itself. */
   readonly control: { pin(): PinnedFile; unpin(): boolean }
   readonly log: Log
-  readonly measures: Pick<BackupTable, 'ended' | 'completed'>
+  readonly measures: RowOf<typeof backupFigures>
 }
 
 interface Begun {
@@ -55,7 +56,7 @@ export class Backups implements BackupService {
   async begin(): Promise<Result<BackupPoint, BackupRefusal>> {
     const { log, measures } = this.#parts
     if (this.#isBusy) {
-      measures.ended('refused')
+      measures.add('results.refused')
       return err({ kind: 'underWay' })
     }
     this.#isBusy = true
@@ -65,7 +66,7 @@ export class Backups implements BackupService {
     } finally {
       if (!point.ok) {
         this.#isBusy = false
-        measures.ended('refused')
+        measures.add('results.refused')
       }
     }
     if (!point.ok) log.warn('storage:backup', `a backup was refused: ${reasons[point.error.kind]}`)
@@ -135,8 +136,12 @@ export class Backups implements BackupService {
     const { log, measures } = this.#parts
     const took_ms = Math.round(performance.now() - at_ms)
     const facts = { ...(bytes !== undefined && { bytes }), took_ms }
-    if (wereKept && why === undefined) measures.completed({ end: now(), duration_ms: took_ms, bytes: bytes ?? 0 })
-    else measures.ended('failed')
+    if (wereKept && why === undefined) {
+      measures.put('duration_ms', took_ms)
+      measures.put('size_bytes', bytes ?? 0)
+      measures.put('end', now())
+      measures.add('results.complete')
+    } else measures.add('results.failed')
     if (why !== undefined) log.warn('storage:backup', `backup ${number} ${why}`, facts)
     else if (!wereKept)
       log.warn('storage:backup', `backup ${number} is of no use: a partition was replaced meanwhile`, facts)

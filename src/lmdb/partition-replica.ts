@@ -1,6 +1,7 @@
 import { ClockSkew } from '../cluster/clock-skew.js'
 import type { LogWriter } from '../cluster/log-view.js'
-import type { CopyMeter } from '../measure/copy-table.js'
+import type { RowOf } from '../measure/figure-table.js'
+import type { copyFigures } from '../measure/figures.js'
 import { type OwnershipChange, Replica, type ReplicaParts, type ReplicaStore } from '../replica/replica.js'
 import type { Versions } from '../shared-memory/versions.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
@@ -12,7 +13,7 @@ import type { LmdbPartitionStore } from './partition-store.js'
 export interface PartitionReplicaParts extends Omit<ReplicaParts, 'store' | 'owns'> {
   readonly store: LmdbPartitionStore
   readonly versions: Versions
-  readonly meter: CopyMeter
+  readonly figures: RowOf<typeof copyFigures>
   /** The partition belongs to this node from a claim on, or no longer. */
   readonly owns: (epoch: LogSequence | undefined) => void
   /** A notice that was made at another node is in the outbox. */
@@ -27,7 +28,7 @@ export function partitionReplica(parts: PartitionReplicaParts): Replica {
 }
 
 function replicaStore(parts: PartitionReplicaParts): ReplicaStore {
-  const { store, wal, versions, meter, position, owns, node } = parts
+  const { store, wal, versions, figures, position, owns, node } = parts
   const skew = new ClockSkew()
   let writer: LogWriter | undefined
   return {
@@ -46,7 +47,7 @@ function replicaStore(parts: PartitionReplicaParts): ReplicaStore {
     appendMark: (mark) => wal.appendMarkSync(mark),
     shown: (last) => position.applied(last),
     reported: (change) => {
-      measure(change, meter)
+      measure(change, figures)
       if (change.kind === 'elected') owns(change.epoch)
       else if (change.kind === 'lost') owns(undefined)
     },
@@ -54,7 +55,7 @@ function replicaStore(parts: PartitionReplicaParts): ReplicaStore {
       if (view.writer === undefined || view.writer === writer || view.writer.node === node) return
       writer = view.writer
       const skew_ms = skew.took(writer.dated_ms, Date.now())
-      if (skew_ms !== undefined) meter.skewed(skew_ms)
+      if (skew_ms !== undefined) figures.put('skew_ms', Math.round(skew_ms))
     },
   }
 }
@@ -65,9 +66,9 @@ function notify(notice: NoticeWrite, { notified }: Pick<PartitionReplicaParts, '
   for (const id of ids) notified(id, made)
 }
 
-function measure(change: OwnershipChange, meter: CopyMeter): void {
+function measure(change: OwnershipChange, figures: PartitionReplicaParts['figures']): void {
   if (change.kind === 'elected') {
-    meter.claimed(change.from > 0n ? 'takenOver' : 'handedOver')
-    meter.skewed(0)
-  } else if (change.kind === 'lost' && change.why === 'fenced') meter.lost()
+    figures.add(change.from > 0n ? 'claims.takeover' : 'claims.handover')
+    figures.put('skew_ms', 0)
+  } else if (change.kind === 'lost' && change.why === 'fenced') figures.add('lost')
 }

@@ -1,104 +1,230 @@
+import { statfs } from 'node:fs/promises'
 import type { Resource } from '../api.js'
 import type { AlarmCount } from '../log/alarms.js'
+import { memoryLeft_bytes, memoryLimit_bytes, memoryUsed_bytes } from '../machine-memory.js'
 import { countersOf } from '../measure/counters.js'
-import { EngineTable } from '../measure/engine-table.js'
-import type { Measures } from '../measure/measures.js'
+import type { OutboxReading } from '../measure/delivery-table.js'
+import type { LabelledRow, Sample } from '../measure/figure-table.js'
+import {
+  alarmFigures,
+  backupFigures,
+  brokerFigures,
+  copyFigures,
+  deliveryFigures,
+  diskFigures,
+  engineFigures,
+  frontEndFigures,
+  memoryFigures,
+  nodeFigures,
+  partitionFigures,
+  remoteFigures,
+  threadFigures,
+  waitFigures,
+} from '../measure/figures.js'
+import { type Measures, threadsOf } from '../measure/measures.js'
+import { copyLag_records } from '../measure/node-statistics.js'
+import { rejections } from '../measure/requests.js'
+import type { StorageReading } from '../measure/storage-table.js'
+import { type GarbageCollection, garbageCollections, type ThreadReading } from '../measure/thread-table.js'
+import { forwardResults } from '../measure/traffic-table.js'
+import type { WaitKind } from '../measure/waits.js'
+import { now } from '../time.js'
 import { versionFacts } from '../version.js'
-import { addDeliveryMetrics } from './delivery-metrics.js'
-import { addEngineMetrics } from './engine-metrics.js'
-import { MetricRegistry, type Sample } from './metric-registry.js'
-import { addNodeMetrics } from './node-metrics.js'
+import { metricContentType, metricsOf, type ReadMetrics, textOf } from './metric-text.js'
 import type { ManagementParts } from './parts.js'
+import { requestMetrics } from './request-metrics.js'
 import { operation } from './response-forms.js'
-import { addBackupMetrics, addDiskMetrics, addPartitionMetrics, addWaitMetrics } from './storage-metrics.js'
-import { addMemoryMetrics, addThreadMetrics } from './thread-metrics.js'
-import { addTrafficMetrics } from './traffic-metrics.js'
 
 /** Prometheus text, read from shared memory; never reset, and no label ever comes from a client [management 7]. */
-export function prometheusResources({
-  measures,
-  peers,
-  broker,
-  disk,
-  cluster,
-  applied,
-}: ManagementParts): readonly Resource[] {
-  const metrics = new MetricRegistry()
-  addBrokerMetrics(metrics, measures, broker)
-  addTrafficMetrics(metrics, measures)
-  addPartitionMetrics(metrics, measures)
-  addDiskMetrics(metrics, disk)
-  addBackupMetrics(metrics, measures)
-  if (cluster !== undefined) addEngineMetrics(metrics, new EngineTable(measures.engineMemory))
-  addNodeMetrics(metrics, measures, applied)
-  addDeliveryMetrics(metrics, measures)
-  addThreadMetrics(metrics, measures)
-  addMemoryMetrics(metrics)
-  addAlarmMetrics(metrics, peers)
-  const waits = addWaitMetrics(metrics, measures)
-
+export function prometheusResources(parts: ManagementParts): readonly Resource[] {
+  const { measures, peers } = parts
+  const lists = [
+    brokerMetrics(parts),
+    requestMetrics(measures),
+    frontEndMetrics(measures),
+    partitionMetrics(measures),
+    diskMetrics(parts),
+    metricsOf(backupFigures, () => ({}), measures.backups),
+    ...(parts.cluster === undefined ? [] : [metricsOf(engineFigures, () => ({}), measures.engine)]),
+    ...nodeMetrics(parts),
+    deliveryMetrics(measures),
+    threadMetrics(measures),
+    metricsOf(memoryFigures, () => {
+      return { used: memoryUsed_bytes(), limit: memoryLimit_bytes(), left: memoryLeft_bytes() }
+    }),
+    alarmMetrics(parts),
+  ]
+  const measured = [...lists, waitMetrics(measures)]
   const get = operation('read', async () => {
     const ofProcess = peers.gather('process', undefined)
-    const text = await metrics.text(measures.isOn('semWait') ? new Set() : waits)
+    const text = await textOf(measures.isOn('semWait') ? measured : lists)
     const body = [text, ...(await ofProcess)].filter((part) => part !== '').join('\n')
-    return { status: 200, body, contentType: metrics.contentType }
+    return { status: 200, body, contentType: metricContentType }
   })
   return [{ pattern: '/metrics', anyCase: false, polled: true, operations: { GET: get } }]
 }
 
-function addBrokerMetrics(
-  metrics: MetricRegistry,
-  measures: Measures,
-  { subscriptions, registry }: ManagementParts['broker'],
-): void {
+function brokerMetrics({ measures, broker }: ManagementParts): ReadMetrics {
   const { switches, counts } = measures
   const { version, git_hash } = versionFacts
+  const labels = { version, git_hash, node_version: process.version }
   const operations = countersOf('flat')
-  metrics.gauge(
-    'rigel_build_info',
-    'What runs, always 1: version, commit and version of Node are its labels',
-    ['version', 'git_hash', 'node_version'],
-    () => [{ labels: { version, git_hash, node_version: process.version }, value: 1 }],
-  )
-  metrics.counter(
-    'rigel_operations_total',
-    'Requests and events by the names that GET /statistics has for them',
-    ['operation'],
-    () => operations.map(({ name }) => ({ labels: { operation: name }, value: Number(counts.ever(name)) })),
-  )
-  metrics.gauge('rigel_trace_levels_enabled', 'Trace levels that are on; each costs time and room in the log', [], () =>
-    switches.traces.reduce((sum, on) => sum + on, 0),
-  )
-  metrics.gauge(
-    'rigel_certificate_expiry_timestamp_seconds',
-    'When the certificate ends to be valid that new connections get, in seconds of Unix time; only with -https',
-    [],
-    () => (measures.certificateEnd === undefined ? [] : measures.certificateEnd / 1000),
-  )
-  metrics.gauge('rigel_subscriptions', 'Subscriptions to changes of context', [], async () => {
-    const { ids } = await subscriptions.index(false)
-    return ids.length
-  })
-  metrics.gauge('rigel_registrations', 'Registrations of context providers', [], () => registry.index.size)
+  return metricsOf(brokerFigures, async () => ({
+    build: [{ labels, value: 1 }],
+    operations: operations.map(({ name }) => ({ labels: { operation: name }, value: Number(counts.ever(name)) })),
+    traceLevels: switches.traces.reduce((sum, on) => sum + on, 0),
+    certificateEnd: measures.certificateEnd && measures.certificateEnd / 1000,
+    subscriptions: (await broker.subscriptions.index(false)).ids.length,
+    registrations: broker.registry.index.size,
+  }))
 }
 
-function addAlarmMetrics(metrics: MetricRegistry, peers: ManagementParts['peers']): void {
-  const each = (value: (count: AlarmCount) => number) => async (): Promise<readonly Sample[]> => {
-    const counts = await peers.gather('alarms', undefined)
-    return counts.flatMap((kinds) =>
-      Object.entries(kinds).map(([alarm, count]): Sample => ({ labels: { alarm }, value: value(count) })),
-    )
-  }
-  metrics.gauge(
-    'rigel_alarms_active',
-    'Alarms that are raised now, by kind: the log names whom they are about',
-    ['alarm'],
-    each(({ active }) => active),
-  )
-  metrics.counter(
-    'rigel_alarms_raised_total',
-    'Alarms raised since the start, by kind',
-    ['alarm'],
-    each(({ raised }) => raised),
-  )
+/** The disk as it is when it is asked for. */
+function diskMetrics({ disk: { path, keepFree_bytes } }: ManagementParts): ReadMetrics {
+  return metricsOf(diskFigures, async () => {
+    const { bavail, bsize } = await statfs(path)
+    const free = bavail * bsize
+    return { free, left: Math.max(0, free - keepFree_bytes) }
+  })
+}
+
+/** Nothing of a broker that is not one of several nodes. */
+function nodeMetrics({ measures, applied }: ManagementParts): readonly ReadMetrics[] {
+  if (measures.node.value('isOfSeveral', 0) === 0) return []
+  const rows = partitionRows(measures)
+  const lag = (): readonly Sample[] =>
+    rows.map(([labels, partition]) => {
+      const head = measures.copies.value('head', partition)
+      return { labels, value: copyLag_records(head, applied[partition]?.() ?? 0) }
+    })
+  return [
+    metricsOf(nodeFigures, () => ({}), measures.node),
+    metricsOf(copyFigures, () => ({ lag: lag() }), measures.copies, rows),
+    metricsOf(remoteFigures, () => ({}), measures.remote),
+  ]
+}
+
+function alarmMetrics({ peers }: ManagementParts): ReadMetrics {
+  return metricsOf(alarmFigures, async () => {
+    const counts = (await peers.gather('alarms', undefined)).flatMap((kinds) => Object.entries(kinds))
+    const each = (value: (count: AlarmCount) => number): readonly Sample[] =>
+      counts.map(([alarm, count]) => ({ labels: { alarm }, value: value(count) }))
+    return { active: each(({ active }) => active), raised: each(({ raised }) => raised) }
+  })
+}
+
+/** Shown only while the waits are measured. */
+function waitMetrics(measures: Measures): ReadMetrics {
+  const rows = partitionRows(measures)
+  const each = (kind: WaitKind): readonly Sample[] =>
+    rows.map(([labels, partition]) => ({ labels, value: measures.waits.buckets(kind, partition) }))
+  return metricsOf(waitFigures, () => ({
+    request: [{ labels: {}, value: measures.waits.buckets('request') }],
+    dbConnectionPool: each('dbConnectionPool'),
+    transaction: each('transaction'),
+    mailbox: each('mailbox'),
+  }))
+}
+
+function frontEndMetrics({ traffic }: Measures): ReadMetrics {
+  return metricsOf(frontEndFigures, () => ({
+    inFlight: traffic.gauge('inFlight'),
+    connections: traffic.gauge('connections'),
+    rejected: rejections.map((reason) => ({ labels: { reason }, value: traffic.rejections(reason) })),
+    permits: [
+      { labels: { state: 'free' }, value: traffic.gauge('permitsFree') },
+      { labels: { state: 'taken' }, value: traffic.gauge('permitsTaken') },
+    ],
+    permitsQueued: traffic.gauge('permitsQueued'),
+    queriesWaiting: traffic.gauge('queriesWaiting'),
+    queriesRunning: traffic.gauge('queriesRunning'),
+    forwards: forwardResults.map((result) => ({ labels: { result }, value: traffic.forwards(result) })),
+    forwardDurations: [{ labels: {}, value: traffic.forwardDurations }],
+  }))
+}
+
+function partitionMetrics(measures: Measures): ReadMetrics {
+  const rows = partitionRows(measures)
+  return metricsOf(partitionFigures, () => {
+    const readings = rows.map(([labels, partition]) => ({ labels, ...measures.storageTable.reading(partition) }))
+    const each = (value: (reading: StorageReading) => Sample['value']): readonly Sample[] =>
+      readings.map(({ labels, ...reading }) => ({ labels, value: value(reading) }))
+    return {
+      mailboxDepth: rows.map(([labels, partition]) => ({ labels, value: measures.mailboxDepthOf(partition) })),
+      commits: each(({ commitDurations }) => commitDurations.counts.at(-1) ?? 0),
+      commitDurations: each(({ commitDurations }) => commitDurations),
+      commitOperations: each(({ commitOperations }) => commitOperations),
+      logDurations: each(({ logDurations }) => logDurations),
+      logged_bytes: each(({ logged_bytes }) => logged_bytes),
+      checkpointDurations: each(({ checkpointDurations }) => checkpointDurations),
+      used_bytes: each(({ used_bytes }) => used_bytes),
+      map_bytes: each(({ map_bytes }) => map_bytes),
+      left_bytes: each(({ used_bytes, map_bytes }) => Math.max(0, map_bytes - used_bytes)),
+      isFull: each(({ full }) => (full ? 1 : 0)),
+      entities: each(({ entities }) => entities),
+      expired: each(({ expired }) => expired),
+      restarts: each(({ restarts }) => restarts),
+      damages: measures.damages,
+      loopDelays: each(({ loopDelays }) => loopDelays),
+    }
+  })
+}
+
+function deliveryMetrics({ delivery }: Measures): ReadMetrics {
+  const results = (counts: Readonly<Record<string, number>>): readonly Sample[] =>
+    Object.entries(counts).map(([result, value]) => ({ labels: { result }, value }))
+  return metricsOf(deliveryFigures, () => {
+    const { notifications, attempts, attemptDurations, queueWaits } = delivery.totals
+    const outboxes = delivery.outboxes()
+    const each = (value: (outbox: OutboxReading) => number): readonly Sample[] =>
+      outboxes.map((outbox, number, { length }) => {
+        // The last one is the coordinator's: of notifications that no single entity causes.
+        const partition = number === length - 1 ? 'control' : String(number)
+        return { labels: { partition }, value: value(outbox) }
+      })
+    return {
+      notifications: results(notifications),
+      attempts: results(attempts),
+      attemptDurations: [{ labels: {}, value: attemptDurations }],
+      queueWaits: [{ labels: {}, value: queueWaits }],
+      depth: each(({ depth }) => depth),
+      bytes: each(({ bytes }) => bytes),
+      streams: delivery.streams,
+      oldest: delivery.oldest === undefined ? 0 : Math.max(0, now() - delivery.oldest) / 1000,
+    }
+  })
+}
+
+/** How the kinds of threads are called in labels. */
+const threadKinds = { frontEnd: 'front_end', partition: 'partition', queryThread: 'query', courier: 'courier' } as const
+
+function threadMetrics({ threads, threadTable, stepTable }: Measures): ReadMetrics {
+  const rows = threadsOf(threads).map(({ kind, number, row }) => {
+    return { labels: { kind: threadKinds[kind], number: String(number) }, row }
+  })
+  return metricsOf(threadFigures, () => {
+    const at = process.hrtime.bigint()
+    const readings = rows.map(({ labels, row }) => ({ labels, reading: threadTable.reading(row) }))
+    const each = (value: (reading: ThreadReading) => number): readonly Sample[] =>
+      readings.map(({ labels, reading }) => ({ labels, value: value(reading) }))
+    const eachCollection = (value: (collected: ThreadReading['collected'][GarbageCollection]) => number) =>
+      readings.flatMap(({ labels, reading }) =>
+        garbageCollections.map(
+          (collection): Sample => ({ labels: { ...labels, collection }, value: value(reading.collected[collection]) }),
+        ),
+      )
+    return {
+      busy_ns: each(({ busy }) => Number(busy) / 1e9),
+      longestStep: rows.map(({ labels, row }) => ({ labels, value: Number(stepTable.longest(row, at)) / 1e9 })),
+      heapUsed_bytes: each(({ heapUsed_bytes }) => heapUsed_bytes),
+      heapLimit_bytes: each(({ heapLimit_bytes }) => heapLimit_bytes),
+      external_bytes: each(({ external_bytes }) => external_bytes),
+      collections: eachCollection(({ count }) => count),
+      collectionTimes: eachCollection(({ time }) => Number(time) / 1e9),
+    }
+  })
+}
+
+function partitionRows({ threads }: Measures): readonly LabelledRow[] {
+  return Array.from({ length: threads.partitions }, (_, partition) => [{ partition: String(partition) }, partition])
 }

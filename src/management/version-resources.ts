@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse, Resource } from '../api.js'
 import type { PartitionHealth } from '../broker/broker.js'
-import { EngineTable } from '../measure/engine-table.js'
 import type { Measures } from '../measure/measures.js'
+import { standingOf } from '../measure/node-standing.js'
 import { json } from '../short-form.js'
 import type { Nanoseconds } from '../time.js'
 import { libraryVersions, versionFacts } from '../version.js'
@@ -47,17 +47,17 @@ function health(status: number, state: unknown): ApiResponse {
 }
 
 function unavailability(
-  { ending, cluster: { standing }, engineMemory }: Pick<Measures, 'ending' | 'cluster' | 'engineMemory'>,
+  { ending, node, engine }: Pick<Measures, 'ending' | 'node' | 'engine'>,
   partitions: Pick<PartitionHealth, 'total' | 'ready'>,
   storageFull: boolean,
 ): string | undefined {
   if (ending) return 'shutting down'
-  const { isAway, isFull } = new EngineTable(engineMemory).reading()
-  if (isAway) return 'etcd does not answer'
+  const standing = standingOf(node)
+  if (engine.value('isAway') === 1) return 'etcd does not answer'
   if (partitions.ready < partitions.total) return 'partition not answering'
   if (standing?.hasLease === false) return 'no lease in the cluster'
   if (standing !== undefined && standing.unowned > 0) return 'partition without owner'
   if (standing !== undefined && standing.unreached === partitions.total) return 'no owner of a partition reached'
-  if (isFull) return 'etcd is full'
+  if (engine.value('isFull') === 1) return 'etcd is full'
   return storageFull ? 'storage full' : undefined
 }

@@ -14,7 +14,7 @@ export interface BucketReading {
  * A histogram with fixed bounds in neighbouring columns of a table: one per bucket, one for the sum. It only grows, so
  * its parts can be added over threads and read at any time [management 7].
  */
-class Buckets {
+export class Buckets {
   /** How many columns one histogram takes. */
   readonly width: number
   /** In the unit that is shown, ascending; a last bucket has none. */

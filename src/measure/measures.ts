@@ -3,14 +3,12 @@ import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-
 import { Switches, type SwitchMemory } from '../shared-memory/switches.js'
 import { ThreadBeats } from '../shared-memory/thread-beats.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
-import { BackupTable } from './backup-table.js'
-import { ClusterTable } from './cluster-table.js'
-import { CopyTable } from './copy-table.js'
 import { RequestCountTable } from './count-table.js'
 import { type Countable, Routes } from './counted-routes.js'
 import { type CounterName, counterColumn } from './counters.js'
 import { DeliveryTable } from './delivery-table.js'
-import { EngineTable } from './engine-table.js'
+import { FigureTable } from './figure-table.js'
+import { backupFigures, copyFigures, engineFigures, nodeFigures, remoteFigures } from './figures.js'
 import { LoopSteps } from './loop-steps.js'
 import { RequestCounters } from './request-counters.js'
 import type { RequestMeter } from './requests.js'
@@ -54,7 +52,10 @@ export interface MeasureMemory {
   readonly damage: CounterTableMemory
   readonly backups: CounterTableMemory
   readonly engine: CounterTableMemory
-  readonly cluster: CounterTableMemory
+  readonly node: CounterTableMemory
+  /** A row per front end. */
+  readonly remote: CounterTableMemory
+  /** A row per partition. */
   readonly copies: CounterTableMemory
   /** A row per thread, and one behind them for the thread that has the connection to the engine of a cluster. */
   readonly beats: SharedArrayBuffer
@@ -101,11 +102,15 @@ export class Measures {
   readonly steps: LoopSteps
   /** The queue of notifications and what became of them. */
   readonly delivery: DeliveryTable
-  readonly backups: BackupTable
-  /** One of several nodes, and its work with others. */
-  readonly cluster: ClusterTable
+  readonly backups: FigureTable<typeof backupFigures.all>
+  /** The connection to the engine of a cluster. */
+  readonly engine: FigureTable<typeof engineFigures.all>
+  /** One of several nodes. */
+  readonly node: FigureTable<typeof nodeFigures.all>
+  /** The work of other nodes for this one. */
+  readonly remote: FigureTable<typeof remoteFigures.all>
   /** The copies of partitions on one of several nodes. */
-  readonly copies: CopyTable
+  readonly copies: FigureTable<typeof copyFigures.all>
   /** Whether the threads run. */
   readonly beats: ThreadBeats
   /** The requests of this front end by service; those of others are asked for by message. */
@@ -140,10 +145,11 @@ export class Measures {
       threadStates: ThreadTable.make(rows, at),
       steps: StepTable.make(rows, at),
       damage: CounterTable.make(rows, 1, 0, at).memory,
-      backups: BackupTable.make(at),
-      engine: EngineTable.make(at),
-      cluster: ClusterTable.make(frontEnds, at),
-      copies: CopyTable.make(partitions, at),
+      backups: FigureTable.make(backupFigures, 1, at),
+      engine: FigureTable.make(engineFigures, 1, at),
+      node: FigureTable.make(nodeFigures, 1, at),
+      remote: FigureTable.make(remoteFigures, frontEnds, at),
+      copies: FigureTable.make(copyFigures, partitions, at),
       beats: ThreadBeats.memory(rows + 1),
     }
     return new Measures(memory, 0)
@@ -164,18 +170,15 @@ export class Measures {
     this.stepTable = new StepTable(memory.steps)
     this.steps = new LoopSteps(this.stepTable, row, this.switches)
     this.delivery = new DeliveryTable(memory.delivery)
-    this.backups = new BackupTable(memory.backups)
-    this.cluster = new ClusterTable(memory.cluster)
-    this.copies = new CopyTable(memory.copies)
+    this.backups = new FigureTable(backupFigures, memory.backups)
+    this.engine = new FigureTable(engineFigures, memory.engine)
+    this.node = new FigureTable(nodeFigures, memory.node)
+    this.remote = new FigureTable(remoteFigures, memory.remote)
+    this.copies = new FigureTable(copyFigures, memory.copies)
     this.beats = new ThreadBeats(memory.beats)
     this.#mailboxes = new CounterTable(memory.mailboxes)
     this.#life = new CounterTable(memory.life)
     this.#damage = new CounterTable(memory.damage)
-  }
-
-  /** For the thread that has the connection to the engine of a cluster. */
-  get engineMemory(): CounterTableMemory {
-    return this.memory.engine
   }
 
   /** The row of this thread, see `rowOf`. */

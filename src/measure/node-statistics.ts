@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../result.js'
-import type { CopyReading } from './copy-table.js'
 import { countersOf } from './counters.js'
 import type { Measures } from './measures.js'
+import { standingOf } from './node-standing.js'
 
 /** Sums of one node, by group and name. */
 const groups = {
@@ -31,19 +31,18 @@ export interface NodeStatistics extends AddedStatistics {
 }
 
 /** Records of the log of a partition that its copy on this node does not show yet. */
-export function copyLag_records({ head }: Pick<CopyReading, 'head'>, applied: number): number {
+export function copyLag_records(head: number, applied: number): number {
   return Math.max(0, head - applied)
 }
 
 /** The statistics of this node. `applied`: of one of several nodes, the last record that each partition shows here. */
 export function nodeStatistics(measures: Measures, applied: readonly (() => number)[]): NodeStatistics {
-  const { counts, cluster, copies, delivery, storageTable, startedAt, threads } = measures
+  const { counts, node, copies, delivery, storageTable, startedAt, threads } = measures
   const at = process.hrtime.bigint()
   const seconds = (duration: bigint): number => Number(duration / 1_000_000n) / 1000
   const uptime = seconds(at - startedAt)
   const partitions = Array.from({ length: threads.partitions }, (_, partition) => partition)
   const stored = partitions.map((partition) => storageTable.reading(partition))
-  const followed = partitions.map((partition) => copies.reading(partition))
   const operations = sum(stored, ({ commitOperations }) => commitOperations.sum)
   const queue = delivery.read()
   const from = counts.since
@@ -68,11 +67,11 @@ export function nodeStatistics(measures: Measures, applied: readonly (() => numb
       notifications_per_sec: perSecond(delivery.totals.notifications.accepted),
     },
     partitions: {
-      owned: cluster.standing?.owned ?? threads.partitions,
-      handedOver: sum(followed, ({ handedOver }) => handedOver),
-      takenOver: sum(followed, ({ takenOver }) => takenOver),
-      lost: sum(followed, ({ lost }) => lost),
-      copyLag_records: sum(applied, (shown, partition) => copyLag_records(copies.reading(partition), shown())),
+      owned: standingOf(node)?.owned ?? threads.partitions,
+      handedOver: copies.value('claims.handover'),
+      takenOver: copies.value('claims.takeover'),
+      lost: copies.value('lost'),
+      copyLag_records: sum(applied, (shown, partition) => copyLag_records(copies.value('head', partition), shown())),
     },
   }
 }

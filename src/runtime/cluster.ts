@@ -18,6 +18,7 @@ import { faultText } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
 import { ActorThread } from '../mailbox/thread.js'
 import type { Measures } from '../measure/measures.js'
+import { stand } from '../measure/node-standing.js'
 import { fetchCopies } from '../node-link/fetched-copies.js'
 import { checkJoin } from '../node-link/join-check.js'
 import { type LinkSecurity, readLinkSecurity } from '../node-link/link-security.js'
@@ -95,7 +96,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
         node: options.node,
         heldMost_bytes: options.logMax_MiB * 2 ** 20,
         switches: measures.memory.switches,
-        measures: measures.engineMemory,
+        measures: measures.memory.engine,
         copies: measures.memory.copies,
         beats: measures.memory.beats,
         log: port2,
@@ -319,7 +320,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
       hosts: announcedHosts,
       isFull: () => this.#partitions().some((partition) => measures.storageTable.reading(partition).full),
       routed,
-      stands: (standing) => measures.cluster.stand(standing),
+      stands: (standing) => stand(measures.node, standing),
     })
     this.#nodes = running
     const { caller } = this

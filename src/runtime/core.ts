@@ -199,7 +199,7 @@ export class Core {
       partitions: this.#partitions,
       control: { pin: () => this.#delivered.pin(), unpin: () => this.#delivered.unpin() },
       log,
-      measures: this.#measures.backups,
+      measures: this.#measures.backups.row(0),
     })
   }
 

@@ -37,7 +37,7 @@ import type { ActiveAlarm, AlarmCounts } from '../log/alarms.js'
 import { DamageLog } from '../log/damage-log.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { Mailbox, type PartitionMailbox } from '../mailbox/mailbox.js'
-import { processMetrics } from '../management/metric-registry.js'
+import { processMetrics } from '../management/process-metrics.js'
 import { referenceResources } from '../management/reference.js'
 import { managementResources } from '../management/resources.js'
 import { type Shared, sharedAnswer } from '../management/shared-answers.js'
@@ -397,12 +397,13 @@ async function openNodeFront(
   if (nodes?.link === undefined || control === undefined) return ok(undefined)
   const { link, positions, controlPosition } = nodes
   const { mailboxSize } = options
+  const remote = measures.remote.row(frontEnd)
   return NodeFront.open({
     ...{ link, frontEnd, routes, mailboxes, positions, controlPosition, control, copies, courier, mailboxSize, log },
     patience_ms: enginePatience_ms,
     listeners: options.notifications.streams.listeners,
     statistics: () => nodeStatistics(measures, appliedOf(positions)),
-    answered: (duration) => measures.cluster.answered(frontEnd, duration),
+    answered: (duration) => remote.record('batchDurations', duration),
   })
 }
 

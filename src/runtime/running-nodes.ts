@@ -13,7 +13,7 @@ import {
 import { type Choice, OwnerChoice } from '../cluster/owner-choice.js'
 import { type NodeAddress, parseAddress } from '../cluster/route-table.js'
 import type { Log } from '../log/log.js'
-import type { NodeStanding } from '../measure/cluster-table.js'
+import type { NodeStanding } from '../measure/node-standing.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
 import type { LogSequence } from '../wal/record-log.js'
 

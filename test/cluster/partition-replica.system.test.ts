@@ -67,7 +67,7 @@ async function startedReplica(t: Test, prefix: string, node: string) {
   parts.matcher.put({ ...subscribed, subscription: { ...subscribed.subscription, id: throttled } })
   const replica = partitionReplica({
     ...{ store, wal, node, versions: parts.versions, position, log: silentLog },
-    meter: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 }).copies.meter(0),
+    figures: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 }).copies.row(0),
     owns: () => {},
     awaitsOwner: true,
     notified: (subscription, made) => parts.matcher.notified(subscription, made),

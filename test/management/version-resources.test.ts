@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { uptimeText } from '../../src/management/version-resources.js'
+import { stand } from '../../src/measure/node-standing.js'
 import { bodyOf, broker, management, parameters } from './given.js'
 
 test('the version names the build, and the libraries on demand', async (t) => {
@@ -46,13 +47,13 @@ test('one of several nodes is ready when it has a lease, and all partitions have
     return [answer.status, Object(bodyOf(answer)).reason]
   }
   const standing = { hasLease: true, listed: 3, members: 2, owned: 1, unowned: 0, unreached: 1 }
-  measures.cluster.stand(standing)
+  stand(measures.node, standing)
   t.same(await shown(), [200, undefined])
-  measures.cluster.stand({ ...standing, unreached: 2 })
+  stand(measures.node, { ...standing, unreached: 2 })
   t.same(await shown(), [503, 'no owner of a partition reached'], 'there are two')
-  measures.cluster.stand({ ...standing, unowned: 1 })
+  stand(measures.node, { ...standing, unowned: 1 })
   t.same(await shown(), [503, 'partition without owner'])
-  measures.cluster.stand({ ...standing, hasLease: false, unowned: 1 })
+  stand(measures.node, { ...standing, hasLease: false, unowned: 1 })
   t.same(await shown(), [503, 'no lease in the cluster'])
   measures.end()
   t.same(await shown(), [503, 'shutting down'])

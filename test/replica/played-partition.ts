@@ -44,7 +44,7 @@ export class PlayedPartition implements PlayedMember {
     const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
     this.#replica = partitionReplica({
       ...{ store: this.#store, wal, node, position: this.#position, versions: common.versions, log: silentLog },
-      ...{ meter: measures.copies.meter(0), owns, awaitsOwner: true, notified: () => {} },
+      ...{ figures: measures.copies.row(0), owns, awaitsOwner: true, notified: () => {} },
       // What a dead thread would do is done to a store that is closed.
       failed: (fault) => {
         if (!this.isOver) parts.failed(fault)

@@ -1,0 +1,69 @@
+import type { BucketReading } from '../measure/buckets.js'
+import type { ComputedName, FigureList, Figures, Metric } from '../measure/figure.js'
+import type { FigureTable, LabelledRow, Labels, Sample } from '../measure/figure-table.js'
+
+/** The type of the text below [management 7]. */
+export const metricContentType = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** What a figure shows: a number is that of one without labels, nothing where there is none. */
+type Shown = number | undefined | readonly Sample[]
+
+/** The values of the figures of a list that no table has. */
+export type ComputedValues<All extends Figures> = Readonly<Record<ComputedName<All>, Shown>>
+
+/** The metrics of a list as Prometheus text, each with its samples as they are when it is called. */
+export type ReadMetrics = () => Promise<readonly string[]>
+
+/** The metrics of a list: those of a table from these rows, or added up over all of them, and those that are computed. */
+export function metricsOf<All extends Figures>(
+  list: FigureList<All>,
+  compute: () => ComputedValues<All> | Promise<ComputedValues<All>>,
+  table?: FigureTable<All>,
+  rows?: readonly LabelledRow[],
+): ReadMetrics {
+  return async () => {
+    const values = new Map(Object.entries<Shown>(await compute()))
+    for (const [name, samples] of table?.samples(rows) ?? []) values.set(name, samples)
+    return Object.entries(list.all).flatMap(([name, { shown }]) =>
+      shown === undefined ? [] : [metricText(shown, samplesOf(values.get(name)))],
+    )
+  }
+}
+
+/** The text of all lists. */
+export async function textOf(lists: readonly ReadMetrics[]): Promise<string> {
+  const texts = await Promise.all(lists.map((read) => read()))
+  return `${texts.flat().join('\n\n')}\n`
+}
+
+function samplesOf(shown: Shown): readonly Sample[] {
+  if (shown === undefined) return []
+  return typeof shown === 'number' ? [{ labels: {}, value: shown }] : shown
+}
+
+/** One metric and its samples. */
+function metricText({ type, name, help }: Omit<Metric, 'labels'>, samples: readonly Sample[]): string {
+  const lines = samples.flatMap(({ labels, value }) =>
+    typeof value === 'number' ? [sampleText(name, labels, value)] : histogramLines(name, labels, value),
+  )
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n')
+}
+
+function histogramLines(name: string, labels: Labels, { bounds, counts, sum }: BucketReading): readonly string[] {
+  return [
+    ...counts.map((count, bucket) => {
+      return sampleText(`${name}_bucket`, { ...labels, le: String(bounds[bucket] ?? '+Inf') }, count)
+    }),
+    sampleText(`${name}_sum`, labels, sum),
+    sampleText(`${name}_count`, labels, counts.at(-1) ?? 0),
+  ]
+}
+
+function sampleText(name: string, labels: Labels, value: number): string {
+  const shown = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
+  return `${name}${shown.length === 0 ? '' : `{${shown.join(',')}}`} ${value}`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
+}

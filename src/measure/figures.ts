@@ -1,0 +1,404 @@
+import { durationBuckets } from './buckets.js'
+import { computed, counter, counters, FigureList, gauge, hidden, histogram } from './figure.js'
+
+/** The broker as a whole. */
+export const brokerFigures = new FigureList([], {
+  build: computed(
+    'gauge',
+    'rigel_build_info',
+    'What runs, always 1: version, commit and version of Node are its labels',
+    ['version', 'git_hash', 'node_version'],
+  ),
+  operations: computed(
+    'counter',
+    'rigel_operations_total',
+    'Requests and events by the names that GET /statistics has for them',
+    ['operation'],
+  ),
+  traceLevels: computed(
+    'gauge',
+    'rigel_trace_levels_enabled',
+    'Trace levels that are on; each costs time and room in the log',
+  ),
+  certificateEnd: computed(
+    'gauge',
+    'rigel_certificate_expiry_timestamp_seconds',
+    'When the certificate ends to be valid that new connections get, in seconds of Unix time; only with -https',
+  ),
+  subscriptions: computed('gauge', 'rigel_subscriptions', 'Subscriptions to changes of context'),
+  registrations: computed('gauge', 'rigel_registrations', 'Registrations of context providers'),
+})
+
+/** Requests by resource. */
+export const requestFigures = new FigureList([], {
+  requests: computed(
+    'counter',
+    'rigel_http_requests_total',
+    'Requests answered, by HTTP status; for errors of NGSIv1, whose status is nearly always 200, see rigel_ngsi_errors_total',
+    ['method', 'route', 'code'],
+  ),
+  errors: computed(
+    'counter',
+    'rigel_ngsi_errors_total',
+    'Errors in answers to clients of NGSIv1 and NGSIv2: each code in the body counts, one for each element that failed; where the body has none, the HTTP status',
+    ['method', 'route', 'code'],
+  ),
+  durations: computed(
+    'histogram',
+    'rigel_http_request_duration_seconds',
+    'Time from the head of a request to its answer',
+    ['method', 'route'],
+  ),
+  requestSizes: computed('histogram', 'rigel_http_request_size_bytes', 'Sizes of the payloads of requests', ['route']),
+  responseSizes: computed('histogram', 'rigel_http_response_size_bytes', 'Sizes of the payloads of answers', ['route']),
+})
+
+/** What arrives at the front ends, and what they pass on: a row for each front end. */
+export const frontEndFigures = new FigureList([], {
+  inFlight: computed('gauge', 'rigel_http_requests_in_flight', 'Requests that have begun and have no answer yet'),
+  connections: computed('gauge', 'rigel_http_connections', 'Open connections of clients'),
+  rejected: computed(
+    'counter',
+    'rigel_http_rejected_total',
+    'Requests and connections turned away before their operation, by reason; overload and memory mean that more arrives than can be done',
+    ['reason'],
+  ),
+  permits: computed(
+    'gauge',
+    'rigel_request_semaphore_permits',
+    'Permits to work on a request (-reqPoolSize), free and taken',
+    ['state'],
+  ),
+  permitsQueued: computed('gauge', 'rigel_request_semaphore_queue', 'Requests that wait for a permit'),
+  queriesWaiting: computed(
+    'gauge',
+    'rigel_query_queue_depth',
+    'Queries that wait for a query thread, over all front ends',
+  ),
+  queriesRunning: computed('gauge', 'rigel_queries_running', 'Queries that query threads are working on'),
+  forwards: computed(
+    'counter',
+    'rigel_forwarded_requests_total',
+    'Requests passed on to context providers, by what became of them; all but answered and given_up, whose client had gone, are failures',
+    ['result'],
+  ),
+  forwardDurations: computed(
+    'histogram',
+    'rigel_forwarded_request_duration_seconds',
+    'Time that requests passed on to context providers took, waits for a connection included',
+  ),
+})
+
+/** The state and the work of the partitions: a row for each partition, which its thread writes. */
+export const partitionFigures = new FigureList(['partition'], {
+  mailboxDepth: computed('gauge', 'rigel_mailbox_depth', 'Commands that wait in the mailbox of a partition'),
+  commits: computed('counter', 'rigel_storage_commits_total', 'Turns committed'),
+  commitDurations: computed(
+    'histogram',
+    'rigel_storage_commit_duration_seconds',
+    'Time to log, sync and apply the changes of a turn',
+  ),
+  commitOperations: computed('histogram', 'rigel_storage_commit_operations', 'Commands that one turn carried out'),
+  logDurations: computed(
+    'histogram',
+    'rigel_log_append_duration_seconds',
+    'Time until the record of a turn was in the log and on disk',
+  ),
+  logged_bytes: computed('counter', 'rigel_log_appended_bytes_total', 'Size of the records appended to the log'),
+  checkpointDurations: computed('histogram', 'rigel_checkpoint_duration_seconds', 'Time to take a checkpoint'),
+  used_bytes: computed('gauge', 'rigel_storage_used_bytes', 'Size of the data of a partition'),
+  map_bytes: computed('gauge', 'rigel_storage_map_bytes', 'What the data of a partition may grow to (-dbSizeMax)'),
+  left_bytes: computed(
+    'gauge',
+    'rigel_storage_left_bytes',
+    'What the data of a partition may still grow by before -dbSizeMax',
+  ),
+  isFull: computed('gauge', 'rigel_storage_full', '1 while a partition refuses updates for want of room, else 0'),
+  entities: computed('gauge', 'rigel_entities', 'Entities stored'),
+  expired: computed('counter', 'rigel_entities_expired_total', 'Entities removed because they had expired'),
+  restarts: computed(
+    'counter',
+    'rigel_worker_restarts_total',
+    'How often the thread of a partition was replaced because it had died',
+  ),
+  damages: computed(
+    'counter',
+    'rigel_storage_damaged_total',
+    'Times that a damaged record was met in the data folder',
+    [],
+  ),
+  loopDelays: computed(
+    'histogram',
+    'rigel_worker_event_loop_delay_seconds',
+    'How late the event loop of a partition was, looked at ten times a second',
+  ),
+})
+
+/** The disk of the data. */
+export const diskFigures = new FigureList([], {
+  free: computed('gauge', 'rigel_disk_free_bytes', 'Free space on the disk of the data folder'),
+  left: computed(
+    'gauge',
+    'rigel_disk_left_bytes',
+    'What may still be written to the disk before updates are refused: the free space without -dbFreeMin',
+  ),
+})
+
+/** What became of requests for a backup: one that is of no use was given up, or its moment could not be kept. */
+const backupResults = ['complete', 'failed', 'refused'] as const
+
+const onlySinceBackup = 'only when there was one since the start'
+
+/** Backups: one row, which the main thread writes. */
+export const backupFigures = new FigureList([], {
+  results: counters(
+    'rigel_backups_total',
+    'Backups that were asked for: complete; failed, given up or of no use; refused, as another one was under way, the partitions did not stand still, or a node of a cluster could not confirm that it has everything',
+    'result',
+    backupResults,
+  ),
+  /** In milliseconds since 1970. */
+  end: gauge(
+    'rigel_backup_last_success_timestamp_seconds',
+    `When the last complete backup was read, in seconds of Unix time; ${onlySinceBackup}`,
+    { per: 1000, since: 'end' },
+  ),
+  duration_ms: gauge(
+    'rigel_backup_last_duration_seconds',
+    `How long the last complete backup took; ${onlySinceBackup}`,
+    { per: 1000, since: 'end' },
+  ),
+  size_bytes: gauge(
+    'rigel_backup_last_size_bytes',
+    `Size of the files in the last complete backup; ${onlySinceBackup}`,
+    { since: 'end' },
+  ),
+})
+
+/** The connection to the engine of a cluster: one row, which the thread writes that has the connection. */
+export const engineFigures = new FigureList([], {
+  requestDurations: histogram(
+    'rigel_cluster_append_request_duration_seconds',
+    'Time until the engine of the cluster answered a request to append records',
+    durationBuckets,
+  ),
+  records: counter('rigel_cluster_appended_records_total', 'Records in the requests that were answered'),
+  unanswered: counter(
+    'rigel_cluster_append_retries_total',
+    'Requests to append records that were not answered in time, and were made again',
+  ),
+  fenced: counter(
+    'rigel_cluster_fenced_total',
+    'Records that another process was faster with: a broker that is the only node ends',
+  ),
+  neglected: counter(
+    'rigel_cluster_neglected_total',
+    'Times that the logs could not be truncated, or the engine not be compacted',
+  ),
+  isSilent: gauge('rigel_cluster_engine_silent', '1 while the engine of the cluster does not answer, else 0'),
+  isFull: gauge('rigel_cluster_engine_full', '1 while the engine of the cluster has no room for records, else 0'),
+  /** Whether it has not answered for so long that updates are refused. */
+  isAway: hidden(),
+})
+
+/** One of several nodes: one row, which its main thread writes. */
+export const nodeFigures = new FigureList([], {
+  isOfSeveral: hidden(),
+  listed: gauge('rigel_cluster_nodes', 'Nodes of the cluster, whether they run or not'),
+  members: gauge('rigel_cluster_members', 'Nodes that have a lease, as far as this one knows'),
+  hasLease: gauge('rigel_cluster_has_lease', '1 while this node has a lease, else 0'),
+  owned: gauge('rigel_cluster_partitions_owned', 'Partitions that this node owns'),
+  unowned: gauge('rigel_cluster_partitions_unowned', 'Partitions that no node is known to own, for more than a second'),
+  /** Partitions whose owners this node does not reach. */
+  unreached: hidden(),
+})
+
+/** The copies of partitions on one of several nodes: a row for each partition, which its thread writes. */
+export const copyFigures = new FigureList(['partition'], {
+  claims: counters(
+    'rigel_cluster_claims_total',
+    'Partitions that this node came to own: released by the owner before (handover), or not (takeover)',
+    'kind',
+    ['handover', 'takeover'],
+    { isSummed: true },
+  ),
+  lost: counter('rigel_cluster_lost_total', 'Partitions that another node took over while this one owned them', {
+    isSummed: true,
+  }),
+  lag: computed(
+    'gauge',
+    'rigel_cluster_copy_lag_records',
+    'Records of the log of a partition that its copy on this node does not show yet',
+  ),
+  /** In milliseconds since 1970; 0 when none was taken yet. */
+  checkpoint: gauge(
+    'rigel_cluster_checkpoint_timestamp_seconds',
+    'When the last checkpoint of a partition was taken on this node, in seconds of Unix time; only when there was one since the start',
+    { per: 1000, since: 'checkpoint' },
+  ),
+  skew_ms: gauge(
+    'rigel_cluster_clock_skew_seconds',
+    'How far the clock of this node is ahead of that of the owner of a partition, with the way of a record; negative: behind',
+    { per: 1000 },
+  ),
+  /** The last record of the partition's log that this node has heard of; written by the thread with the connection to the engine. */
+  head: hidden(),
+})
+
+/** Batches of commands that other nodes carry out: a row for each front end. */
+export const remoteFigures = new FigureList([], {
+  batchDurations: histogram(
+    'rigel_cluster_remote_batch_duration_seconds',
+    'Time until another node answered a batch of commands for a partition that it owns, or its connection broke',
+    durationBuckets,
+  ),
+})
+
+/** Notifications: what was sent, and how long it took. */
+export const deliveryFigures = new FigureList([], {
+  notifications: computed(
+    'counter',
+    'rigel_notifications_total',
+    'Notifications that left the queue: accepted by their receiver, dropped by a limit, or simulated (-simulatedNotification)',
+    ['result'],
+  ),
+  attempts: computed(
+    'counter',
+    'rigel_notification_attempts_total',
+    'Attempts to notify: accepted; trouble, which is tried again; refused by the receiver',
+    ['result'],
+  ),
+  attemptDurations: computed(
+    'histogram',
+    'rigel_notification_attempt_duration_seconds',
+    'Time that attempts to notify took',
+  ),
+  queueWaits: computed(
+    'histogram',
+    'rigel_notification_queue_wait_seconds',
+    'Time from the making of a notification to its acceptance',
+  ),
+  depth: computed(
+    'gauge',
+    'rigel_notification_queue_depth',
+    'Notifications in an outbox that wait or are under way; control has those that no single entity causes',
+    ['partition'],
+  ),
+  bytes: computed(
+    'gauge',
+    'rigel_notification_queue_bytes',
+    'Size of the notifications in an outbox that wait or are under way',
+    ['partition'],
+  ),
+  streams: computed(
+    'gauge',
+    'rigel_notification_streams',
+    'Clients that listen to subscriptions by event streams (-sseListeners)',
+  ),
+  oldest: computed('gauge', 'rigel_notification_oldest_age_seconds', 'Age of the oldest notification that waits'),
+})
+
+/** Each thread: how busy it is, and its heap. */
+export const threadFigures = new FigureList(['kind', 'number'], {
+  busy_ns: computed(
+    'counter',
+    'rigel_thread_busy_seconds_total',
+    'Time that a thread was busy: its rate is the busy share; front end 0 is the main thread',
+  ),
+  longestStep: computed(
+    'gauge',
+    'rigel_thread_longest_step_seconds',
+    'The longest time within the last minute or two in which a thread worked on one thing and did nothing else',
+  ),
+  heapUsed_bytes: computed(
+    'gauge',
+    'rigel_thread_heap_used_bytes',
+    'What is in the heap of a thread, garbage that was not collected yet included',
+  ),
+  heapLimit_bytes: computed(
+    'gauge',
+    'rigel_thread_heap_limit_bytes',
+    'What the heap of a thread may grow to: a thread that needs more dies and is replaced, the main thread ends the process',
+  ),
+  external_bytes: computed(
+    'gauge',
+    'rigel_thread_external_bytes',
+    'Memory outside of the heap of a thread that it refers to, buffers above all',
+  ),
+  collections: computed(
+    'counter',
+    'rigel_thread_collections_total',
+    'Collections of garbage in the heap of a thread, by kind',
+    ['kind', 'number', 'collection'],
+  ),
+  collectionTimes: computed(
+    'counter',
+    'rigel_thread_collection_seconds_total',
+    'Time that collections of garbage in the heap of a thread took, by kind',
+    ['kind', 'number', 'collection'],
+  ),
+})
+
+/** The memory of the process, and of the machine or container that it runs in. */
+export const memoryFigures = new FigureList([], {
+  used: computed(
+    'gauge',
+    'rigel_memory_used_bytes',
+    'Memory that the process holds, without the pages of mapped data files, which the system takes back when it needs them',
+  ),
+  limit: computed(
+    'gauge',
+    'rigel_memory_limit_bytes',
+    'Memory of the machine, or of the container where that has less',
+  ),
+  left: computed(
+    'gauge',
+    'rigel_memory_left_bytes',
+    'Memory that the process may still take: up to its limit, or what other processes have left of the machine',
+  ),
+})
+
+export const alarmFigures = new FigureList(['alarm'], {
+  active: computed(
+    'gauge',
+    'rigel_alarms_active',
+    'Alarms that are raised now, by kind: the log names whom they are about',
+  ),
+  raised: computed('counter', 'rigel_alarms_raised_total', 'Alarms raised since the start, by kind'),
+})
+
+const onlyMeasured = 'only while waits are measured (-mutexTimeStat)'
+
+/** What requests wait for [management 5]. */
+export const waitFigures = new FigureList(['partition'], {
+  request: computed(
+    'histogram',
+    'rigel_request_semaphore_wait_seconds',
+    `Waits of requests for a permit to work; ${onlyMeasured}`,
+    [],
+  ),
+  dbConnectionPool: computed(
+    'histogram',
+    'rigel_db_connection_pool_wait_seconds',
+    `Waits for a read handle of a partition; ${onlyMeasured}`,
+  ),
+  transaction: computed(
+    'histogram',
+    'rigel_transaction_semaphore_wait_seconds',
+    `Waits for the write transaction of a partition, while the turn before is under way; ${onlyMeasured}`,
+  ),
+  mailbox: computed(
+    'histogram',
+    'rigel_mailbox_wait_seconds',
+    `Waits in the mailbox of a partition until its thread takes the command out; ${onlyMeasured}`,
+  ),
+})
+
+/** What only the main thread knows of the process. */
+export const processFigures = new FigureList([], {
+  droppedLines: computed(
+    'counter',
+    'rigel_log_lines_dropped_total',
+    'Lines of the log that were dropped because they could not be written fast enough, or because their reader had gone',
+  ),
+})
