@@ -16,8 +16,7 @@ import { oneByOne } from '../src/mailbox/one-by-one.js'
 import { parkWhenTold } from '../src/mailbox/parking.js'
 import { DeprecatedUses } from '../src/measure/deprecated-uses.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
-import { watchLoop } from '../src/measure/storage-table.js'
-import type { StorageMeter } from '../src/measure/waits.js'
+import { type StorageMeter, watchLoop } from '../src/measure/storage-meter.js'
 import { rawId, rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
 import { rawWriteInterpreter } from '../src/ngsi2/raw-write.js'
 import type { Interpreter } from '../src/partition/commands.js'
@@ -110,7 +109,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     ownership: replica,
     position: position && new PartitionPosition(position),
   })
-  const stopWatching = watchLoop(measures.loopDelay(number))
+  const stopWatching = watchLoop(measures.partitions.row(number))
   const stopSizes = watchSizes(store, storageMeter)
   const stopWork = measures.watchWork()
   const ready: PartitionReady = { kind: 'ready', highestSequence: store.highestSequence, lastNotice: store.lastNotice }

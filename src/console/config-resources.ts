@@ -19,8 +19,7 @@ interface ConfigParts {
 /** Every setting with where it came from, and what runs on which data [console: data]. */
 export function configResources({ settings, options, measures }: ConfigParts): readonly Resource[] {
   const { partitions } = measures.threads
-  const sizes = () =>
-    Array.from({ length: partitions }, (_, number) => measures.storageTable.reading(number).used_bytes)
+  const sizes = () => Array.from({ length: partitions }, (_, number) => measures.partitions.value('used_bytes', number))
   const shown = () => ({
     version: versionFacts.version,
     gitHash: versionFacts.git_hash,

@@ -1,6 +1,5 @@
 import type { BucketReading } from '../measure/buckets.js'
 import type { Measures } from '../measure/measures.js'
-import type { StorageReading } from '../measure/storage-table.js'
 import type { WaitKind, WaitSums } from '../measure/waits.js'
 import type { Marked } from '../shared-memory/counter-table.js'
 import type {
@@ -20,7 +19,6 @@ type Partitions = Pick<LiveFrame, 'waits' | 'partitions' | 'distributions'>
 /** The partitions and what is waited for in them; the number of the frame says whose distributions are in it. */
 export function partitionsShown(measures: Measures, sequence: number): Partitions {
   const numbers = Array.from({ length: measures.threads.partitions }, (_, number) => number)
-  const readings = numbers.map((number) => measures.storageTable.reading(number))
   // Another thread may reset them meanwhile.
   const from = measures.waits.since
   const waits = measures.isOn('semWait') ? numbers.map((number) => waitsOf(measures, number, from)) : []
@@ -28,8 +26,8 @@ export function partitionsShown(measures: Measures, sequence: number): Partition
   const inFrame = numbers.filter((number) => Math.floor(number / distributionsEach) === sequence % turns)
   return {
     waits: waits.length === 0 ? null : waitsShown(measures, waits, from),
-    partitions: readings.map((reading, number) => partitionShown(reading, measures.mailboxDepthOf(number))),
-    distributions: inFrame.map((number) => distributionsShown(number, readings[number], waits[number])),
+    partitions: numbers.map((number) => partitionShown(measures, number)),
+    distributions: inFrame.map((number) => distributionsShown(measures, number, waits[number])),
   }
 }
 
@@ -89,31 +87,32 @@ function partitionWaitShown({ count, waited, total, max }: WaitSums): LivePartit
   return [Number(count), Number(waited), String(total), String(max)]
 }
 
-function partitionShown(reading: StorageReading, mailboxDepth: number): LivePartition {
-  const { commitDurations, commitOperations, entities, used_bytes, logged_bytes, restarts, full } = reading
+function partitionShown(measures: Measures, number: number): LivePartition {
+  const { partitions } = measures
+  const commits = partitions.distribution('commitDurations', number)
   return [
-    mailboxDepth,
-    commitDurations.counts.at(-1) ?? 0,
-    commitOperations.sum,
-    toMicroseconds(commitDurations.sum),
-    entities,
-    used_bytes,
-    logged_bytes,
-    restarts,
-    full ? 1 : 0,
+    measures.mailboxDepthOf(number),
+    commits.counts.at(-1) ?? 0,
+    partitions.distribution('commitOperations', number).sum,
+    toMicroseconds(commits.sum),
+    partitions.value('entities', number),
+    partitions.value('used_bytes', number),
+    partitions.value('logged_bytes', number),
+    partitions.value('restarts', number),
+    partitions.value('isFull', number) === 1 ? 1 : 0,
   ]
 }
 
 function distributionsShown(
+  { partitions }: Measures,
   partition: number,
-  reading: StorageReading | undefined,
   waits: PartitionWaits | undefined,
 ): LiveDistributions {
   const shown = (buckets: BucketReading | undefined) => (buckets === undefined ? [] : bucketsShown(buckets))
   return {
     partition,
-    commits: shown(reading?.commitDurations),
-    syncs: shown(reading?.logDurations),
+    commits: bucketsShown(partitions.distribution('commitDurations', partition)),
+    syncs: bucketsShown(partitions.distribution('logDurations', partition)),
     dbConnectionPool: shown(waits?.dbConnectionPool.distribution),
     transaction: shown(waits?.transaction.distribution),
     mailbox: shown(waits?.mailbox.distribution),

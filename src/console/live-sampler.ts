@@ -102,9 +102,13 @@ export class LiveSampler {
   #threads(): LiveFrame['threads'] {
     const { threads, threadTable, startedAt } = this.#sources.measures
     return threadsOf(threads).map(({ row }) => {
-      const { busy, looked, heapUsed_bytes, heapLimit_bytes } = threadTable.reading(row)
-      const looked_ms = looked === 0n ? 0 : Number((looked - startedAt) / 1_000_000n)
-      return [Number(busy / 1_000_000n), looked_ms, heapUsed_bytes, heapLimit_bytes]
+      const looked = threadTable.exact('looked_ns', row)
+      return [
+        Number(threadTable.exact('busy_ns', row) / 1_000_000n),
+        looked === 0n ? 0 : Number((looked - startedAt) / 1_000_000n),
+        threadTable.value('heapUsed_bytes', row),
+        threadTable.value('heapLimit_bytes', row),
+      ]
     })
   }
 

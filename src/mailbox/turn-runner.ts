@@ -1,7 +1,7 @@
 import type { DamageLog } from '../log/damage-log.js'
 import { errorFacts, type Log } from '../log/log.js'
 import type { DeprecatedUses } from '../measure/deprecated-uses.js'
-import type { StorageMeter } from '../measure/waits.js'
+import type { StorageMeter } from '../measure/storage-meter.js'
 import type { Command, Reply } from '../partition/commands.js'
 import { type DecidedTurn, decideTurn } from '../partition/decide.js'
 import type { DeprecatedLocation } from '../partition/deprecated-locations.js'

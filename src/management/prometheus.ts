@@ -24,8 +24,6 @@ import {
 import { type Measures, threadsOf } from '../measure/measures.js'
 import { copyLag_records } from '../measure/node-statistics.js'
 import { rejections } from '../measure/requests.js'
-import type { StorageReading } from '../measure/storage-table.js'
-import { type GarbageCollection, garbageCollections, type ThreadReading } from '../measure/thread-table.js'
 import { forwardResults } from '../measure/traffic-table.js'
 import type { WaitKind } from '../measure/waits.js'
 import { now } from '../time.js'
@@ -144,30 +142,19 @@ function frontEndMetrics({ traffic }: Measures): ReadMetrics {
 }
 
 function partitionMetrics(measures: Measures): ReadMetrics {
+  const { partitions } = measures
   const rows = partitionRows(measures)
-  return metricsOf(partitionFigures, () => {
-    const readings = rows.map(([labels, partition]) => ({ labels, ...measures.storageTable.reading(partition) }))
-    const each = (value: (reading: StorageReading) => Sample['value']): readonly Sample[] =>
-      readings.map(({ labels, ...reading }) => ({ labels, value: value(reading) }))
-    return {
-      mailboxDepth: rows.map(([labels, partition]) => ({ labels, value: measures.mailboxDepthOf(partition) })),
-      commits: each(({ commitDurations }) => commitDurations.counts.at(-1) ?? 0),
-      commitDurations: each(({ commitDurations }) => commitDurations),
-      commitOperations: each(({ commitOperations }) => commitOperations),
-      logDurations: each(({ logDurations }) => logDurations),
-      logged_bytes: each(({ logged_bytes }) => logged_bytes),
-      checkpointDurations: each(({ checkpointDurations }) => checkpointDurations),
-      used_bytes: each(({ used_bytes }) => used_bytes),
-      map_bytes: each(({ map_bytes }) => map_bytes),
-      left_bytes: each(({ used_bytes, map_bytes }) => Math.max(0, map_bytes - used_bytes)),
-      isFull: each(({ full }) => (full ? 1 : 0)),
-      entities: each(({ entities }) => entities),
-      expired: each(({ expired }) => expired),
-      restarts: each(({ restarts }) => restarts),
-      damages: measures.damages,
-      loopDelays: each(({ loopDelays }) => loopDelays),
-    }
+  const each = (value: (partition: number) => number): readonly Sample[] =>
+    rows.map(([labels, partition]) => ({ labels, value: value(partition) }))
+  const compute = () => ({
+    mailboxDepth: each((partition) => measures.mailboxDepthOf(partition)),
+    commits: each((partition) => partitions.distribution('commitDurations', partition).counts.at(-1) ?? 0),
+    left_bytes: each((partition) =>
+      Math.max(0, partitions.value('map_bytes', partition) - partitions.value('used_bytes', partition)),
+    ),
+    damages: measures.damages,
   })
+  return metricsOf(partitionFigures, compute, partitions, rows)
 }
 
 function deliveryMetrics({ delivery }: Measures): ReadMetrics {
@@ -199,30 +186,14 @@ function deliveryMetrics({ delivery }: Measures): ReadMetrics {
 const threadKinds = { frontEnd: 'front_end', partition: 'partition', queryThread: 'query', courier: 'courier' } as const
 
 function threadMetrics({ threads, threadTable, stepTable }: Measures): ReadMetrics {
-  const rows = threadsOf(threads).map(({ kind, number, row }) => {
-    return { labels: { kind: threadKinds[kind], number: String(number) }, row }
+  const rows = threadsOf(threads).map(({ kind, number, row }): LabelledRow => {
+    return [{ kind: threadKinds[kind], number: String(number) }, row]
   })
-  return metricsOf(threadFigures, () => {
+  const longestStep = (): readonly Sample[] => {
     const at = process.hrtime.bigint()
-    const readings = rows.map(({ labels, row }) => ({ labels, reading: threadTable.reading(row) }))
-    const each = (value: (reading: ThreadReading) => number): readonly Sample[] =>
-      readings.map(({ labels, reading }) => ({ labels, value: value(reading) }))
-    const eachCollection = (value: (collected: ThreadReading['collected'][GarbageCollection]) => number) =>
-      readings.flatMap(({ labels, reading }) =>
-        garbageCollections.map(
-          (collection): Sample => ({ labels: { ...labels, collection }, value: value(reading.collected[collection]) }),
-        ),
-      )
-    return {
-      busy_ns: each(({ busy }) => Number(busy) / 1e9),
-      longestStep: rows.map(({ labels, row }) => ({ labels, value: Number(stepTable.longest(row, at)) / 1e9 })),
-      heapUsed_bytes: each(({ heapUsed_bytes }) => heapUsed_bytes),
-      heapLimit_bytes: each(({ heapLimit_bytes }) => heapLimit_bytes),
-      external_bytes: each(({ external_bytes }) => external_bytes),
-      collections: eachCollection(({ count }) => count),
-      collectionTimes: eachCollection(({ time }) => Number(time) / 1e9),
-    }
-  })
+    return rows.map(([labels, row]) => ({ labels, value: Number(stepTable.longest(row, at)) / 1e9 }))
+  }
+  return metricsOf(threadFigures, () => ({ longestStep: longestStep() }), threadTable, rows)
 }
 
 function partitionRows({ threads }: Measures): readonly LabelledRow[] {

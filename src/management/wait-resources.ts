@@ -79,7 +79,7 @@ function semaphores(measures: Measures, freeHandles: ManagementParts['freeHandle
   const partitions = partitionNumbers(measures)
   const permitsGone = measures.traffic.gauge('permitsFree') === 0 && measures.traffic.gauge('permitsTaken') > 0
   const handlesGone = partitions.some((partition) => freeHandles(partition) === 0)
-  const writing = partitions.some((partition) => measures.storageTable.reading(partition).writing)
+  const writing = partitions.some((partition) => measures.partitions.value('isWriting', partition) === 1)
   return {
     dbConnectionPool: state(handlesGone),
     dbConnection: state(handlesGone),

@@ -1,4 +1,4 @@
-import { durationBuckets } from './buckets.js'
+import { durationBuckets, operationBuckets } from './buckets.js'
 import { computed, counter, counters, FigureList, gauge, hidden, histogram } from './figure.js'
 
 /** The broker as a whole. */
@@ -93,31 +93,37 @@ export const frontEndFigures = new FigureList([], {
 export const partitionFigures = new FigureList(['partition'], {
   mailboxDepth: computed('gauge', 'rigel_mailbox_depth', 'Commands that wait in the mailbox of a partition'),
   commits: computed('counter', 'rigel_storage_commits_total', 'Turns committed'),
-  commitDurations: computed(
-    'histogram',
+  commitDurations: histogram(
     'rigel_storage_commit_duration_seconds',
     'Time to log, sync and apply the changes of a turn',
+    durationBuckets,
   ),
-  commitOperations: computed('histogram', 'rigel_storage_commit_operations', 'Commands that one turn carried out'),
-  logDurations: computed(
-    'histogram',
+  commitOperations: histogram(
+    'rigel_storage_commit_operations',
+    'Commands that one turn carried out',
+    operationBuckets,
+  ),
+  logDurations: histogram(
     'rigel_log_append_duration_seconds',
     'Time until the record of a turn was in the log and on disk',
+    durationBuckets,
   ),
-  logged_bytes: computed('counter', 'rigel_log_appended_bytes_total', 'Size of the records appended to the log'),
-  checkpointDurations: computed('histogram', 'rigel_checkpoint_duration_seconds', 'Time to take a checkpoint'),
-  used_bytes: computed('gauge', 'rigel_storage_used_bytes', 'Size of the data of a partition'),
-  map_bytes: computed('gauge', 'rigel_storage_map_bytes', 'What the data of a partition may grow to (-dbSizeMax)'),
+  /** Without what the log adds to the records. */
+  logged_bytes: counter('rigel_log_appended_bytes_total', 'Size of the records appended to the log'),
+  checkpointDurations: histogram('rigel_checkpoint_duration_seconds', 'Time to take a checkpoint', durationBuckets),
+  used_bytes: gauge('rigel_storage_used_bytes', 'Size of the data of a partition'),
+  map_bytes: gauge('rigel_storage_map_bytes', 'What the data of a partition may grow to (-dbSizeMax)'),
   left_bytes: computed(
     'gauge',
     'rigel_storage_left_bytes',
     'What the data of a partition may still grow by before -dbSizeMax',
   ),
-  isFull: computed('gauge', 'rigel_storage_full', '1 while a partition refuses updates for want of room, else 0'),
-  entities: computed('gauge', 'rigel_entities', 'Entities stored'),
-  expired: computed('counter', 'rigel_entities_expired_total', 'Entities removed because they had expired'),
-  restarts: computed(
-    'counter',
+  isFull: gauge('rigel_storage_full', '1 while a partition refuses updates for want of room, else 0'),
+  entities: gauge('rigel_entities', 'Entities stored'),
+  /** Written by the thread that has partitions swept. */
+  expired: counter('rigel_entities_expired_total', 'Entities removed because they had expired'),
+  /** Written by the thread that replaces those of partitions. */
+  restarts: counter(
     'rigel_worker_restarts_total',
     'How often the thread of a partition was replaced because it had died',
   ),
@@ -127,11 +133,12 @@ export const partitionFigures = new FigureList(['partition'], {
     'Times that a damaged record was met in the data folder',
     [],
   ),
-  loopDelays: computed(
-    'histogram',
+  loopDelays: histogram(
     'rigel_worker_event_loop_delay_seconds',
     'How late the event loop of a partition was, looked at ten times a second',
+    durationBuckets,
   ),
+  isWriting: hidden(),
 })
 
 /** The disk of the data. */
@@ -298,45 +305,49 @@ export const deliveryFigures = new FigureList([], {
   oldest: computed('gauge', 'rigel_notification_oldest_age_seconds', 'Age of the oldest notification that waits'),
 })
 
-/** Each thread: how busy it is, and its heap. */
+/** The collections of garbage that Node tells apart. */
+const garbageCollections = ['minor', 'major', 'incremental', 'weak_callbacks'] as const
+export type GarbageCollection = (typeof garbageCollections)[number]
+
+/** Sums since the start of the process, over all threads that had a row; each thread writes its own. */
 export const threadFigures = new FigureList(['kind', 'number'], {
-  busy_ns: computed(
-    'counter',
+  busy_ns: counter(
     'rigel_thread_busy_seconds_total',
     'Time that a thread was busy: its rate is the busy share; front end 0 is the main thread',
+    { per: 1e9 },
   ),
   longestStep: computed(
     'gauge',
     'rigel_thread_longest_step_seconds',
     'The longest time within the last minute or two in which a thread worked on one thing and did nothing else',
   ),
-  heapUsed_bytes: computed(
-    'gauge',
+  heapUsed_bytes: gauge(
     'rigel_thread_heap_used_bytes',
     'What is in the heap of a thread, garbage that was not collected yet included',
   ),
-  heapLimit_bytes: computed(
-    'gauge',
+  heapLimit_bytes: gauge(
     'rigel_thread_heap_limit_bytes',
     'What the heap of a thread may grow to: a thread that needs more dies and is replaced, the main thread ends the process',
   ),
-  external_bytes: computed(
-    'gauge',
+  external_bytes: gauge(
     'rigel_thread_external_bytes',
     'Memory outside of the heap of a thread that it refers to, buffers above all',
   ),
-  collections: computed(
-    'counter',
+  collections: counters(
     'rigel_thread_collections_total',
     'Collections of garbage in the heap of a thread, by kind',
-    ['kind', 'number', 'collection'],
+    'collection',
+    garbageCollections,
   ),
-  collectionTimes: computed(
-    'counter',
+  collectionTimes_ns: counters(
     'rigel_thread_collection_seconds_total',
     'Time that collections of garbage in the heap of a thread took, by kind',
-    ['kind', 'number', 'collection'],
+    'collection',
+    garbageCollections,
+    { per: 1e9 },
   ),
+  /** When the thread said so, by the monotonic clock. */
+  looked_ns: hidden(),
 })
 
 /** The memory of the process, and of the machine or container that it runs in. */

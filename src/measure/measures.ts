@@ -8,7 +8,15 @@ import { type Countable, Routes } from './counted-routes.js'
 import { type CounterName, counterColumn } from './counters.js'
 import { DeliveryTable } from './delivery-table.js'
 import { FigureTable } from './figure-table.js'
-import { backupFigures, copyFigures, engineFigures, nodeFigures, remoteFigures } from './figures.js'
+import {
+  backupFigures,
+  copyFigures,
+  engineFigures,
+  nodeFigures,
+  partitionFigures,
+  remoteFigures,
+  threadFigures,
+} from './figures.js'
 import { LoopSteps } from './loop-steps.js'
 import { RequestCounters } from './request-counters.js'
 import type { RequestMeter } from './requests.js'
@@ -16,12 +24,12 @@ import { ServiceMetrics } from './service-metrics.js'
 import { SlowRequests } from './slow-requests.js'
 import { StepTable, type StepTableMemory } from './step-table.js'
 import { logLongSteps } from './step-warnings.js'
-import { type DelayMeter, StorageTable } from './storage-table.js'
-import { ThreadTable } from './thread-table.js'
+import { type StorageMeter, storageMeter } from './storage-meter.js'
+import { watchUtilization } from './thread-meter.js'
 import { TimingTable } from './timing-table.js'
 import { type ForwardedResult, TrafficTable } from './traffic-table.js'
 import { type WaitMemory, WaitTable } from './wait-table.js'
-import type { StorageMeter, WaitKind, WaitMeter } from './waits.js'
+import type { WaitKind, WaitMeter } from './waits.js'
 
 /** How many threads of each kind are measured. */
 export interface Threads {
@@ -39,7 +47,8 @@ export interface MeasureMemory {
   readonly waits: WaitMemory
   readonly traffic: CounterTableMemory
   readonly timing: CounterTableMemory
-  readonly storage: CounterTableMemory
+  /** A row per partition. */
+  readonly partitions: CounterTableMemory
   readonly delivery: CounterTableMemory
   /** A row per front end, a column per partition. */
   readonly mailboxes: CounterTableMemory
@@ -93,9 +102,9 @@ export class Measures {
   readonly waits: WaitTable
   readonly traffic: TrafficTable
   readonly timing: TimingTable
-  readonly storageTable: StorageTable
+  readonly partitions: FigureTable<typeof partitionFigures.all>
   /** How busy the threads are, and their heaps. */
-  readonly threadTable: ThreadTable
+  readonly threadTable: FigureTable<typeof threadFigures.all>
   /** The longest steps of the event loops. */
   readonly stepTable: StepTable
   /** Names the steps of this thread. */
@@ -138,11 +147,11 @@ export class Measures {
       waits: WaitTable.make(rows, partitions, at),
       traffic: TrafficTable.make(frontEnds, at),
       timing: TimingTable.make(frontEnds, at),
-      storage: StorageTable.make(partitions, at),
+      partitions: FigureTable.make(partitionFigures, partitions, at),
       delivery: DeliveryTable.make(partitions + 1, at),
       mailboxes: CounterTable.make(frontEnds, partitions, 0, at).memory,
       life: life.memory,
-      threadStates: ThreadTable.make(rows, at),
+      threadStates: FigureTable.make(threadFigures, rows, at),
       steps: StepTable.make(rows, at),
       damage: CounterTable.make(rows, 1, 0, at).memory,
       backups: FigureTable.make(backupFigures, 1, at),
@@ -165,8 +174,8 @@ export class Measures {
     this.waits = new WaitTable(memory.waits, this.switches)
     this.traffic = new TrafficTable(memory.traffic)
     this.timing = new TimingTable(memory.timing)
-    this.storageTable = new StorageTable(memory.storage)
-    this.threadTable = new ThreadTable(memory.threadStates)
+    this.partitions = new FigureTable(partitionFigures, memory.partitions)
+    this.threadTable = new FigureTable(threadFigures, memory.threadStates)
     this.stepTable = new StepTable(memory.steps)
     this.steps = new LoopSteps(this.stepTable, row, this.switches)
     this.delivery = new DeliveryTable(memory.delivery)
@@ -193,12 +202,7 @@ export class Measures {
 
   /** Where a partition's own thread records its work. */
   storage(partition: number): StorageMeter {
-    return this.storageTable.meter(partition)
-  }
-
-  /** Where a partition's own thread records how late its event loop is, see `watchLoop`. */
-  loopDelay(partition: number): DelayMeter {
-    return this.storageTable.delayMeter(partition)
+    return storageMeter(this.partitions.row(partition))
   }
 
   /** Where this front end counts its requests; with the same resources in the same order in every front end. */
@@ -232,7 +236,7 @@ export class Measures {
 
   /** Has this thread say how busy it is, and for how long it gave way to nothing, until the function that it gives is called. */
   watchWork(): () => void {
-    const ends = [this.threadTable.watch(this.#row), this.steps.watch()]
+    const ends = [watchUtilization(this.threadTable.row(this.#row)), this.steps.watch()]
     return () => {
       for (const end of ends) end()
     }
@@ -273,12 +277,12 @@ export class Measures {
 
   /** A partition's thread was replaced; for the main thread only. */
   restarted(partition: number): void {
-    this.storageTable.restarted(partition)
+    this.partitions.row(partition).add('restarts')
   }
 
   /** Entities of a partition were removed because they had expired. */
   expired(partition: number, entities: number): void {
-    this.storageTable.expired(partition, entities)
+    this.partitions.row(partition).add('expired', entities)
   }
 
   /** When the process started, by the monotonic clock. */

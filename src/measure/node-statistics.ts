@@ -37,13 +37,11 @@ export function copyLag_records(head: number, applied: number): number {
 
 /** The statistics of this node. `applied`: of one of several nodes, the last record that each partition shows here. */
 export function nodeStatistics(measures: Measures, applied: readonly (() => number)[]): NodeStatistics {
-  const { counts, node, copies, delivery, storageTable, startedAt, threads } = measures
+  const { counts, node, copies, delivery, partitions, startedAt, threads } = measures
   const at = process.hrtime.bigint()
   const seconds = (duration: bigint): number => Number(duration / 1_000_000n) / 1000
   const uptime = seconds(at - startedAt)
-  const partitions = Array.from({ length: threads.partitions }, (_, partition) => partition)
-  const stored = partitions.map((partition) => storageTable.reading(partition))
-  const operations = sum(stored, ({ commitOperations }) => commitOperations.sum)
+  const turns = partitions.distribution('commitOperations')
   const queue = delivery.read()
   const from = counts.since
   const perSecond = (events: number): number => (uptime === 0 ? 0 : rounded(events / uptime))
@@ -58,12 +56,12 @@ export function nodeStatistics(measures: Measures, applied: readonly (() => numb
     ),
     notifQueue: { ...queue, timeInQueue: seconds(queue.timeInQueue) },
     turns: {
-      count: sum(stored, ({ commitOperations }) => commitOperations.counts.at(-1) ?? 0),
-      operations,
-      logged_bytes: sum(stored, ({ logged_bytes }) => logged_bytes),
+      count: turns.counts.at(-1) ?? 0,
+      operations: turns.sum,
+      logged_bytes: partitions.value('logged_bytes'),
     },
     throughput: {
-      operations_per_sec: perSecond(operations),
+      operations_per_sec: perSecond(turns.sum),
       notifications_per_sec: perSecond(delivery.totals.notifications.accepted),
     },
     partitions: {

@@ -37,19 +37,3 @@ export interface WaitReading extends WaitSums {
   readonly p99: Nanoseconds
   readonly p999: Nanoseconds
 }
-
-/** What a partition reports of its storage. */
-export interface StorageMeter {
-  /** A turn was committed: how many commands it held, and how long it took to log and to apply it. */
-  committed(commands: number, duration: Nanoseconds): void
-  /** A record was appended to the log: its size, and how long it took until it was on disk. */
-  logged(bytes: number, duration: Nanoseconds): void
-  /** A checkpoint was taken. */
-  checkpointed(duration: Nanoseconds): void
-  /** The number of entities and the sizes of the files, after a turn. */
-  size(entities: number, used_bytes: number, map_bytes: number): void
-  /** Whether a write transaction is open now. */
-  writing(open: boolean): void
-  /** Whether the last commit failed because the disk or the map is full. */
-  full(isFull: boolean): void
-}

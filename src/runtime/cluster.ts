@@ -318,7 +318,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
       },
       tell: (self) => this.#tell({ kind: 'tell', self }),
       hosts: announcedHosts,
-      isFull: () => this.#partitions().some((partition) => measures.storageTable.reading(partition).full),
+      isFull: () => this.#partitions().some((partition) => measures.partitions.value('isFull', partition) === 1),
       routed,
       stands: (standing) => stand(measures.node, standing),
     })

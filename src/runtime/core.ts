@@ -190,7 +190,7 @@ export class Core {
       restarted: (partition) => this.#measures.restarted(partition),
       behind: (reason) => fatal(reason, exitCodes.behind),
       owns: (partition, epoch) => this.#cluster?.nodes?.owns(partition, epoch),
-      isWriting: (partition) => this.#measures.storageTable.reading(partition).writing,
+      isWriting: (partition) => this.#measures.partitions.value('isWriting', partition) === 1,
       fatal,
     })
     this.#backups = new Backups({
@@ -354,7 +354,7 @@ export class Core {
   #watch(): void {
     const { storage, transactions: memory } = this.#plan
     const partitions = storage.paths.length
-    watchStorage(partitions, (partition) => this.#measures.storageTable.reading(partition).full, this.#alarms)
+    watchStorage(partitions, (partition) => this.#measures.partitions.value('isFull', partition) === 1, this.#alarms)
     const transactions = new BigInt64Array(memory.last)
     const counts = () => ({ transactions: Atomics.load(transactions, 0), alarms: this.#alarms.counts })
     startSummaries(this.#options.logSummary_s, counts, this.#log)

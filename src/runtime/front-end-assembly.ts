@@ -247,7 +247,7 @@ function interfaces(
     ...behind,
     log,
     sequences: new SequenceCounter(task.sequences),
-    storageFull: () => memory.versions.some((_, partition) => measures.storageTable.reading(partition).full),
+    storageFull: () => memory.versions.some((_, partition) => measures.partitions.value('isFull', partition) === 1),
     // The meter counts by the resources, which are made for the broker: it is there before the first request.
     timing: {
       get timingOn() {

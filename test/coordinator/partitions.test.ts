@@ -85,7 +85,7 @@ test('a partition that dies is replaced, its open requests are answered, and wha
   await mailbox.connected()
   const outcome = await mailbox.ask(command('UPDATE', 'Silo1', [given('level', '3')]))
   t.match(outcome, { ok: true, value: { reply: { items: [{ id: 'Silo1' }] } } })
-  t.equal(measures.storageTable.reading(0).restarts, 1)
+  t.equal(measures.partitions.value('restarts', 0), 1)
   t.same(fatal, [])
   t.equal(threads.length, 2, 'each thread was started for its task, and no other one')
   mailbox.close()
@@ -101,7 +101,7 @@ test('a partition that dies five times within a minute is not replaced again', a
     await until(() => ports.length > death || fatal.length > 0)
   }
   t.same(fatal, ['partition 0 died 5 times within a minute'])
-  t.equal(measures.storageTable.reading(0).restarts, 4)
+  t.equal(measures.partitions.value('restarts', 0), 4)
 })
 
 test('a partition whose log is given up since the process ends is not replaced, and that is no fault of the broker', async (t) => {

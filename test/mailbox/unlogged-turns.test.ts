@@ -100,7 +100,7 @@ test('a full etcd refuses turns, and is not taken for a full disk, of which othe
   log.isFull = true
   t.match(run(command('APPEND', 'Tank2', [given('level', '1')])), [full])
   t.match(run(command('DELETE', 'Tank1', [])), [full])
-  t.equal(measures.storageTable.reading(0).full, false)
+  t.equal(measures.partitions.value('isFull', 0), 0)
   t.equal(store.isFull, false)
   t.ok(replica.isOwner)
   log.isFull = false

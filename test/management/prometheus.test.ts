@@ -52,7 +52,7 @@ test('what partitions report is shown, and the metrics of the process', async (t
   measures.storage(0).logged(200, 500_000n)
   measures.storage(0).checkpointed(20_000_000n)
   measures.storage(0).size(5, 4096, 65536)
-  measures.loopDelay(0).delayed(10_000n)
+  measures.partitions.row(0).record('loopDelays', 10_000n)
   measures.mailboxDepth(0).set(3)
   measures.restarted(1)
   await ask('PUT', '/log/trace/{level}', { segments: { level: '1-3' } })

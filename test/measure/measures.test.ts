@@ -39,7 +39,7 @@ test('waits of a thread are seen by the others at once, with their percentiles, 
   t.ok(first.p50 >= 1_000n && first.p50 < 1_002n, 'the second of three, with three digits')
   t.match(measures.waits.reading('transaction'), { count: 6n, waited: 4n, total: 10_002_000n, max: 5_000_000n })
   t.equal(measures.counts.flat('notificationsSent'), 2n)
-  t.equal(measures.storageTable.reading(1).commitOperations.sum, 2)
+  t.equal(measures.partitions.distribution('commitOperations', 1).sum, 2)
 
   measures.reset(clock())
   t.match(measures.waits.reading('transaction'), { count: 0n, waited: 0n, total: 0n, max: 0n, p50: 0n, p999: 0n })
@@ -154,20 +154,15 @@ test('a partition that is replaced no longer writes and keeps its sums', async (
   storage.size(10, 4096, 8192)
   storage.writing(true)
   storage.full(true)
-  t.match(measures.storageTable.reading(1), {
-    entities: 10,
-    used_bytes: 4096,
-    map_bytes: 8192,
-    writing: true,
-    full: true,
-  })
+  const value = (name: Parameters<typeof measures.partitions.value>[0]) => measures.partitions.value(name, 1)
+  t.same([value('entities'), value('used_bytes'), value('map_bytes')], [10, 4096, 8192])
+  t.same([value('isWriting'), value('isFull')], [1, 1])
   measures.restarted(1)
   measures.storage(1).committed(1, 1_000n)
-  const reading = measures.storageTable.reading(1)
-  t.match(reading, { writing: false, full: false, restarts: 1 })
-  t.equal(reading.commitOperations.sum, 8)
-  t.equal(reading.commitDurations.counts.at(-1), 2)
-  t.equal(measures.storageTable.reading(0).restarts, 0)
+  t.same([value('isWriting'), value('isFull'), value('restarts')], [0, 0, 1])
+  t.equal(measures.partitions.distribution('commitOperations', 1).sum, 8)
+  t.equal(measures.partitions.distribution('commitDurations', 1).counts.at(-1), 2)
+  t.equal(measures.partitions.value('restarts', 0), 0)
 })
 
 test('every thread sees that the broker is ending', async (t) => {
