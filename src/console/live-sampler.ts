@@ -114,15 +114,19 @@ export class LiveSampler {
 
   #deliveries(): LiveDeliveries {
     const { measures, alarms } = this.#sources
-    const { notifications, attempts, attemptDurations, queueWaits } = measures.delivery.totals
+    const { sums, outboxes, oldest } = measures.delivery
     return {
-      ...notifications,
-      trouble: attempts.trouble,
-      refused: attempts.refused,
-      attempts: bucketsShown(attemptDurations),
-      queueWaits: bucketsShown(queueWaits),
-      outboxes: measures.delivery.outboxes().map(({ depth, bytes }) => [depth, bytes]),
-      oldest_ms: measures.delivery.oldest ?? null,
+      accepted: sums.value('notifications.accepted'),
+      dropped: sums.value('notifications.dropped'),
+      simulated: sums.value('notifications.simulated'),
+      trouble: sums.value('trouble'),
+      refused: sums.value('refused'),
+      attempts: bucketsShown(sums.distribution('attemptDurations')),
+      queueWaits: bucketsShown(sums.distribution('queueWaits')),
+      outboxes: Array.from({ length: outboxes.rows }, (_, outbox) => {
+        return [outboxes.value('depth', outbox), outboxes.value('bytes', outbox)]
+      }),
+      oldest_ms: oldest ?? null,
       failing: alarms
         .worst(['NotificationError', 'MqttConnectionError'], mostFailing)
         .map(({ subject, since, occurrences, reason }) => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { alarmSubject } from '../log/kept-name.js'
 import type { CounterName } from '../measure/counters.js'
-import type { DeliveryMeter } from '../measure/delivery-table.js'
+import type { DeliveryMeter } from '../measure/delivery-figures.js'
 import type { SentRequest } from '../measure/service-metrics.js'
 import type { NoticeRenderer, NumberedNotice, StoredNotice } from '../subscription/notice.js'
 import { now } from '../time.js'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DestinationLists, Destinations } from '../http-client/destinations.js'
-import type { DeliveryMeter } from '../measure/delivery-table.js'
+import type { DeliveryMeter } from '../measure/delivery-figures.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { ProtectedEndpoints } from '../shared-memory/protected-endpoints.js'
 import { inSlices } from '../slices.js'

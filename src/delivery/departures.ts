@@ -1,5 +1,5 @@
 import type { Log } from '../log/log.js'
-import type { AttemptResult, DeliveryMeter } from '../measure/delivery-table.js'
+import type { AttemptResult, DeliveryMeter } from '../measure/delivery-figures.js'
 import type { Nanoseconds } from '../time.js'
 import type { DeliveryRecords } from './delivery-records.js'
 import type { QueuedNotice } from './notice-list.js'

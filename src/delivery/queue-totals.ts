@@ -1,5 +1,5 @@
 import type { Log } from '../log/log.js'
-import type { DeliveryMeter } from '../measure/delivery-table.js'
+import type { DeliveryMeter } from '../measure/delivery-figures.js'
 import type { QueuedNotice } from './notice-list.js'
 import type { ReceiverLimits } from './receiver-turns.js'
 import { type SubscriptionQueue, Watermark } from './subscription-queue.js'

@@ -1,4 +1,4 @@
-import type { DeliveryMeter } from '../measure/delivery-table.js'
+import type { DeliveryMeter } from '../measure/delivery-figures.js'
 import { streamReference } from '../subscription/notification-url.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { now } from '../time.js'

@@ -3,19 +3,20 @@ import type { Resource } from '../api.js'
 import type { AlarmCount } from '../log/alarms.js'
 import { memoryLeft_bytes, memoryLimit_bytes, memoryUsed_bytes } from '../machine-memory.js'
 import { countersOf } from '../measure/counters.js'
-import type { OutboxReading } from '../measure/delivery-table.js'
 import type { LabelledRow, Sample } from '../measure/figure-table.js'
 import {
   alarmFigures,
   backupFigures,
   brokerFigures,
   copyFigures,
+  courierFigures,
   deliveryFigures,
   diskFigures,
   engineFigures,
   frontEndFigures,
   memoryFigures,
   nodeFigures,
+  outboxFigures,
   partitionFigures,
   remoteFigures,
   threadFigures,
@@ -45,7 +46,7 @@ export function prometheusResources(parts: ManagementParts): readonly Resource[]
     metricsOf(backupFigures, () => ({}), measures.backups),
     ...(parts.cluster === undefined ? [] : [metricsOf(engineFigures, () => ({}), measures.engine)]),
     ...nodeMetrics(parts),
-    deliveryMetrics(measures),
+    ...deliveryMetrics(measures),
     threadMetrics(measures),
     metricsOf(memoryFigures, () => {
       return { used: memoryUsed_bytes(), limit: memoryLimit_bytes(), left: memoryLeft_bytes() }
@@ -157,29 +158,21 @@ function partitionMetrics(measures: Measures): ReadMetrics {
   return metricsOf(partitionFigures, compute, partitions, rows)
 }
 
-function deliveryMetrics({ delivery }: Measures): ReadMetrics {
-  const results = (counts: Readonly<Record<string, number>>): readonly Sample[] =>
-    Object.entries(counts).map(([result, value]) => ({ labels: { result }, value }))
-  return metricsOf(deliveryFigures, () => {
-    const { notifications, attempts, attemptDurations, queueWaits } = delivery.totals
-    const outboxes = delivery.outboxes()
-    const each = (value: (outbox: OutboxReading) => number): readonly Sample[] =>
-      outboxes.map((outbox, number, { length }) => {
-        // The last one is the coordinator's: of notifications that no single entity causes.
-        const partition = number === length - 1 ? 'control' : String(number)
-        return { labels: { partition }, value: value(outbox) }
-      })
-    return {
-      notifications: results(notifications),
-      attempts: results(attempts),
-      attemptDurations: [{ labels: {}, value: attemptDurations }],
-      queueWaits: [{ labels: {}, value: queueWaits }],
-      depth: each(({ depth }) => depth),
-      bytes: each(({ bytes }) => bytes),
-      streams: delivery.streams,
-      oldest: delivery.oldest === undefined ? 0 : Math.max(0, now() - delivery.oldest) / 1000,
-    }
-  })
+function deliveryMetrics({ delivery, threads }: Measures): readonly ReadMetrics[] {
+  const { sums, outboxes, courier } = delivery
+  const attempts = (): readonly Sample[] => [
+    { labels: { result: 'accepted' }, value: sums.value('notifications.accepted') },
+    { labels: { result: 'trouble' }, value: sums.value('trouble') },
+    { labels: { result: 'refused' }, value: sums.value('refused') },
+  ]
+  const oldestAge = () => (delivery.oldest === undefined ? 0 : Math.max(0, now() - delivery.oldest) / 1000)
+  // The last outbox is the coordinator's: of notifications that no single entity causes.
+  const rows: readonly LabelledRow[] = [...partitionRows({ threads }), [{ partition: 'control' }, threads.partitions]]
+  return [
+    metricsOf(deliveryFigures, () => ({ attempts: attempts() }), sums),
+    metricsOf(outboxFigures, () => ({}), outboxes, rows),
+    metricsOf(courierFigures, () => ({ oldestAge: oldestAge() }), courier),
+  ]
 }
 
 /** How the kinds of threads are called in labels. */
@@ -196,6 +189,6 @@ function threadMetrics({ threads, threadTable, stepTable }: Measures): ReadMetri
   return metricsOf(threadFigures, () => ({ longestStep: longestStep() }), threadTable, rows)
 }
 
-function partitionRows({ threads }: Measures): readonly LabelledRow[] {
+function partitionRows({ threads }: Pick<Measures, 'threads'>): readonly LabelledRow[] {
   return Array.from({ length: threads.partitions }, (_, partition) => [{ partition: String(partition) }, partition])
 }

@@ -1,7 +1,7 @@
 import type { RequestCountTable } from '../measure/count-table.js'
 import { verbIndex } from '../measure/counted-routes.js'
 import { type CounterRow, counterColumn, countersOf } from '../measure/counters.js'
-import type { DeliveryReading } from '../measure/delivery-table.js'
+import type { DeliveryReading } from '../measure/delivery-figures.js'
 import type { Measures } from '../measure/measures.js'
 import type { StageTimes } from '../measure/timing-table.js'
 import type { WaitTable } from '../measure/wait-table.js'

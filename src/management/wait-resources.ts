@@ -92,7 +92,7 @@ function semaphores(measures: Measures, freeHandles: ManagementParts['freeHandle
     metricsMgr: state(false),
     connectionContext: state(false),
     connectionEndpoints: state(false),
-    mqttMgr: state(measures.delivery.isOpening),
+    mqttMgr: state(measures.delivery.courier.value('opening') > 0),
     kafkaMgr: state(false),
   }
 }

@@ -261,13 +261,16 @@ export const remoteFigures = new FigureList([], {
   ),
 })
 
-/** Notifications: what was sent, and how long it took. */
+/** Notifications: what was sent, and how long it took. One row, which the courier writes. */
 export const deliveryFigures = new FigureList([], {
-  notifications: computed(
-    'counter',
+  stored: hidden(),
+  /** Before all that it is the sum of: see `DeliveryFigures.meter`. */
+  left: hidden(),
+  notifications: counters(
     'rigel_notifications_total',
     'Notifications that left the queue: accepted by their receiver, dropped by a limit, or simulated (-simulatedNotification)',
-    ['result'],
+    'result',
+    ['accepted', 'dropped', 'simulated'],
   ),
   attempts: computed(
     'counter',
@@ -275,34 +278,38 @@ export const deliveryFigures = new FigureList([], {
     'Attempts to notify: accepted; trouble, which is tried again; refused by the receiver',
     ['result'],
   ),
-  attemptDurations: computed(
-    'histogram',
+  trouble: hidden(),
+  refused: hidden(),
+  timeInQueue_ns: hidden(),
+  attemptDurations: histogram(
     'rigel_notification_attempt_duration_seconds',
     'Time that attempts to notify took',
+    durationBuckets,
   ),
-  queueWaits: computed(
-    'histogram',
+  queueWaits: histogram(
     'rigel_notification_queue_wait_seconds',
     'Time from the making of a notification to its acceptance',
+    durationBuckets,
   ),
-  depth: computed(
-    'gauge',
+})
+
+/** A row for each outbox: those of the partitions, then the coordinator's. */
+export const outboxFigures = new FigureList(['partition'], {
+  depth: gauge(
     'rigel_notification_queue_depth',
     'Notifications in an outbox that wait or are under way; control has those that no single entity causes',
-    ['partition'],
   ),
-  bytes: computed(
-    'gauge',
-    'rigel_notification_queue_bytes',
-    'Size of the notifications in an outbox that wait or are under way',
-    ['partition'],
-  ),
-  streams: computed(
-    'gauge',
-    'rigel_notification_streams',
-    'Clients that listen to subscriptions by event streams (-sseListeners)',
-  ),
-  oldest: computed('gauge', 'rigel_notification_oldest_age_seconds', 'Age of the oldest notification that waits'),
+  bytes: gauge('rigel_notification_queue_bytes', 'Size of the notifications in an outbox that wait or are under way'),
+})
+
+/** How things stand with the courier. */
+export const courierFigures = new FigureList([], {
+  streams: gauge('rigel_notification_streams', 'Clients that listen to subscriptions by event streams (-sseListeners)'),
+  oldestAge: computed('gauge', 'rigel_notification_oldest_age_seconds', 'Age of the oldest notification that waits'),
+  /** When the oldest notification that waits was made, in milliseconds since 1970; 0 when none waits. */
+  oldest: hidden(),
+  /** Connections to MQTT brokers that are being opened [management 6.3]. */
+  opening: hidden(),
 })
 
 /** The collections of garbage that Node tells apart. */

@@ -6,7 +6,7 @@ import type { Milliseconds, Nanoseconds } from '../time.js'
 import { RequestCountTable } from './count-table.js'
 import { type Countable, Routes } from './counted-routes.js'
 import { type CounterName, counterColumn } from './counters.js'
-import { DeliveryTable } from './delivery-table.js'
+import { DeliveryFigures, type DeliveryMemory } from './delivery-figures.js'
 import { FigureTable } from './figure-table.js'
 import {
   backupFigures,
@@ -49,7 +49,7 @@ export interface MeasureMemory {
   readonly timing: CounterTableMemory
   /** A row per partition. */
   readonly partitions: CounterTableMemory
-  readonly delivery: CounterTableMemory
+  readonly delivery: DeliveryMemory
   /** A row per front end, a column per partition. */
   readonly mailboxes: CounterTableMemory
   readonly life: CounterTableMemory
@@ -110,7 +110,7 @@ export class Measures {
   /** Names the steps of this thread. */
   readonly steps: LoopSteps
   /** The queue of notifications and what became of them. */
-  readonly delivery: DeliveryTable
+  readonly delivery: DeliveryFigures
   readonly backups: FigureTable<typeof backupFigures.all>
   /** The connection to the engine of a cluster. */
   readonly engine: FigureTable<typeof engineFigures.all>
@@ -148,7 +148,7 @@ export class Measures {
       traffic: TrafficTable.make(frontEnds, at),
       timing: TimingTable.make(frontEnds, at),
       partitions: FigureTable.make(partitionFigures, partitions, at),
-      delivery: DeliveryTable.make(partitions + 1, at),
+      delivery: DeliveryFigures.make(partitions + 1, at),
       mailboxes: CounterTable.make(frontEnds, partitions, 0, at).memory,
       life: life.memory,
       threadStates: FigureTable.make(threadFigures, rows, at),
@@ -178,7 +178,7 @@ export class Measures {
     this.threadTable = new FigureTable(threadFigures, memory.threadStates)
     this.stepTable = new StepTable(memory.steps)
     this.steps = new LoopSteps(this.stepTable, row, this.switches)
-    this.delivery = new DeliveryTable(memory.delivery)
+    this.delivery = new DeliveryFigures(memory.delivery)
     this.backups = new FigureTable(backupFigures, memory.backups)
     this.engine = new FigureTable(engineFigures, memory.engine)
     this.node = new FigureTable(nodeFigures, memory.node)

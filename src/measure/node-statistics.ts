@@ -62,7 +62,7 @@ export function nodeStatistics(measures: Measures, applied: readonly (() => numb
     },
     throughput: {
       operations_per_sec: perSecond(turns.sum),
-      notifications_per_sec: perSecond(delivery.totals.notifications.accepted),
+      notifications_per_sec: perSecond(delivery.sums.value('notifications.accepted')),
     },
     partitions: {
       owned: standingOf(node)?.owned ?? threads.partitions,

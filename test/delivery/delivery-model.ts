@@ -1,7 +1,7 @@
 import assert from 'node:assert'
 import { refusal, trouble } from '../../src/delivery/outcome.js'
 import type { BegunAttempt } from '../../src/delivery/receiver-turns.js'
-import type { AttemptResult } from '../../src/measure/delivery-table.js'
+import type { AttemptResult } from '../../src/measure/delivery-figures.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
 import { recipient, subscriptionId } from './given.js'

@@ -3,7 +3,7 @@ import { DeliveryQueue, type DeliveryQueueParts } from '../../src/delivery/deliv
 import type { QueueLimits } from '../../src/delivery/queue-totals.js'
 import type { QueueClock } from '../../src/delivery/subscription-queue.js'
 import { LineLog } from '../../src/log/log.js'
-import type { AttemptResult } from '../../src/measure/delivery-table.js'
+import type { AttemptResult } from '../../src/measure/delivery-figures.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 import type { DeliveryStats, NoticeNumber, OrderingKey } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'

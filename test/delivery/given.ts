@@ -12,7 +12,7 @@ import { Outbox } from '../../src/lmdb/outbox.js'
 import { noticesAfter, OutboxReader } from '../../src/lmdb/outbox-reader.js'
 import { LineLog, type Line as LogLine } from '../../src/log/log.js'
 import type { CounterName } from '../../src/measure/counters.js'
-import { DeliveryTable } from '../../src/measure/delivery-table.js'
+import { DeliveryFigures } from '../../src/measure/delivery-figures.js'
 import { rememberingNotice } from '../../src/ngsi1/render/notifications.js'
 import { Bell } from '../../src/shared-memory/bell.js'
 import { ProtectedEndpoints } from '../../src/shared-memory/protected-endpoints.js'
@@ -155,7 +155,7 @@ export interface Running {
   readonly reports: CourierReport[]
   readonly lines: LogLine[]
   readonly counts: CounterName[]
-  readonly sheet: DeliveryTable
+  readonly sheet: DeliveryFigures
   readonly courier: Courier
   obey(instruction: DeliveryInstruction): void
   /** Tells of new notices. */
@@ -196,7 +196,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
   const reports: CourierReport[] = []
   const lines: LogLine[] = []
   const counts: CounterName[] = []
-  const sheet = new DeliveryTable(DeliveryTable.make(partitions.length + 1, 0n))
+  const sheet = new DeliveryFigures(DeliveryFigures.make(partitions.length + 1, 0n))
   const switches = new Switches()
   switches.set('logLevel', logLevels.indexOf(circumstances.level ?? 'WARN'))
   switches.set('infoPayloadMaxSize', 5120)

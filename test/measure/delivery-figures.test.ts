@@ -1,10 +1,10 @@
 import { test } from 'tap'
-import { DeliveryTable } from '../../src/measure/delivery-table.js'
+import { DeliveryFigures } from '../../src/measure/delivery-figures.js'
 import { Measures, rowOf } from '../../src/measure/measures.js'
 import { at } from '../given.js'
 
 test('the queue of notifications is counted since the reset, its size and the totals are not', async (t) => {
-  const table = new DeliveryTable(DeliveryTable.make(3, 0n))
+  const table = new DeliveryFigures(DeliveryFigures.make(3, 0n))
   const meter = table.meter()
   meter.stored(5)
   meter.attempted('trouble', 2_000_000n)
@@ -19,13 +19,14 @@ test('the queue of notifications is counted since the reset, its size and the to
   t.same(table.read(), { in: 5, out: 4, reject: 1, sentOk: 2, sentError: 2, timeInQueue: 3_000_000_000n, size: 1 })
   table.reset()
   t.same(table.read(), { in: 0, out: 0, reject: 0, sentOk: 0, sentError: 0, timeInQueue: 0n, size: 1 })
-  t.match(table.totals, {
-    notifications: { accepted: 1, dropped: 1, simulated: 1 },
-    attempts: { accepted: 1, trouble: 1, refused: 1 },
-    queueWaits: { sum: 3 },
-  })
-  t.equal(table.totals.attemptDurations.counts.at(-1), 3)
-  t.same(table.outboxes()[2], { depth: 1, bytes: 300 })
+  const results = ['notifications.accepted', 'notifications.dropped', 'notifications.simulated', 'trouble'] as const
+  t.same(
+    results.map((name) => table.sums.value(name)),
+    [1, 1, 1, 1],
+  )
+  t.equal(table.sums.distribution('queueWaits').sum, 3)
+  t.equal(table.sums.distribution('attemptDurations').counts.at(-1), 3)
+  t.same([table.outboxes.value('depth', 2), table.outboxes.value('bytes', 2)], [1, 300])
   t.equal(table.oldest, 77)
   table.meter()
   t.equal(table.oldest, undefined, 'another courier begins with nothing')
@@ -42,7 +43,7 @@ test('the courier has a row of its own, and its queue is reset with the rest', a
   courier.delivery.meter().stored(2)
   t.equal(measures.counts.flat('notificationsSent'), 1n)
   t.equal(measures.delivery.read().in, 2)
-  t.equal(measures.delivery.outboxes().length, 4)
+  t.equal(measures.delivery.outboxes.rows, 4)
   measures.switchPart('notifQueue', true, process.hrtime.bigint())
   t.equal(measures.delivery.read().in, 0, 'what is switched on starts at zero')
   courier.delivery.meter().stored(1)
