@@ -1,9 +1,10 @@
 import type { Resource, Verb } from '../api.js'
 import type { BucketReading } from '../measure/buckets.js'
 import { verbs } from '../measure/counted-routes.js'
+import { forwardResults } from '../measure/figures.js'
 import type { Measures } from '../measure/measures.js'
 import { rejections } from '../measure/requests.js'
-import { errorCodes, forwardResults, statusCodes } from '../measure/traffic-table.js'
+import { errorCodes, statusCodes } from '../measure/route-table.js'
 import type { LiveBuckets, LiveFrame, LiveRequests, LiveRoute } from './live-frame.js'
 
 /** The routes by number, and what their methods do with entities. */
@@ -26,7 +27,7 @@ function isOfEntities(pattern: string): boolean {
 type Traffic = Pick<LiveFrame, 'requests' | 'sizes' | 'errors' | 'rejected' | 'forwards' | 'now'>
 
 /** The requests of clients and what they caused. */
-export function trafficShown({ traffic, routes }: Measures): Traffic {
+export function trafficShown({ traffic, frontEnds, routes }: Measures): Traffic {
   const requests = routes.all.flatMap(({ index }) => verbs.flatMap((_, verb) => requestsShown(traffic, index, verb)))
   const requested = [...new Set(requests.map(({ route }) => route))]
   return {
@@ -38,16 +39,16 @@ export function trafficShown({ traffic, routes }: Measures): Traffic {
         return count === 0 ? [] : [[route, code, count] as const]
       }),
     ),
-    rejected: rejections.map((reason) => traffic.rejections(reason)),
-    forwards: forwardResults.map((result) => traffic.forwards(result)),
+    rejected: rejections.map((reason) => frontEnds.value(`rejected.${reason}`)),
+    forwards: forwardResults.map((result) => frontEnds.value(`forwards.${result}`)),
     now: {
-      connections: traffic.gauge('connections'),
-      inFlight: traffic.gauge('inFlight'),
-      permitsFree: traffic.gauge('permitsFree'),
-      permitsTaken: traffic.gauge('permitsTaken'),
-      permitsQueued: traffic.gauge('permitsQueued'),
-      queriesWaiting: traffic.gauge('queriesWaiting'),
-      queriesRunning: traffic.gauge('queriesRunning'),
+      connections: frontEnds.value('connections'),
+      inFlight: frontEnds.value('inFlight'),
+      permitsFree: frontEnds.value('permits.free'),
+      permitsTaken: frontEnds.value('permits.taken'),
+      permitsQueued: frontEnds.value('permitsQueued'),
+      queriesWaiting: frontEnds.value('queriesWaiting'),
+      queriesRunning: frontEnds.value('queriesRunning'),
     },
   }
 }

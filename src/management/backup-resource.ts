@@ -98,7 +98,7 @@ class Pace {
   /** After a piece, when so much was read in all: rests until it is time for the next one. */
   async rest(read_bytes: number, gone: AbortSignal): Promise<void> {
     const now_ms = performance.now()
-    const rate_bytes = rates_bytes[this.#measures.traffic.gauge('permitsTaken') > 0 ? 'beside' : 'alone']
+    const rate_bytes = rates_bytes[this.#measures.frontEnds.value('permits.taken') > 0 ? 'beside' : 'alone']
     this.#due_ms = Math.max(this.#due_ms, now_ms - rest_ms) + ((read_bytes - this.#read_bytes) / rate_bytes) * 1000
     this.#read_bytes = read_bytes
     if (this.#due_ms - now_ms >= rest_ms) await sleep(this.#due_ms - now_ms, undefined, { signal: gone })

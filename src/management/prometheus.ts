@@ -24,8 +24,6 @@ import {
 } from '../measure/figures.js'
 import { type Measures, threadsOf } from '../measure/measures.js'
 import { copyLag_records } from '../measure/node-statistics.js'
-import { rejections } from '../measure/requests.js'
-import { forwardResults } from '../measure/traffic-table.js'
 import type { WaitKind } from '../measure/waits.js'
 import { now } from '../time.js'
 import { versionFacts } from '../version.js'
@@ -40,7 +38,7 @@ export function prometheusResources(parts: ManagementParts): readonly Resource[]
   const lists = [
     brokerMetrics(parts),
     requestMetrics(measures),
-    frontEndMetrics(measures),
+    metricsOf(frontEndFigures, () => ({}), measures.frontEnds),
     partitionMetrics(measures),
     diskMetrics(parts),
     metricsOf(backupFigures, () => ({}), measures.backups),
@@ -122,23 +120,6 @@ function waitMetrics(measures: Measures): ReadMetrics {
     dbConnectionPool: each('dbConnectionPool'),
     transaction: each('transaction'),
     mailbox: each('mailbox'),
-  }))
-}
-
-function frontEndMetrics({ traffic }: Measures): ReadMetrics {
-  return metricsOf(frontEndFigures, () => ({
-    inFlight: traffic.gauge('inFlight'),
-    connections: traffic.gauge('connections'),
-    rejected: rejections.map((reason) => ({ labels: { reason }, value: traffic.rejections(reason) })),
-    permits: [
-      { labels: { state: 'free' }, value: traffic.gauge('permitsFree') },
-      { labels: { state: 'taken' }, value: traffic.gauge('permitsTaken') },
-    ],
-    permitsQueued: traffic.gauge('permitsQueued'),
-    queriesWaiting: traffic.gauge('queriesWaiting'),
-    queriesRunning: traffic.gauge('queriesRunning'),
-    forwards: forwardResults.map((result) => ({ labels: { result }, value: traffic.forwards(result) })),
-    forwardDurations: [{ labels: {}, value: traffic.forwardDurations }],
   }))
 }
 

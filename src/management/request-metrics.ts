@@ -2,7 +2,7 @@ import { verbs } from '../measure/counted-routes.js'
 import type { Sample } from '../measure/figure-table.js'
 import { requestFigures } from '../measure/figures.js'
 import type { Measures } from '../measure/measures.js'
-import { errorCodes, statusCodes } from '../measure/traffic-table.js'
+import { errorCodes, statusCodes } from '../measure/route-table.js'
 import { metricsOf, type ReadMetrics } from './metric-text.js'
 
 /** The requests of clients by route, method and status: only what was requested at least once [management 7]. */

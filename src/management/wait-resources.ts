@@ -77,7 +77,7 @@ function readingShown({ count, waited, total, max, p50, p90, p99, p999 }: WaitRe
 function semaphores(measures: Measures, freeHandles: ManagementParts['freeHandles']) {
   const state = (taken: boolean) => ({ status: taken ? 'taken' : 'free' })
   const partitions = partitionNumbers(measures)
-  const permitsGone = measures.traffic.gauge('permitsFree') === 0 && measures.traffic.gauge('permitsTaken') > 0
+  const permitsGone = measures.frontEnds.value('permits.free') === 0 && measures.frontEnds.value('permits.taken') > 0
   const handlesGone = partitions.some((partition) => freeHandles(partition) === 0)
   const writing = partitions.some((partition) => measures.partitions.value('isWriting', partition) === 1)
   return {

@@ -96,6 +96,16 @@ export function counters<Value extends string>(
   return { kind: 'columns', shown: { type: 'counter', name, help }, label, values, ...plain, ...presentation }
 }
 
+/** How something stands now, for each value of a label. */
+export function gauges<Value extends string>(
+  name: string,
+  help: string,
+  label: string,
+  values: readonly Value[],
+): Columns<Value> {
+  return { kind: 'columns', shown: { type: 'gauge', name, help }, label, values, ...plain }
+}
+
 /** How values are distributed. */
 export function histogram(name: string, help: string, buckets: Buckets): Distribution {
   return { kind: 'distribution', shown: { type: 'histogram', name, help }, buckets }

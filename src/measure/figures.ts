@@ -1,5 +1,6 @@
 import { durationBuckets, operationBuckets } from './buckets.js'
-import { computed, counter, counters, FigureList, gauge, hidden, histogram } from './figure.js'
+import { computed, counter, counters, FigureList, gauge, gauges, hidden, histogram } from './figure.js'
+import { rejections } from './requests.js'
 
 /** The broker as a whole. */
 export const brokerFigures = new FigureList([], {
@@ -29,7 +30,7 @@ export const brokerFigures = new FigureList([], {
   registrations: computed('gauge', 'rigel_registrations', 'Registrations of context providers'),
 })
 
-/** Requests by resource. */
+/** Requests by resource, see `RouteTable`. */
 export const requestFigures = new FigureList([], {
   requests: computed(
     'counter',
@@ -53,39 +54,39 @@ export const requestFigures = new FigureList([], {
   responseSizes: computed('histogram', 'rigel_http_response_size_bytes', 'Sizes of the payloads of answers', ['route']),
 })
 
+/** What became of requests to context providers. */
+export const forwardResults = ['answered', 'unreachable', 'empty', 'unreadable', 'refused', 'given_up'] as const
+export type ForwardedResult = (typeof forwardResults)[number]
+
 /** What arrives at the front ends, and what they pass on: a row for each front end. */
 export const frontEndFigures = new FigureList([], {
-  inFlight: computed('gauge', 'rigel_http_requests_in_flight', 'Requests that have begun and have no answer yet'),
-  connections: computed('gauge', 'rigel_http_connections', 'Open connections of clients'),
-  rejected: computed(
-    'counter',
+  inFlight: gauge('rigel_http_requests_in_flight', 'Requests that have begun and have no answer yet'),
+  connections: gauge('rigel_http_connections', 'Open connections of clients'),
+  rejected: counters(
     'rigel_http_rejected_total',
     'Requests and connections turned away before their operation, by reason; overload and memory mean that more arrives than can be done',
-    ['reason'],
+    'reason',
+    rejections,
   ),
-  permits: computed(
-    'gauge',
+  permits: gauges(
     'rigel_request_semaphore_permits',
     'Permits to work on a request (-reqPoolSize), free and taken',
-    ['state'],
+    'state',
+    ['free', 'taken'],
   ),
-  permitsQueued: computed('gauge', 'rigel_request_semaphore_queue', 'Requests that wait for a permit'),
-  queriesWaiting: computed(
-    'gauge',
-    'rigel_query_queue_depth',
-    'Queries that wait for a query thread, over all front ends',
-  ),
-  queriesRunning: computed('gauge', 'rigel_queries_running', 'Queries that query threads are working on'),
-  forwards: computed(
-    'counter',
+  permitsQueued: gauge('rigel_request_semaphore_queue', 'Requests that wait for a permit'),
+  queriesWaiting: gauge('rigel_query_queue_depth', 'Queries that wait for a query thread, over all front ends'),
+  queriesRunning: gauge('rigel_queries_running', 'Queries that query threads are working on'),
+  forwards: counters(
     'rigel_forwarded_requests_total',
     'Requests passed on to context providers, by what became of them; all but answered and given_up, whose client had gone, are failures',
-    ['result'],
+    'result',
+    forwardResults,
   ),
-  forwardDurations: computed(
-    'histogram',
+  forwardDurations: histogram(
     'rigel_forwarded_request_duration_seconds',
     'Time that requests passed on to context providers took, waits for a connection included',
+    durationBuckets,
   ),
 })
 

@@ -12,6 +12,8 @@ import {
   backupFigures,
   copyFigures,
   engineFigures,
+  type ForwardedResult,
+  frontEndFigures,
   nodeFigures,
   partitionFigures,
   remoteFigures,
@@ -20,6 +22,7 @@ import {
 import { LoopSteps } from './loop-steps.js'
 import { RequestCounters } from './request-counters.js'
 import type { RequestMeter } from './requests.js'
+import { RouteTable } from './route-table.js'
 import { ServiceMetrics } from './service-metrics.js'
 import { SlowRequests } from './slow-requests.js'
 import { StepTable, type StepTableMemory } from './step-table.js'
@@ -27,7 +30,6 @@ import { logLongSteps } from './step-warnings.js'
 import { type StorageMeter, storageMeter } from './storage-meter.js'
 import { watchUtilization } from './thread-meter.js'
 import { TimingTable } from './timing-table.js'
-import { type ForwardedResult, TrafficTable } from './traffic-table.js'
 import { type WaitMemory, WaitTable } from './wait-table.js'
 import type { WaitKind, WaitMeter } from './waits.js'
 
@@ -46,6 +48,8 @@ export interface MeasureMemory {
   readonly counts: CounterTableMemory
   readonly waits: WaitMemory
   readonly traffic: CounterTableMemory
+  /** A row per front end. */
+  readonly frontEnds: CounterTableMemory
   readonly timing: CounterTableMemory
   /** A row per partition. */
   readonly partitions: CounterTableMemory
@@ -100,7 +104,10 @@ export class Measures {
   readonly switches: Switches
   readonly counts: RequestCountTable
   readonly waits: WaitTable
-  readonly traffic: TrafficTable
+  /** The requests by resource. */
+  readonly traffic: RouteTable
+  /** What arrives at the front ends, and what they pass on. */
+  readonly frontEnds: FigureTable<typeof frontEndFigures.all>
   readonly timing: TimingTable
   readonly partitions: FigureTable<typeof partitionFigures.all>
   /** How busy the threads are, and their heaps. */
@@ -145,7 +152,8 @@ export class Measures {
       switches: switches.memory,
       counts: RequestCountTable.make(rows, at),
       waits: WaitTable.make(rows, partitions, at),
-      traffic: TrafficTable.make(frontEnds, at),
+      traffic: RouteTable.make(frontEnds, at),
+      frontEnds: FigureTable.make(frontEndFigures, frontEnds, at),
       timing: TimingTable.make(frontEnds, at),
       partitions: FigureTable.make(partitionFigures, partitions, at),
       delivery: DeliveryFigures.make(partitions + 1, at),
@@ -172,7 +180,8 @@ export class Measures {
     this.switches = new Switches(memory.switches)
     this.counts = new RequestCountTable(memory.counts)
     this.waits = new WaitTable(memory.waits, this.switches)
-    this.traffic = new TrafficTable(memory.traffic)
+    this.traffic = new RouteTable(memory.traffic)
+    this.frontEnds = new FigureTable(frontEndFigures, memory.frontEnds)
     this.timing = new TimingTable(memory.timing)
     this.partitions = new FigureTable(partitionFigures, memory.partitions)
     this.threadTable = new FigureTable(threadFigures, memory.threadStates)
@@ -256,13 +265,16 @@ export class Measures {
 
   /** Requests of this front end to context providers. */
   forwarded(result: ForwardedResult, duration: Nanoseconds): void {
-    this.traffic.forwarded(this.#row, result, duration)
+    const row = this.frontEnds.row(this.#row)
+    row.add(`forwards.${result}`)
+    row.record('forwardDurations', duration)
   }
 
   /** How many queries of this front end wait for a query thread, and how many run. */
   queries(waiting: number, running: number): void {
-    this.traffic.put(this.#row, 'queriesWaiting', waiting)
-    this.traffic.put(this.#row, 'queriesRunning', running)
+    const row = this.frontEnds.row(this.#row)
+    row.put('queriesWaiting', waiting)
+    row.put('queriesRunning', running)
   }
 
   /** How many messages of this front end stand in a partition's mailbox. */

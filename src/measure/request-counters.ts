@@ -3,6 +3,8 @@ import type { Nanoseconds } from '../time.js'
 import type { RequestCountTable } from './count-table.js'
 import { type Countable, type Routes, verbIndex } from './counted-routes.js'
 import { counterColumn } from './counters.js'
+import type { FigureTable, RowOf } from './figure-table.js'
+import type { frontEndFigures } from './figures.js'
 import {
   type CompletedRequest,
   type Payload,
@@ -12,10 +14,10 @@ import {
   type TimingStage,
   timingStages,
 } from './requests.js'
+import type { RouteTable } from './route-table.js'
 import type { ServiceMetrics } from './service-metrics.js'
 import type { SlowRequest, SlowRequests } from './slow-requests.js'
 import type { TimingTable } from './timing-table.js'
-import { type TrafficTable, trafficGauges } from './traffic-table.js'
 
 const payloadColumns: Readonly<Record<Payload, number>> = {
   json: counterColumn('jsonRequests'),
@@ -28,7 +30,8 @@ const missedVerb = counterColumn('missedVerb')
 /** The tables in which one front end counts. */
 interface RequestTables {
   readonly counts: RequestCountTable
-  readonly traffic: TrafficTable
+  readonly traffic: RouteTable
+  readonly frontEnds: FigureTable<typeof frontEndFigures.all>
   readonly timing: TimingTable
   readonly services: ServiceMetrics
   readonly slow: SlowRequests
@@ -41,6 +44,11 @@ export class RequestCounters implements RequestMeter {
   readonly #routes: Routes
   readonly #row: number
   readonly #counters = new Map<Countable, number>()
+  readonly #figures: RowOf<typeof frontEndFigures>
+  /** Set with each request. */
+  readonly #show: Readonly<
+    Record<'connections' | 'inFlight' | `permits${'Free' | 'Taken' | 'Queued'}`, (value: number) => void>
+  >
   #connections = 0
   #inFlight = 0
 
@@ -51,8 +59,19 @@ export class RequestCounters implements RequestMeter {
     for (const resource of resources) {
       if (resource.counter !== undefined) this.#counters.set(resource, counterColumn(resource.counter))
     }
+    const figures = tables.frontEnds.row(row)
+    this.#figures = figures
+    this.#show = {
+      connections: figures.setter('connections'),
+      inFlight: figures.setter('inFlight'),
+      permitsFree: figures.setter('permits.free'),
+      permitsTaken: figures.setter('permits.taken'),
+      permitsQueued: figures.setter('permitsQueued'),
+    }
     // A thread that was replaced may have left its state behind.
-    for (const gauge of trafficGauges) tables.traffic.put(row, gauge, 0)
+    for (const set of Object.values(this.#show)) set(0)
+    figures.put('queriesWaiting', 0)
+    figures.put('queriesRunning', 0)
   }
 
   get timingOn(): boolean {
@@ -88,33 +107,33 @@ export class RequestCounters implements RequestMeter {
   }
 
   rejected(reason: Rejection): void {
-    this.#tables.traffic.rejected(this.#row, reason)
+    this.#figures.add(`rejected.${reason}`)
   }
 
   connectionOpened(): void {
     this.#connections += 1
-    this.#tables.traffic.put(this.#row, 'connections', this.#connections)
+    this.#show.connections(this.#connections)
   }
 
   connectionClosed(): void {
     this.#connections -= 1
-    this.#tables.traffic.put(this.#row, 'connections', this.#connections)
+    this.#show.connections(this.#connections)
   }
 
   requestBegun(): void {
     this.#inFlight += 1
-    this.#tables.traffic.put(this.#row, 'inFlight', this.#inFlight)
+    this.#show.inFlight(this.#inFlight)
   }
 
   requestEnded(): void {
     this.#inFlight -= 1
-    this.#tables.traffic.put(this.#row, 'inFlight', this.#inFlight)
+    this.#show.inFlight(this.#inFlight)
   }
 
   permits(free: number, taken: number, queued: number): void {
-    this.#tables.traffic.put(this.#row, 'permitsFree', free)
-    this.#tables.traffic.put(this.#row, 'permitsTaken', taken)
-    this.#tables.traffic.put(this.#row, 'permitsQueued', queued)
+    this.#show.permitsFree(free)
+    this.#show.permitsTaken(taken)
+    this.#show.permitsQueued(queued)
   }
 
   stage(stage: TimingStage, duration: Nanoseconds, request: StageSums | undefined): void {

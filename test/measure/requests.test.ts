@@ -120,10 +120,13 @@ test('connections, requests and permits are shown as they stand', async (t) => {
   requests.requestBegun()
   requests.permits(10, 3, 1)
   requests.rejected('too_large')
-  const gauge = (name: Parameters<typeof measures.traffic.gauge>[0]) => measures.traffic.gauge(name)
-  t.same([gauge('connections'), gauge('inFlight'), gauge('permitsFree')], [1, 1, 10])
-  t.same([gauge('permitsTaken'), gauge('permitsQueued')], [3, 1])
-  t.equal(measures.traffic.rejections('too_large'), 1)
+  const { frontEnds } = measures
+  t.same([frontEnds.value('connections'), frontEnds.value('inFlight')], [1, 1])
+  t.same(
+    [frontEnds.value('permits.free'), frontEnds.value('permits.taken'), frontEnds.value('permitsQueued')],
+    [10, 3, 1],
+  )
+  t.equal(frontEnds.value('rejected.too_large'), 1)
   requests.requestEnded()
-  t.equal(gauge('inFlight'), 0)
+  t.equal(frontEnds.value('inFlight'), 0)
 })

@@ -2,7 +2,6 @@ import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-
 import type { Nanoseconds } from '../time.js'
 import { type BucketReading, durationBuckets, sizeBuckets } from './buckets.js'
 import { maxRoutes, verbs } from './counted-routes.js'
-import { type Rejection, rejections } from './requests.js'
 
 /** The states that are told apart; the last stands for all others. */
 export const statusCodes = [
@@ -13,31 +12,17 @@ export const statusCodes = [
 /** The codes of errors that are told apart; the last stands for all others, as providers may give any. */
 export const errorCodes: readonly string[] = [...statusCodes.filter((code) => /^[45]/.test(code)), '472', 'other']
 
-/** What became of requests to context providers. */
-export const forwardResults = ['answered', 'unreachable', 'empty', 'unreadable', 'refused', 'given_up'] as const
-export type ForwardedResult = (typeof forwardResults)[number]
-
-export const trafficGauges = [
-  ...['connections', 'inFlight', 'permitsFree', 'permitsTaken', 'permitsQueued'],
-  ...['queriesWaiting', 'queriesRunning'],
-] as const
-export type TrafficGauge = (typeof trafficGauges)[number]
-
-/** Columns: per resource and verb the responses by status and their durations, per resource the sizes, then the rest. */
+/** Columns: per resource and verb the responses by status and their durations, per resource the sizes, per resource and verb the errors. */
 const perVerb = statusCodes.length + durationBuckets.width
 const sizes = maxRoutes * verbs.length * perVerb
-const rejected = sizes + maxRoutes * 2 * sizeBuckets.width
-const gauges = rejected + rejections.length
-const errors = gauges + trafficGauges.length
-const forwards = errors + maxRoutes * verbs.length * errorCodes.length
-const forwardDurations = forwards + forwardResults.length
-const width = forwardDurations + durationBuckets.width
+const errors = sizes + maxRoutes * 2 * sizeBuckets.width
+const width = errors + maxRoutes * verbs.length * errorCodes.length
 
 const errorIndexes: ReadonlyMap<string, number> = new Map(errorCodes.map((code, index) => [code, index]))
 const codeIndexes: ReadonlyMap<number, number> = new Map(statusCodes.map((code, index) => [Number(code), index]))
 
-/** The HTTP traffic as Prometheus sees it, a row per front end: it is never reset [management 7]. */
-export class TrafficTable {
+/** The requests by resource as Prometheus sees them, a row per front end: they are never reset [management 7]. */
+export class RouteTable {
   readonly #table: CounterTable
 
   static make(frontEnds: number, at: Nanoseconds): CounterTableMemory {
@@ -60,24 +45,10 @@ export class TrafficTable {
     sizeBuckets.record(this.#table, row, first + sizeBuckets.width, BigInt(response_bytes))
   }
 
-  rejected(row: number, reason: Rejection): void {
-    this.#table.add(row, rejected + rejections.indexOf(reason), 1n)
-  }
-
   /** A part of a response, or all of it, is an error with this code. */
   failed(row: number, route: number, verb: number, code: string): void {
     const index = errorIndexes.get(code) ?? errorCodes.length - 1
     this.#table.add(row, errors + (route * verbs.length + verb) * errorCodes.length + index, 1n)
-  }
-
-  /** A request to a context provider is over. */
-  forwarded(row: number, result: ForwardedResult, duration: Nanoseconds): void {
-    this.#table.add(row, forwards + forwardResults.indexOf(result), 1n)
-    durationBuckets.record(this.#table, row, forwardDurations, duration)
-  }
-
-  put(row: number, gauge: TrafficGauge, value: number): void {
-    this.#table.put(row, gauges + trafficGauges.indexOf(gauge), BigInt(value))
   }
 
   /** How many responses have a status. */
@@ -100,23 +71,6 @@ export class TrafficTable {
   /** How many errors have a code, given by its place in `errorCodes`. */
   errors(route: number, verb: number, code: number): number {
     return Number(this.#table.total(errors + (route * verbs.length + verb) * errorCodes.length + code))
-  }
-
-  forwards(result: ForwardedResult): number {
-    return Number(this.#table.total(forwards + forwardResults.indexOf(result)))
-  }
-
-  get forwardDurations(): BucketReading {
-    return durationBuckets.reading(this.#total, forwardDurations)
-  }
-
-  rejections(reason: Rejection): number {
-    return Number(this.#table.total(rejected + rejections.indexOf(reason)))
-  }
-
-  /** The state over all front ends, of which one may have less than nothing. */
-  gauge(gauge: TrafficGauge): number {
-    return Number(BigInt.asIntN(64, this.#table.total(gauges + trafficGauges.indexOf(gauge))))
   }
 
   readonly #total = (column: number): bigint => this.#table.total(column)
