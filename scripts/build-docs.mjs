@@ -1,10 +1,11 @@
-// Writes the pages that are made, not written: docs/flags.md from the tables of flags, docs/measured.svg from the figures in
-// docs/benchmarks.md. They go to the folder that is named, or to docs.
+// Writes what is made, not written: docs/flags.md from the tables of flags, docs/measured.svg from the figures in docs/benchmarks.md,
+// and the tables of metrics in other pages. The pages go to the folder that is named, or to docs.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { flagGroups } from '../dist/src/command-line/flag.js'
 import { flagsByName, takesValue } from '../dist/src/command-line/flags.js'
+import * as figures from '../dist/src/measure/figures.js'
 
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
 
@@ -67,6 +68,30 @@ function flagsPage() {
   ].join('\n')
 }
 
+/** The lists of figures that a table of metrics shows, in the order of /metrics. */
+const metricTables = {
+  broker: [
+    ...[figures.brokerFigures, figures.requestFigures, figures.frontEndFigures, figures.partitionFigures],
+    ...[figures.diskFigures, figures.backupFigures, figures.deliveryFigures, figures.outboxFigures],
+    ...[figures.courierFigures, figures.threadFigures, figures.memoryFigures, figures.alarmFigures],
+    ...[figures.waitFigures, figures.processFigures],
+  ],
+  engine: [figures.engineFigures],
+  nodes: [figures.nodeFigures, figures.copyFigures, figures.remoteFigures],
+}
+
+function metricRow({ name, type, labels, help }) {
+  return `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${cell(help)} |\n`
+}
+
+/** A page with its tables of metrics, which stand between two comments, made anew. */
+function withMetrics(page) {
+  return page.replace(/(<!-- metrics: (\w+),.*-->\n)[\s\S]*?(?=<!-- end of metrics -->)/g, (_, comment, name) => {
+    const rows = metricTables[name].flatMap(({ metrics }) => metrics.map(metricRow))
+    return `${comment}| metric | type | labels | what it says |\n|---|---|---|---|\n${rows.join('')}`
+  })
+}
+
 /** The rows of the first table below a heading of a page, as arrays of cells. */
 function tableBelow(page, heading) {
   const [, text = ''] = page.split(`\n${heading}\n`)
@@ -117,6 +142,9 @@ function chart(rows) {
 
 const folder = process.argv[2] ?? docs
 writeFileSync(join(folder, 'flags.md'), flagsPage())
+for (const page of ['operating.md', 'cluster.md']) {
+  writeFileSync(join(folder, page), withMetrics(readFileSync(join(docs, page), 'utf8')))
+}
 const benchmarks = readFileSync(join(docs, 'benchmarks.md'), 'utf8')
 const updates = tableBelow(benchmarks, '### Updates and reads of one entity').filter(
   ([what]) => what === 'durable `updateContext`',
