@@ -48,3 +48,8 @@ export function toMilliseconds(duration: Nanoseconds): number {
 export function secondsText(duration: Nanoseconds): string {
   return `${duration / 1_000_000_000n}.${String(duration % 1_000_000_000n).padStart(9, '0')}`
 }
+
+/** A date as responses have it: ISO 8601, UTC, with milliseconds [NGSIv2 subscriptions 1.3]. */
+export function dateText(date: Milliseconds): string {
+  return new Date(date).toISOString()
+}

@@ -1,7 +1,7 @@
 import type { Resource } from '../api.js'
 import { type ActiveAlarm, type AlarmCounts, alarmKinds } from '../log/alarms.js'
-import { dateText } from '../ngsi2/render/date-text.js'
 import { json } from '../short-form.js'
+import { dateText } from '../time.js'
 import type { ConsoleParts } from './console-parts.js'
 import { GivenParameters } from './given-parameters.js'
 

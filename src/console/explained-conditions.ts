@@ -3,13 +3,12 @@ import { locationAttribute } from '../context/location.js'
 import type { Scope, Selector } from '../context/query.js'
 import { everywhere } from '../context/service-path.js'
 import { pathRangeText } from '../management/subscription-states.js'
-import { dateText } from '../ngsi2/render/date-text.js'
-import { selectorShown } from '../ngsi2/render/shown-subscription.js'
+import { selectorShown } from '../ngsi2/render/shown-resources.js'
 import type { Change } from '../subscription/change.js'
 import { termsOf } from '../subscription/patch.js'
 import type { Subscription } from '../subscription/subscription.js'
 import type { FiringCondition, SubscriptionTerms } from '../subscription/terms.js'
-import { type Milliseconds, never } from '../time.js'
+import { dateText, type Milliseconds, never } from '../time.js'
 
 /** One condition of a subscription: what it asks, what there is, and whether that fits. */
 export interface ExplainedCondition {

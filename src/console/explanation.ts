@@ -1,11 +1,10 @@
 import type { ShownSubscription } from '../broker/broker.js'
 import type { Entity, Tenant } from '../context/entity.js'
-import { dateText } from '../ngsi2/render/date-text.js'
 import type { Cause, Change } from '../subscription/change.js'
 import type { Matcher } from '../subscription/matcher.js'
 import type { Subscription } from '../subscription/subscription.js'
 import { type Alteration, alterations } from '../subscription/terms.js'
-import type { Milliseconds } from '../time.js'
+import { dateText, type Milliseconds } from '../time.js'
 import { conditionsOf, type ExplainedCondition, plainOf, type TriedCondition } from './explained-conditions.js'
 
 /** What may be imagined to happen to the entity. */

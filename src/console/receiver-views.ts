@@ -1,8 +1,7 @@
 import type { Resource } from '../api.js'
 import type { ReceiverState } from '../delivery/message.js'
-import { dateText } from '../ngsi2/render/date-text.js'
 import { json } from '../short-form.js'
-import type { Milliseconds } from '../time.js'
+import { dateText, type Milliseconds } from '../time.js'
 import type { ConsoleParts } from './console-parts.js'
 import { GivenParameters } from './given-parameters.js'
 

@@ -2,7 +2,6 @@ import { type ApiRequest, type ApiResponse, type Resource, segment } from '../ap
 import type { Tenant } from '../context/entity.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { operation } from '../management/response-forms.js'
-import { dateText } from '../ngsi2/render/date-text.js'
 import { callsTogether, type RegistrationCalls } from '../providers/provider-calls.js'
 import {
   type RegisteredContext,
@@ -12,7 +11,7 @@ import {
 } from '../registration/registration.js'
 import { json, shortForm } from '../short-form.js'
 import { inSlices, listText, type Steps } from '../slices.js'
-import { type Milliseconds, never, now } from '../time.js'
+import { dateText, type Milliseconds, never, now } from '../time.js'
 import type { ConsoleParts } from './console-parts.js'
 import { GivenParameters } from './given-parameters.js'
 import { optionalDate } from './receiver-views.js'

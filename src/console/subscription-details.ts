@@ -2,11 +2,10 @@ import type { ShownSubscription } from '../broker/broker.js'
 import type { InspectedQueue } from '../delivery/message.js'
 import { textWithoutSecrets, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import { stateShown } from '../management/subscription-states.js'
-import { dateText } from '../ngsi2/render/date-text.js'
-import { subjectShown } from '../ngsi2/render/shown-subscription.js'
+import { subjectShown } from '../ngsi2/render/shown-resources.js'
 import { termsOf } from '../subscription/patch.js'
 import type { HttpTarget, MqttTarget, Template } from '../subscription/terms.js'
-import type { Milliseconds } from '../time.js'
+import { dateText, type Milliseconds } from '../time.js'
 
 /** A subscription in a list: how its deliveries go. */
 export type SubscriptionRow = ReturnType<typeof stateShown>

@@ -1,14 +1,15 @@
 import type { EntityId, EntityType } from '../context/entity.js'
-import type { FilterSide } from '../context/filter.js'
-import { parseFilter } from '../context/filter-parse.js'
+import type { FilterSide, Ordering } from '../context/filter.js'
+import { type FilterMalformed, parseFilter } from '../context/filter-parse.js'
+import { type PlaceWords, parsePlace } from '../context/geo/place.js'
+import { detailsOfPlace } from '../context/geo/place-errors.js'
 import type { Point } from '../context/geo/point.js'
 import { maxOrderKeys, type OrderKey, parseOrder, withBuiltins } from '../context/order.js'
-import { PatternsTogether } from '../context/patterns-together.js'
+import type { PatternRefused } from '../context/pattern.js'
+import { detailsOfTooCostly, PatternsTogether } from '../context/patterns-together.js'
 import type { Query, Scope, Selector } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
-import { filterMistake, patternMistake } from './filter-errors.js'
-import { placeOfParameters } from './place-query.js'
-import { listOf } from './uri-parameters.js'
+import { listOf } from './parameters.js'
 
 type Parameters = ReadonlyMap<string, string>
 
@@ -106,4 +107,108 @@ function idsOf(parameters: Parameters): readonly Selector['id'][] {
 /** The names of a list, each once; an empty one is none. */
 function namesIn(parameters: Parameters, name: string): readonly string[] {
   return [...new Set(listOf(parameters, name))].filter((item) => item !== '')
+}
+
+/** The three parts of a geographical query as they are given. */
+export interface PlaceTexts {
+  readonly georel?: string | undefined
+  readonly geometry?: string | undefined
+  readonly coords?: string | undefined
+}
+
+type PlaceScope = Result<Scope | undefined, string>
+
+/** The place that the URI parameters ask for, if they do; refuses with the text of the mistake [NGSIv2 context 10.4]. */
+export function placeOfParameters({ georel, geometry, coords }: PlaceTexts): PlaceScope {
+  if (geometry === undefined) {
+    if (coords !== undefined) return unpaired('coords', 'geometry')
+    return georel === undefined ? ok(undefined) : unpaired('georel', 'geometry')
+  }
+  if (coords === undefined) return unpaired('geometry', 'coords')
+  return placeScope('Invalid query: ', georel, geometry, coords)
+}
+
+/** The place of an expression, which has all three parts or none; refuses with the text of the mistake [NGSIv2 context 10.4]. */
+export function placeOfExpression({ georel, geometry, coords }: PlaceTexts): PlaceScope {
+  if (georel === undefined && geometry === undefined && coords === undefined) return ok(undefined)
+  if (georel === undefined || geometry === undefined || coords === undefined) {
+    return err('partial geo expression: geometry, georel and coords have to be provided together')
+  }
+  return placeScope('error parsing geo-query fields: ', georel, geometry, coords)
+}
+
+function unpaired(given: string, missing: string): PlaceScope {
+  return err(`Invalid query: URI param /${given}/ used without /${missing}/`)
+}
+
+function placeScope(before: string, georel: string | undefined, geometry: string, coords: string): PlaceScope {
+  const place = parsePlace(wordsOf(georel, geometry, coords))
+  return place.ok ? ok({ kind: 'place', place: place.value }) : err(`${before}${detailsOfPlace(place.error)}`)
+}
+
+/** Semicolons part the words of `georel` and `geometry`, and the points of `coords`. */
+function wordsOf(georel: string | undefined, geometry: string, coords: string): PlaceWords {
+  return {
+    georel: georel?.split(';'),
+    geometry: geometry.split(';'),
+    coords: coords.split(';').map((pair) => pair.split(',')),
+  }
+}
+
+type MistakeBy = { readonly [Kind in FilterMalformed['kind']]: Extract<FilterMalformed, { kind: Kind }> }
+type Wording = { readonly [Kind in keyof MistakeBy]: (mistake: MistakeBy[Kind], side: FilterSide) => string }
+
+/** What is wrong with `q`, or with `mq`, which filters by metadata [NGSIv2 context 10.2, 10.3]. */
+function filterMistake<Kind extends keyof MistakeBy>(mistake: MistakeBy[Kind], side: FilterSide): string {
+  // A mistake's kind is the key of its own text.
+  return (wording[mistake.kind] as Wording[Kind])(mistake, side)
+}
+
+/** What is wrong with a pattern of ids or types. */
+export function patternMistake(refused: PatternRefused, name: string): string {
+  return refused.kind === 'patternMalformed' ? `Invalid regex for entity ${name}` : detailsOfTooCostly(refused.pattern)
+}
+
+const orderings: { readonly [By in Ordering]: string } = {
+  '>': 'GreaterThan',
+  '>=': 'GreaterThanOrEqual',
+  '<': 'LessThan',
+  '<=': 'LessThanOrEqual',
+}
+
+const wording: Wording = {
+  filterEmpty: () => 'empty q',
+  filterBlank: () => 'empty q-item (only whitespace)',
+  statementEmpty: () => 'empty q-item',
+  statementBlank: () => 'empty q-item (only whitespace)',
+  leftSideEmpty: () => 'empty left-hand-side in q-item',
+  rightSideEmpty: () => 'empty right-hand-side in q-item',
+  listItemEmpty: () => 'empty item in list',
+  rangeItemEmpty: () => 'empty item in range',
+  rangeOrdered: () => 'ranges only valid for equal and not equal ops',
+  listOrdered: () => 'lists only valid for equal and not equal ops',
+  rangeMixed: () => 'invalid range: types mixed',
+  rangeUnordered: ({ end }) => `invalid data type for /range-${end}/`,
+  listMixed: () => 'invalid JSON value type in list',
+  valueUnordered: ({ by, value }) => {
+    return `values of type /${value === null ? 'Null' : 'Bool'}/ not supported for operator /${orderings[by]}/`
+  },
+  quoteOpen: () => 'non-terminated forced string',
+  quoteInside: () => 'quote in forced string',
+  quoteInName: () => 'forbidden characters in String Filter',
+  charactersForbidden: ({ in: where }, side) => {
+    if (where === 'value') return 'forbidden characters in String Filter'
+    return `invalid character found in URI param /${side === 'metadata' ? 'mq' : 'q'}/`
+  },
+  patternMalformed: ({ pattern }) => `error compiling filter regex: '${pattern}'`,
+  patternTooCostly: ({ pattern }) => detailsOfTooCostly(pattern),
+  metadataUnnamed: ({ unary }) => metadataMissing(unary),
+  metadataNameEmpty: ({ unary }) => metadataMissing(unary),
+  attributeUnnamed: () => 'no attribute name - not valid for metadata filters',
+  statementsTooMany: () => 'too many q-items',
+  filterTooLong: () => 'q too long',
+}
+
+function metadataMissing(unary: boolean): string {
+  return unary ? 'no metadata in right-hand-side of q-item' : 'no metadata name - not valid for metadata filters'
 }

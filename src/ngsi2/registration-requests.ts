@@ -5,12 +5,11 @@ import { isWritten } from '../registration/registered-resources.js'
 import type { RegistrationId } from '../registration/registration.js'
 import { err, ok } from '../result.js'
 import { inSlices } from '../slices.js'
-import { badInput, refused, unavailable } from './ngsi2-errors.js'
-import type { Ngsi2Services } from './ngsi2-services.js'
+import { badInput, refused, unavailable } from './errors.js'
+import { type Ngsi2Services, noPayload, tenantOperation } from './operation.js'
+import { pageOf } from './parameters.js'
 import { parseNewRegistration } from './parse/registration-body.js'
-import { renderRegistration, renderRegistrations } from './render/shown-registration.js'
-import { noPayload, tenantOperation } from './tenant-operation.js'
-import { pageOf } from './uri-parameters.js'
+import { renderRegistration, renderRegistrations } from './render/shown-resources.js'
 
 /** There is no such registration in the tenant, or none in the path of the request [NGSIv2 subscriptions 10]. */
 export const registrationUnknown = refused('NotFound', 'The requested registration has not been found. Check id')

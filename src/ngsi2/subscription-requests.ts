@@ -10,8 +10,9 @@ import { armedAt, type SubscriptionPatch } from '../subscription/patch.js'
 import { shortestBody } from '../subscription/shortest-message.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, never, now } from '../time.js'
-import { badInput, refused, unavailable } from './ngsi2-errors.js'
-import type { Ngsi2Services } from './ngsi2-services.js'
+import { badInput, refused, unavailable } from './errors.js'
+import { type Ngsi2Services, noPayload, tenantOperation } from './operation.js'
+import { pageOf } from './parameters.js'
 import {
   coveredWithoutAttributes,
   type NewSubscriptionBody,
@@ -19,9 +20,7 @@ import {
   parseSubscriptionPatch,
   type SubscriptionBody,
 } from './parse/subscription-body.js'
-import { renderSubscriptions, subscriptionShown } from './render/shown-subscription.js'
-import { noPayload, tenantOperation } from './tenant-operation.js'
-import { pageOf } from './uri-parameters.js'
+import { renderSubscriptions, subscriptionShown } from './render/shown-resources.js'
 
 /** There is no subscription of that id, or it is bound to another path. */
 export const subscriptionNotFound = refused('NotFound', 'The requested subscription has not been found. Check id')

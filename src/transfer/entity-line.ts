@@ -8,7 +8,7 @@ import {
 } from '../context/entity.js'
 import { maxAttributes, maxMetadata, metadataOf } from '../context/entity-size.js'
 import { shapeOfLocation } from '../context/location.js'
-import { type Given, refuse } from '../ngsi2/parse/checked.js'
+import { type Given, refuse } from '../ngsi2/parse/tree.js'
 import type { Milliseconds } from '../time.js'
 import type { EntityItem } from './item.js'
 import { LineFields, lineDate, lineText, storedName } from './line-fields.js'

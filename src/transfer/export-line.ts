@@ -1,4 +1,4 @@
-import { type Given, refuse } from '../ngsi2/parse/checked.js'
+import { type Given, refuse } from '../ngsi2/parse/tree.js'
 import type { Milliseconds } from '../time.js'
 import { entityLine, readEntityLine } from './entity-line.js'
 import { type Item, type ItemCounts, itemKinds, noCounts } from './item.js'

@@ -1,5 +1,5 @@
 import { findJsonFault, maxNesting, parseJson } from '../json-reader.js'
-import { checked, type Given } from '../ngsi2/parse/checked.js'
+import { checked, type Given } from '../ngsi2/parse/tree.js'
 import type { Milliseconds } from '../time.js'
 import { type ExportLine, readExportLine } from './export-line.js'
 import { type InputFile, linesOf, mayBeParsed, type TextLine } from './input-file.js'

@@ -1,5 +1,5 @@
 import type { EntityId, EntityType } from '../context/entity.js'
-import { type Given, refuse } from '../ngsi2/parse/checked.js'
+import { type Given, refuse } from '../ngsi2/parse/tree.js'
 import {
   entriesOf,
   forwardingModes,

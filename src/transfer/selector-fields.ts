@@ -1,7 +1,7 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import { PatternsTogether } from '../context/patterns-together.js'
 import type { Selector } from '../context/query.js'
-import { type Given, refuse } from '../ngsi2/parse/checked.js'
+import { type Given, refuse } from '../ngsi2/parse/tree.js'
 import { LineFields, storedName } from './line-fields.js'
 
 const names = new Set(['id', 'idPattern', 'type', 'typePattern'])

@@ -1,6 +1,6 @@
-import { type Given, type GivenObject, isGivenObject, refuse } from '../ngsi2/parse/checked.js'
-import { readExpression } from '../ngsi2/parse/expression-body.js'
+import { readExpression } from '../ngsi2/parse/selectors.js'
 import { readTarget } from '../ngsi2/parse/target-body.js'
+import { type Given, type GivenObject, isGivenObject, refuse } from '../ngsi2/parse/tree.js'
 import { parseNotificationUrl, streamReference } from '../subscription/notification-url.js'
 import {
   alterations,

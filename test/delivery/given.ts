@@ -19,8 +19,7 @@ import { ProtectedEndpoints } from '../../src/shared-memory/protected-endpoints.
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
 import type { DeliveryStats, NewNotice, Notice, NoticeAck, OrderingKey } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
-import type { Milliseconds } from '../../src/time.js'
-import { clockStart } from '../../src/time.js'
+import { clockStart, type Milliseconds } from '../../src/time.js'
 import { storeSettings } from '../given.js'
 import { until } from '../until.js'
 

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { parseQueryPayload } from '../../src/ngsi2/batch-query-payload.js'
+import { parseQueryPayload } from '../../src/ngsi2/parse/query-body.js'
 import { parseNewRegistration } from '../../src/ngsi2/parse/registration-body.js'
 import { parseNewSubscription, parseSubscriptionPatch } from '../../src/ngsi2/parse/subscription-body.js'
 import { RunningBroker } from '../running.js'

@@ -1,10 +1,15 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { ApiResponse } from '../../src/api.js'
-import { parseOneAttribute, parseValueBody } from '../../src/ngsi2/parse/attribute-body.js'
-import { parseBatch, parseNotified } from '../../src/ngsi2/parse/batch-body.js'
-import type { AttributeForm } from '../../src/ngsi2/parse/given-attributes.js'
-import { parseAttributeMembers, parseEntity } from '../../src/ngsi2/parse/given-entity.js'
+import type { AttributeForm } from '../../src/ngsi2/parse/attributes.js'
+import {
+  parseAttributeMembers,
+  parseBatch,
+  parseEntity,
+  parseNotified,
+  parseOneAttribute,
+  parseValueBody,
+} from '../../src/ngsi2/parse/entities.js'
 import type { Result } from '../../src/result.js'
 import { atOnce, type Steps } from '../../src/slices.js'
 

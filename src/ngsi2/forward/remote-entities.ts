@@ -6,9 +6,9 @@ import { forwarderOf } from '../../providers/forwarder.js'
 import type { ShownEntity } from '../../providers/merge-responses.js'
 import { readAtProviders } from '../../providers/remote-read.js'
 import { ok, type Result } from '../../result.js'
-import type { Ngsi2Services } from '../ngsi2-services.js'
-import { builtinAttribute, type NamesShown } from '../render/shown.js'
-import { optionsOf } from '../uri-parameters.js'
+import type { Ngsi2Services } from '../operation.js'
+import { optionsOf } from '../parameters.js'
+import { builtinAttribute, type NamesShown } from '../render/entity-text.js'
 
 /** What a read finds, here and at providers. */
 interface FoundEverywhere {

@@ -7,10 +7,10 @@ import { outcomesOf, type ShareOutcome } from '../../providers/share-outcomes.js
 import { type Lacking, planUpdate, type Share, type Sharing } from '../../providers/update-plan.js'
 import { inSlices } from '../../slices.js'
 import { now } from '../../time.js'
-import { entityUnknown, refused, unavailable } from '../ngsi2-errors.js'
-import type { Ngsi2Services } from '../ngsi2-services.js'
-import type { EntityGiven } from '../parse/given-entity.js'
-import type { WriteOutcome } from '../write-outcome.js'
+import { entityUnknown, refused, unavailable } from '../errors.js'
+import type { Ngsi2Services } from '../operation.js'
+import type { EntityGiven } from '../parse/entities.js'
+import type { WriteOutcome } from '../update-errors.js'
 
 /** An entity of an update that was carried out here. */
 export interface WrittenEntity {

@@ -13,9 +13,19 @@ import {
 import type { Result } from '../../result.js'
 import { parseNotificationUrl } from '../../subscription/notification-url.js'
 import { type Milliseconds, never } from '../../time.js'
-import { type BodyRefusal, checked, type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
-import { readNames, readSelectors } from './lists.js'
-import { parsedJson, readDate, readDescription } from './members.js'
+import { readNames, readSelectors } from './selectors.js'
+import {
+  type BodyRefusal,
+  checked,
+  type Given,
+  type GivenObject,
+  isGivenObject,
+  member,
+  parsedJson,
+  readDate,
+  readDescription,
+  refuse,
+} from './tree.js'
 
 /** What a payload says of a registration [NGSIv2 subscriptions 10]. */
 export interface RegistrationBody {

@@ -12,11 +12,20 @@ import {
   statuses,
 } from '../../subscription/terms.js'
 import type { Milliseconds } from '../../time.js'
-import { type BodyRefusal, checked, type Given, type GivenObject, isGivenObject, member, refuse } from './checked.js'
-import { readExpression } from './expression-body.js'
-import { fewItems, readNames, readSelectors } from './lists.js'
-import { parsedJson, readDate, readDescription } from './members.js'
+import { fewItems, readExpression, readNames, readSelectors } from './selectors.js'
 import { readTarget } from './target-body.js'
+import {
+  type BodyRefusal,
+  checked,
+  type Given,
+  type GivenObject,
+  isGivenObject,
+  member,
+  parsedJson,
+  readDate,
+  readDescription,
+  refuse,
+} from './tree.js'
 
 /** What a subscription is about and what fires it; what PATCH leaves as it was is absent [NGSIv2 subscriptions 3.4]. */
 export interface SubjectBody extends Omit<FiringCondition, 'onMetadata'> {

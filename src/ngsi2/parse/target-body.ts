@@ -1,14 +1,13 @@
-import { hasForbidden } from '../../context/characters.js'
+import { excessiveLength, hasForbidden, hasForbiddenInId } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
 import { hasMacro } from '../../expression/template.js'
 import { unsendable } from '../../subscription/custom-message.js'
 import { parseNotificationUrl, streamReference } from '../../subscription/notification-url.js'
 import type { HttpTarget, HttpTemplate, MqttTarget, NotificationTarget, Template } from '../../subscription/terms.js'
-import { type Given, type GivenObject, isGivenObject, member, refuse, refuseTooDeep } from './checked.js'
-import { readNgsiTemplate } from './ngsi-template.js'
+import { type Given, type GivenObject, isGivenObject, member, refuse, refuseTooDeep } from './tree.js'
 
 /** Where notifications go, as a payload says it. */
-export interface TargetPayload {
+interface TargetPayload {
   readonly reference: string
   readonly target: NotificationTarget
 }
@@ -185,4 +184,64 @@ function readTopic(given: Given): string {
   if (/[+#]/.test(given)) refuse('+ and # are not allowed in mqtt field /topic/')
   if (hasForbidden(given)) refuse('forbidden characters in mqtt field /topic/')
   return given
+}
+
+const attributeMembers: ReadonlySet<string> = new Set(['value', 'type', 'metadata'])
+const metadataMembers: ReadonlySet<string> = new Set(['value', 'type'])
+const maxPriority = 100_000
+
+/**
+ * Reads the attributes that a custom notification lays upon its entity. They are kept as they were given: special types mean
+ * nothing in them, and forbidden characters are allowed [NGSIv2 subscriptions 2.5].
+ */
+function readNgsiTemplate(given: Given): { readonly [name: string]: Value } {
+  if (!isGivenObject(given)) refuse('ngsi field in httpCustom, mqttCustom or kafkaCustom must be object')
+  for (const [name, item] of Object.entries(given)) {
+    if (name === 'id' || name === 'type') {
+      if (typeof item !== 'string') refuse(`Invalid JSON type for entity ${name}`)
+    } else {
+      checkName(name)
+      checkAttribute(item)
+    }
+  }
+  return given as { readonly [name: string]: Value } // It was read as JSON.
+}
+
+function checkName(name: string): void {
+  if (name === '') refuse('attribute name length: 0, min length supported: 1')
+  const bytes = excessiveLength(name)
+  if (bytes !== undefined) refuse(`attribute name length: ${bytes}, max length supported: 256`)
+  if (hasForbiddenInId(name)) refuse('Invalid characters in attribute name')
+}
+
+function checkAttribute(given: Given): void {
+  if (!isGivenObject(given)) refuse('attribute must be a JSON object, unless keyValues option is used')
+  for (const [name, item] of Object.entries(given)) {
+    if (!attributeMembers.has(name)) refuse('unrecognized property for context attribute')
+    if (name === 'type' && typeof item !== 'string') refuse('invalid JSON type for attribute type')
+    if (name === 'value') refuseTooDeep(item)
+    if (name === 'metadata') checkMetadata(item)
+  }
+}
+
+function checkMetadata(given: Given): void {
+  if (!isGivenObject(given)) refuse('metadata not a JSON object')
+  for (const [name, element] of Object.entries(given)) {
+    if (name !== 'evalPriority') {
+      refuse('only evalPriority metadata is allowed in ngsi field in custom notifications')
+    }
+    if (!isGivenObject(element)) refuse('metadata must be a JSON object')
+    checkElement(element)
+  }
+}
+
+function checkElement(element: GivenObject): void {
+  for (const [name, item] of Object.entries(element)) {
+    if (!metadataMembers.has(name)) refuse('invalid JSON field for attribute metadata')
+    if (name === 'type' && typeof item !== 'string') refuse('invalid JSON type for attribute metadata type')
+  }
+  const priority = member(element, 'value')
+  if (typeof priority !== 'number') refuse('evalPriority metadata must be a number')
+  if (priority < 1) refuse('evalPriority metadata minimum priority is 1')
+  if (priority > maxPriority) refuse('evalPriority metadata maximum priority is 100000')
 }

@@ -1,7 +1,6 @@
 import { compareBytes } from '../../context/entity.js'
-import { entityWith, memberText } from './entity-text.js'
+import { entityWith, expiration, memberText, type VisibleAttribute } from './entity-text.js'
 import type { ShownForm } from './notification.js'
-import { expiration, type VisibleAttribute } from './shown.js'
 
 /**
  * The attributes of an entity as text, rendered once for all templates that lay a few others upon it: what a template shows of a large

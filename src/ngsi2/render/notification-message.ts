@@ -20,8 +20,8 @@ import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import type { NotificationTarget, Template } from '../../subscription/terms.js'
 import type { ChangeViews } from './change-view.js'
-import { typedMember, valueMember } from './ngsi-shown.js'
 import { bodyWith, notifiedItem, showsAll } from './notification.js'
+import { typedMember, valueMember } from './shown-resources.js'
 
 export interface RendererParts {
   /** Those of the thread. */

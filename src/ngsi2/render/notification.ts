@@ -7,8 +7,15 @@ import { alterationFor } from '../../subscription/hearing.js'
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import type { AttributesFormat, SubscriptionTerms } from '../../subscription/terms.js'
-import { attributesAsValues, attributesInEntity } from './entity-text.js'
-import { builtinAttribute, clientAttributes, expiration, type VisibleAttribute, visibleAttribute } from './shown.js'
+import {
+  attributesAsValues,
+  attributesInEntity,
+  builtinAttribute,
+  clientAttributes,
+  expiration,
+  type VisibleAttribute,
+  visibleAttribute,
+} from './entity-text.js'
 
 /** An entity as a notification shows it: with what a template has laid upon it, before anything is selected. */
 export interface NotifiedEntity {

@@ -1,5 +1,5 @@
 import { deserialize } from 'bson'
-import type { GivenObject } from '../../ngsi2/parse/checked.js'
+import type { GivenObject } from '../../ngsi2/parse/tree.js'
 
 /** The largest document that MongoDB stores, with room for what dumps add. */
 const maxDocument_bytes = 2 ** 24 + 2 ** 16

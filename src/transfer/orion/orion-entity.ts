@@ -1,7 +1,7 @@
 import type { Attribute, EntityId, EntityType, Metadata, ServicePath, Tenant } from '../../context/entity.js'
 import { isExpiration } from '../../context/expiration.js'
 import { shapeOfLocation } from '../../context/location.js'
-import { type Given, type GivenObject, refuse } from '../../ngsi2/parse/checked.js'
+import { type Given, type GivenObject, refuse } from '../../ngsi2/parse/tree.js'
 import type { Milliseconds } from '../../time.js'
 import { sorted } from '../entity-line.js'
 import type { EntityItem } from '../item.js'

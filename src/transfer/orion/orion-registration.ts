@@ -1,5 +1,5 @@
 import type { EntityId, EntityType, Tenant } from '../../context/entity.js'
-import { type Given, type GivenObject, refuse } from '../../ngsi2/parse/checked.js'
+import { type Given, type GivenObject, refuse } from '../../ngsi2/parse/tree.js'
 import {
   entriesOf,
   everyIdPattern,

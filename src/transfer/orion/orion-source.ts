@@ -1,6 +1,6 @@
 import { EJSON } from 'bson'
 import type { Tenant } from '../../context/entity.js'
-import { checked, type Given, type GivenObject, isGivenObject } from '../../ngsi2/parse/checked.js'
+import { checked, type Given, type GivenObject, isGivenObject } from '../../ngsi2/parse/tree.js'
 import type { Milliseconds } from '../../time.js'
 import { headOf, InputFile, linesOf, mayBeParsed } from '../input-file.js'
 import type { Item } from '../item.js'

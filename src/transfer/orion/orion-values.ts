@@ -1,7 +1,7 @@
 import { Binary, Double, Int32, Long, ObjectId } from 'bson'
 import type { Value } from '../../context/entity.js'
 import { maxNesting } from '../../json-reader.js'
-import { type Given, type GivenObject, isGivenObject, refuse } from '../../ngsi2/parse/checked.js'
+import { type Given, type GivenObject, isGivenObject, refuse } from '../../ngsi2/parse/tree.js'
 import { after, type Milliseconds, never } from '../../time.js'
 
 /** A name as clients see it: Orion stores `=` for a dot, which names in the database may not have. */

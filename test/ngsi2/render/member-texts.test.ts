@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { compareBytes } from '../../../src/context/entity.js'
-import { attributesAsValues, attributesInEntity } from '../../../src/ngsi2/render/entity-text.js'
+import { attributesAsValues, attributesInEntity, type VisibleAttribute } from '../../../src/ngsi2/render/entity-text.js'
 import { MemberTexts } from '../../../src/ngsi2/render/member-texts.js'
-import type { VisibleAttribute } from '../../../src/ngsi2/render/shown.js'
 
 const vat = { id: 'Vat1', type: 'Vat' }
 

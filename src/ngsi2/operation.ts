@@ -5,6 +5,7 @@ import {
   type Operation,
   type Prepared,
   requestOrigin,
+  type TenantWork,
   type Use,
   type Work,
 } from '../api.js'
@@ -12,30 +13,42 @@ import type { RawUpdate, Unavailable } from '../broker/broker.js'
 import { hasForbiddenInId } from '../context/characters.js'
 import type { Tenant } from '../context/entity.js'
 import { parseTenant } from '../context/tenant.js'
+import type { DeprecatedUses } from '../measure/deprecated-uses.js'
+import type { NotificationOptions, Options } from '../options.js'
 import type { RawUpdateReply } from '../partition/commands.js'
-import { mayPassOn } from '../providers/forwarder.js'
+import { type ForwardingServices, mayPassOn } from '../providers/forwarder.js'
 import { err, ok, type Result } from '../result.js'
-import { atOnce, type Steps } from '../slices.js'
-import { badInput, unavailable } from './ngsi2-errors.js'
-import type { Ngsi2Services } from './ngsi2-services.js'
-import { encodeWrite, onlyWrittenId, partitionResponse } from './raw-write.js'
-import type { SingleWrite } from './single-write.js'
-import { pathOfWrite } from './update-terms.js'
+import { atOnce, type LongPayloads, type Steps } from '../slices.js'
+import { badInput, unavailable } from './errors.js'
+import { pathOfWrite } from './parameters.js'
+import { encodeWrite, onlyWrittenId, partitionResponse, type SingleWrite } from './single-write.js'
+
+/** What the operations of NGSIv2 work with. */
+export interface Ngsi2Services extends ForwardingServices {
+  readonly options: Pick<Options, 'multiservice' | 'queryTimeout_ms'> & {
+    /** Without it no template is too long. */
+    readonly notifications?: Pick<NotificationOptions, 'maxSize'>
+  }
+  /** Names the broker to others; without it nobody knows it again in a `Via`. */
+  readonly brokerId?: string
+  readonly longPayloads: LongPayloads
+  readonly deprecated: Pick<DeprecatedUses, 'note'>
+}
 
 /** What an operation does once the request has passed its checks. */
-type TenantWork = (request: ApiRequest, tenant: Tenant) => ReturnType<Work>
+type PathWork = (request: ApiRequest, tenant: Tenant) => ReturnType<Work>
 
 /** An operation without a payload, on a path whose id and name are checked first [NGSIv2 context 1.4, 4.1]. */
-export function pathRead(services: Ngsi2Services, work: TenantWork): Operation {
+export function pathRead(services: Ngsi2Services, work: PathWork): Operation {
   return pathOperation(services, 'read', work)
 }
 
 /** The same of one that changes something. */
-export function pathWrite(services: Ngsi2Services, work: TenantWork): Operation {
+export function pathWrite(services: Ngsi2Services, work: PathWork): Operation {
   return pathOperation(services, 'write', work)
 }
 
-function pathOperation(services: Ngsi2Services, use: Use, work: TenantWork): Operation {
+function pathOperation(services: Ngsi2Services, use: Use, work: PathWork): Operation {
   return {
     use,
     prepare: (request) => {
@@ -118,7 +131,7 @@ function hasForbiddenIds({ segments }: Pick<ApiRequest, 'segments'>): boolean {
 }
 
 /** Does something for the tenant of a request, which is checked after the payload [NGSIv2 context 1.4]. */
-export function withTenant({ options }: Ngsi2Services, request: ApiRequest, work: TenantWork): ReturnType<Work> {
+export function withTenant({ options }: Ngsi2Services, request: ApiRequest, work: PathWork): ReturnType<Work> {
   const tenant = tenantOf(request, options)
   return tenant.ok ? work(request, tenant.value) : badInput(tenant.error)
 }
@@ -126,4 +139,25 @@ export function withTenant({ options }: Ngsi2Services, request: ApiRequest, work
 function tenantOf({ headers }: ApiRequest, { multiservice }: Ngsi2Services['options']): ReturnType<typeof parseTenant> {
   const header = headers['fiware-service']
   return parseTenant(header === undefined ? undefined : String(header), multiservice)
+}
+
+/** An operation on what a tenant has: its payload is checked, then the tenant [NGSIv2 context 1.4]. */
+export function tenantOperation<Payload>(
+  services: Ngsi2Services,
+  use: Use,
+  { parse, work }: TenantWork<Payload>,
+): Operation {
+  return {
+    use,
+    prepare: (request) => {
+      const payload = parse(request)
+      if (!payload.ok) return payload
+      return ok(() => withTenant(services, request, (_, tenant) => work(request, tenant, payload.value)))
+    },
+  }
+}
+
+/** The payload of an operation that has none. */
+export function noPayload(): Result<undefined, never> {
+  return ok(undefined)
 }

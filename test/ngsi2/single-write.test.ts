@@ -5,11 +5,15 @@ import type { ApiResponse, Verb } from '../../src/api.js'
 import type { Broker } from '../../src/broker/broker.js'
 import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity, EntityId, Tenant } from '../../src/context/entity.js'
-import type { UpdateElement, UpdateReply } from '../../src/context/update.js'
-import { updateActions } from '../../src/context/update.js'
-import { ngsi2Interface } from '../../src/ngsi2/ngsi2-interface.js'
-import { decodeWrite, encodeWrite, onlyWrittenId, rawWriteInterpreter } from '../../src/ngsi2/raw-write.js'
-import { writeOperations } from '../../src/ngsi2/single-write.js'
+import { type UpdateElement, type UpdateReply, updateActions } from '../../src/context/update.js'
+import { ngsi2Interface } from '../../src/ngsi2/routes.js'
+import {
+  decodeWrite,
+  encodeWrite,
+  onlyWrittenId,
+  rawWriteInterpreter,
+  writeOperations,
+} from '../../src/ngsi2/single-write.js'
 import { decodeReplies, encodeReplies } from '../../src/partition/encoding.js'
 import { err, ok, type Result } from '../../src/result.js'
 import type { Sequence } from '../../src/shared-memory/sequences.js'

@@ -1,8 +1,11 @@
 import { test } from 'tap'
 import { neverDelivered } from '../../../src/delivery/message.js'
-import { renderRegistrations } from '../../../src/ngsi2/render/shown-registration.js'
-import { renderSubscriptions, subscriptionShown } from '../../../src/ngsi2/render/shown-subscription.js'
-import { typesText } from '../../../src/ngsi2/type-reads.js'
+import { typesText } from '../../../src/ngsi2/lists.js'
+import {
+  renderRegistrations,
+  renderSubscriptions,
+  subscriptionShown,
+} from '../../../src/ngsi2/render/shown-resources.js'
 import { atOnce, type Steps } from '../../../src/slices.js'
 import { at, type } from '../../given.js'
 import { subscription } from '../../given-subscription.js'

@@ -3,10 +3,9 @@ import { eventOperations } from '../broker/listening.js'
 import { err, ok } from '../result.js'
 import { parseGivenId } from '../subscription/given-id.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import { badInput, unavailable } from './ngsi2-errors.js'
-import type { Ngsi2Services } from './ngsi2-services.js'
+import { badInput, unavailable } from './errors.js'
+import { type Ngsi2Services, tenantOperation } from './operation.js'
 import { subscriptionNotFound } from './subscription-requests.js'
-import { tenantOperation } from './tenant-operation.js'
 
 /** `/v2/subscriptions/{id}/events`: the notifications of a subscription as a stream of events, and how far a client has got. */
 export function subscriptionEvents(services: Ngsi2Services): Resource {

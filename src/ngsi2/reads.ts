@@ -1,16 +1,23 @@
 import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api.js'
-import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
+import type { Entity, EntityId, EntityType, Tenant, Value } from '../context/entity.js'
+import { plainDate } from '../context/json-text.js'
 import type { Query } from '../context/query.js'
 import { pathsOfRead } from '../context/service-path.js'
-import type { ShownEntity } from '../providers/merge-responses.js'
+import type { ShownAttribute, ShownEntity } from '../providers/merge-responses.js'
 import { err, ok, type Result } from '../result.js'
-import { pathRead } from './checked-operation.js'
+import { attributeUnknown, entityAmbiguous, entityUnknown, refused, unavailable } from './errors.js'
 import { foundEverywhere, isAllHeldHere } from './forward/remote-entities.js'
-import { entityAmbiguous, entityUnknown, unavailable } from './ngsi2-errors.js'
-import type { Ngsi2Services } from './ngsi2-services.js'
-import { attributesText, entityText, type Representation } from './render/entity-text.js'
-import type { NamesShown } from './render/shown.js'
-import { representationOf } from './uri-parameters.js'
+import { type Ngsi2Services, pathRead } from './operation.js'
+import { representationOf } from './parameters.js'
+import {
+  attributeNamed,
+  attributesText,
+  attributeText,
+  entityText,
+  type NamesShown,
+  type Representation,
+  valueShown,
+} from './render/entity-text.js'
 
 /** `GET /v2/entities/{id}` [NGSIv2 context 8.3]. */
 export function showEntity(services: Ngsi2Services): Operation {
@@ -52,7 +59,7 @@ function entityRead(
  * Finds the one entity that the path means, of which these attributes are shown, and responds with it, or with why there is
  * none [NGSIv2 context 2.1, 8.3].
  */
-export async function respondWithEntity(
+async function respondWithEntity(
   services: Ngsi2Services,
   request: ApiRequest,
   tenant: Tenant,
@@ -95,4 +102,75 @@ function onlyOne([entity, ...others]: readonly ShownEntity[]): Result<ShownEntit
 
 function recentOf({ broker }: Ngsi2Services, request: ApiRequest, tenant: Tenant): readonly Entity[] | undefined {
   return broker.recentEntities(tenant, pathsOfRead(request.paths), segment(request, 'id') as EntityId)
+}
+
+/** `GET /v2/entities/{id}/attrs/{name}` [NGSIv2 context 9.1]. */
+export function showAttribute(services: Ngsi2Services): Operation {
+  return pathRead(services, (request, tenant) =>
+    respondWithEntity(services, request, tenant, [segment(request, 'name')], (entity) => {
+      const attribute = attributeNamed(entity, segment(request, 'name'))
+      if (attribute === undefined) return attributeUnknown
+      const { form, metadata } = representationOf(request.parameters)
+      return {
+        status: 200,
+        body: () => attributeText(attribute, form === 'keyValues' ? form : 'normalized', metadata),
+      }
+    }),
+  )
+}
+
+/** `GET /v2/entities/{id}/attrs/{name}/value` [NGSIv2 context 9.3]. */
+export function showValue(services: Ngsi2Services): Operation {
+  return pathRead(services, (request, tenant) =>
+    respondWithEntity(services, request, tenant, [segment(request, 'name')], (entity) => {
+      const attribute = attributeNamed(entity, segment(request, 'name'))
+      return attribute === undefined ? attributeUnknown : valueResponse(attribute, request.headers.accept ?? '*/*')
+    }),
+  )
+}
+
+/** Compound values are JSON under the name that the client likes best, all others plain text [NGSIv2 context 9.3]. */
+function valueResponse(attribute: ShownAttribute, accept: string): ApiResponse {
+  const value = valueShown(attribute)
+  if (typeof value === 'object' && value !== null) {
+    return { status: 200, contentType: nameOfJson(accept), body: () => JSON.stringify(value) }
+  }
+  if (!accepted(accept).some(({ range }) => takesText.has(range))) return textOnly
+  return { status: 200, contentType: 'text/plain', body: scalarText(value, attribute.type) }
+}
+
+const textOnly = refused('NotAcceptable', 'accepted MIME types: text/plain')
+
+/** Texts stand between quotation marks, otherwise as they are. */
+function scalarText(value: Value, type: string): string {
+  return typeof value === 'string' ? `"${value}"` : (plainDate(value, type) ?? JSON.stringify(value))
+}
+
+const takesText: ReadonlySet<string> = new Set(['*/*', 'text/*', 'text/plain'])
+const takesJson: ReadonlySet<string> = new Set(['*/*', 'application/*', 'application/json'])
+
+function nameOfJson(accept: string): 'application/json' | 'text/plain' {
+  let best: { readonly name: 'application/json' | 'text/plain'; readonly quality: number } | undefined
+  for (const { range, quality } of accepted(accept)) {
+    if (!takesJson.has(range) && !takesText.has(range)) continue
+    const name = takesJson.has(range) ? 'application/json' : 'text/plain'
+    if (best === undefined || quality > best.quality) best = { name, quality }
+  }
+  return best?.name ?? 'application/json'
+}
+
+interface AcceptedRange {
+  readonly range: string
+  readonly quality: number
+}
+
+/** The ranges of an Accept header, whose syntax has been checked; what has quality 0 is not accepted. */
+function accepted(accept: string): readonly AcceptedRange[] {
+  return accept
+    .split(',')
+    .map((item) => {
+      const [range = '', quality = 'q=1'] = item.split(';', 2)
+      return { range: range.trim().toLowerCase(), quality: Number(quality.split('=', 2)[1]) }
+    })
+    .filter(({ quality }) => quality > 0)
 }

@@ -1,12 +1,15 @@
 import type { ShownSubscription } from '../../broker/broker.js'
+import type { Value } from '../../context/entity.js'
 import type { Selector } from '../../context/query.js'
+import { isObject, shownType } from '../../context/value.js'
+import type { IndexedContext } from '../../registration/indexed-contexts.js'
+import { resourceIdOf } from '../../registration/registered-resources.js'
+import { everyIdPattern, type RegisteredEntity, registrationTermsOf } from '../../registration/registration.js'
 import { listText, type Steps } from '../../slices.js'
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'
 import type { HttpTarget, MqttTarget, SubscriptionTerms, Template } from '../../subscription/terms.js'
-import { type Milliseconds, never } from '../../time.js'
-import { dateText } from './date-text.js'
-import { ngsiShown } from './ngsi-shown.js'
+import { dateText, type Milliseconds, never } from '../../time.js'
 
 /** A subscription as NGSIv2 shows it at a moment, whichever interface has made it [NGSIv2 subscriptions 2.1, 9]. */
 export function subscriptionShown({ subscription, delivery, fired }: ShownSubscription, at: Milliseconds): unknown {
@@ -108,4 +111,61 @@ function templateShown({ payload, json, ngsi }: Template): Template {
     ...(json !== undefined && { json }),
     ...(ngsi !== undefined && { ngsi: ngsiShown(ngsi) }),
   }
+}
+
+type Ngsi = NonNullable<Template['ngsi']>
+
+/**
+ * `ngsi` of a custom notification as a subscription shows it: attributes with the default types of their values as they were
+ * written, metadata only where there are any, id and type only if they are not empty [NGSIv2 subscriptions 2.1].
+ */
+function ngsiShown(ngsi: Ngsi): Ngsi {
+  const entries = Object.entries(ngsi).flatMap(([name, given]): readonly (readonly [string, Value])[] => {
+    if (name === 'id' || name === 'type') return given === '' ? [] : [[name, given]]
+    return [[name, attributeShown(given)]]
+  })
+  return Object.fromEntries(entries)
+}
+
+function attributeShown(given: Value): Value {
+  const metadata = valueMember(given, 'metadata')
+  if (metadata === undefined || !isObject(metadata) || Object.keys(metadata).length === 0) return typedMember(given)
+  const elements = Object.entries(metadata).map(([name, element]) => [name, typedMember(element)] as const)
+  return { ...typedMember(given), metadata: Object.fromEntries(elements) }
+}
+
+/** The value of an attribute or of metadata in a template, null without one, with the type given or that of its kind. */
+export function typedMember(given: Value): { readonly type: string; readonly value: Value } {
+  const type = valueMember(given, 'type')
+  const value = valueMember(given, 'value') ?? null
+  return { type: shownType({ type: typeof type === 'string' ? type : '', value }), value }
+}
+
+/** A member of an object; nothing of what is none. */
+export function valueMember(value: Value | undefined, name: string): Value | undefined {
+  return value !== undefined && isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+/** The resource of a registered context, whichever interface has made it, as NGSIv2 shows it [NGSIv2 subscriptions 9, 10]. */
+export function renderRegistration(resource: IndexedContext): string {
+  const { registration, context } = resource
+  const { description, status, mode, legacy } = registrationTermsOf(registration)
+  const { entities, attributes, provider } = context
+  return JSON.stringify({
+    id: resourceIdOf(resource),
+    ...(description !== '' && { description }),
+    ...(registration.expires < never && { expires: dateText(registration.expires) }),
+    dataProvided: { entities: entities.map(entityShown), attrs: attributes.map(({ name }) => name) },
+    provider: { http: { url: provider }, supportedForwardingMode: mode, legacyForwarding: legacy },
+    status,
+  })
+}
+
+/** A list of them, in steps: each may be as long as a payload. */
+export function renderRegistrations(resources: readonly IndexedContext[]): Steps<string> {
+  return listText(resources, renderRegistration)
+}
+
+function entityShown({ id, type, everyId }: RegisteredEntity): unknown {
+  return { ...(everyId ? { idPattern: everyIdPattern } : { id }), ...(type !== '' && { type }) }
 }

@@ -1,7 +1,12 @@
-import type { ApiResponse } from '../api.js'
+import type { ApiRequest, ApiResponse, Verb } from '../api.js'
 import { hasForbidden } from '../context/characters.js'
+import type { EntityType, ServicePath } from '../context/entity.js'
+import { onePath } from '../context/service-path.js'
+import type { UpdateTerms } from '../context/update.js'
 import { isOptions, type OptionWord, optionForms } from '../option-words.js'
-import { badInput } from './ngsi2-errors.js'
+import { err, type Result } from '../result.js'
+import { badInput } from './errors.js'
+import type { AttributeForm } from './parse/attributes.js'
 import type { Representation } from './render/entity-text.js'
 
 type Parameters = ReadonlyMap<string, string>
@@ -106,5 +111,60 @@ export function pageOf(parameters: Parameters): PageAsked {
     offset: Math.min(Number(parameters.get('offset') ?? 0), Number.MAX_SAFE_INTEGER),
     limit: Number(parameters.get('limit') ?? defaultLimit),
     counted: optionsOf(parameters).has('count'),
+  }
+}
+
+/** The type of an entity that is created without one [NGSIv2 context 2.1]. */
+export const defaultEntityType = 'Thing' as EntityType
+
+/** What the options of a request say of what it writes [NGSIv2 context 1.6]. */
+export interface WriteOptions {
+  /** How the attributes of its payload are given [NGSIv2 context 7.2]. */
+  readonly form: AttributeForm
+  readonly overridesMetadata: boolean
+  readonly forced: boolean
+}
+
+/** Reads the options of a request that writes. */
+export function writeOptionsOf({ parameters }: Pick<ApiRequest, 'parameters'>): WriteOptions {
+  const options = optionsOf(parameters)
+  return {
+    form: options.has('keyValues') ? 'keyValues' : 'normalized',
+    overridesMetadata: options.has('overrideMetadata'),
+    forced: options.has('forcedUpdate'),
+  }
+}
+
+/** The terms of an update [NGSIv2 context 1.6]. */
+export function updateTerms(
+  { overridesMetadata, forced }: Pick<WriteOptions, 'overridesMetadata' | 'forced'>,
+  entity: UpdateTerms['entity'],
+  valueOnly?: UpdateTerms['valueOnly'],
+): UpdateTerms {
+  return { entity, typeOfNew: defaultEntityType, overridesMetadata, forced, valueOnly }
+}
+
+/** The one service path that an update works in, or the response to several or a wildcard [NGSIv2 context 5]. */
+export function pathOfWrite({ paths, verb }: Pick<ApiRequest, 'paths' | 'verb'>): Result<ServicePath, ApiResponse> {
+  const path = onePath(paths)
+  return path.ok ? path : err(badInput(textsOf(verb)[path.error]))
+}
+
+function textsOf(verb: Verb): { readonly several: string; readonly wildcard: string } {
+  if (verb === 'PATCH') {
+    return {
+      several: 'more than one servicepath in patch update request is not allowed',
+      wildcard: 'servicepath with wildcard # is not allowed in patch update request',
+    }
+  }
+  if (verb === 'DELETE') {
+    return {
+      several: 'more than one servicepath is not allowed in DELETE operation',
+      wildcard: 'servicepath with wildcard # is not allowed in DELETE operation',
+    }
+  }
+  return {
+    several: 'more than one service path in context update request',
+    wildcard: 'Bad Character in Service-Path',
   }
 }
