@@ -8,7 +8,7 @@ import { type Ngsi2Services, tenantOperation } from './operation.js'
 import { subscriptionNotFound } from './subscription-requests.js'
 
 /** `/v2/subscriptions/{id}/events`: the notifications of a subscription as a stream of events, and how far a client has got. */
-export function subscriptionEvents(services: Ngsi2Services): Resource {
+export function subscriptionEvents(services: Ngsi2Services): Resource['operations'] {
   const { broker } = services
   const { listen, confirm } = eventOperations(broker, {
     find: async (request, tenant) => {
@@ -21,14 +21,5 @@ export function subscriptionEvents(services: Ngsi2Services): Resource {
     refused: badInput,
     unavailable,
   })
-  return {
-    pattern: '/v2/subscriptions/{subscriptionId}/events',
-    countedAs: '/v2/subscriptions/{id}/events',
-    anyCase: false,
-    givesEvents: true,
-    operations: {
-      GET: tenantOperation(services, 'read', listen),
-      POST: tenantOperation(services, 'read', confirm),
-    },
-  }
+  return { GET: tenantOperation(services, 'read', listen), POST: tenantOperation(services, 'read', confirm) }
 }

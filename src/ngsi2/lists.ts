@@ -10,7 +10,7 @@ import { type EntityQuery, orderOf, queryOf } from './entity-query.js'
 import { badInput, refused, unavailable } from './errors.js'
 import { foundEverywhere } from './forward/remote-entities.js'
 import { type Ngsi2Services, pathRead, withTenant } from './operation.js'
-import { optionsOf, pageOf, representationOf } from './parameters.js'
+import { listed, optionsOf, pageOf, representationOf } from './parameters.js'
 import { parseQueryPayload } from './parse/query-body.js'
 import { entityText, type Representation } from './render/entity-text.js'
 
@@ -71,8 +71,7 @@ async function respondWithList(
     texts.push(entityText(entity, representation))
     if (slices.isOver) await slices.next()
   }
-  const headers = count === undefined ? undefined : { 'Fiware-Total-Count': String(count) }
-  return { status: 200, body: `[${texts.joined}]`, ...(headers && { headers }) }
+  return listed(`[${texts.joined}]`, count)
 }
 
 /** `GET /v2/types` [NGSIv2 context 13]. */
@@ -82,11 +81,7 @@ export function listEntityTypes(services: Ngsi2Services): Operation {
     const shown = untypedFirst(types).slice(offset, offset + limit)
     const namesOnly = optionsOf(parameters).has('values')
     const body = await inSlices(namesOnly ? listText(shown, ({ type }) => quote(type)) : typesText(shown))
-    return {
-      status: 200,
-      body,
-      ...(counted && { headers: { 'Fiware-Total-Count': String(types.length) } }),
-    }
+    return listed(body, counted ? types.length : undefined)
   })
 }
 

@@ -114,6 +114,11 @@ export function pageOf(parameters: Parameters): PageAsked {
   }
 }
 
+/** A page of a list, and how many items the whole list has where the request asks for that [NGSIv2 context 7.5]. */
+export function listed(body: string, count: number | undefined): ApiResponse {
+  return { status: 200, body, ...(count !== undefined && { headers: { 'Fiware-Total-Count': String(count) } }) }
+}
+
 /** The type of an entity that is created without one [NGSIv2 context 2.1]. */
 export const defaultEntityType = 'Thing' as EntityType
 

@@ -7,7 +7,7 @@ import { err, ok } from '../result.js'
 import { inSlices } from '../slices.js'
 import { badInput, refused, unavailable } from './errors.js'
 import { type Ngsi2Services, noPayload, tenantOperation } from './operation.js'
-import { pageOf } from './parameters.js'
+import { listed, pageOf } from './parameters.js'
 import { parseNewRegistration } from './parse/registration-body.js'
 import { renderRegistration, renderRegistrations } from './render/shown-resources.js'
 
@@ -50,7 +50,7 @@ export function listRegistrations(services: Ngsi2Services): Operation {
       if (known?.ok === false) return unavailable(known.error)
       const { count, resources } = registry.index.page({ tenant, paths: meant, offset, limit })
       const body = await inSlices(renderRegistrations(resources))
-      return { status: 200, body, ...(counted && { headers: { 'Fiware-Total-Count': String(count) } }) }
+      return listed(body, counted ? count : undefined)
     },
   })
 }

@@ -1,4 +1,4 @@
-import type { ApiResponse, Interface, Resource } from '../api.js'
+import type { ApiResponse, Interface, Operation, Resource } from '../api.js'
 import { parseServicePaths } from '../context/service-path.js'
 import { err, ok } from '../result.js'
 import { json } from '../short-form.js'
@@ -38,21 +38,12 @@ import {
 
 /** NGSIv2 as the HTTP layer knows it: everything under `/v2` [NGSIv2 context 1]. */
 export function ngsi2Interface(surroundings: Omit<Ngsi2Services, 'longPayloads'>): Interface {
-  const services = { ...surroundings, longPayloads: new LongPayloads() }
   return {
-    resources: [
-      entryPoint,
-      ...entityResources(services),
-      ...attributeResources(services),
-      ...typeResources(services),
-      ...batchResources(services),
-      ...subscriptionResources(services),
-      ...registrationResources(services),
-    ],
+    resources: ngsi2Resources({ ...surroundings, longPayloads: new LongPayloads() }),
     parseServicePaths: (header, verb) => {
       const paths = parseServicePaths(header, 'one')
       if (!paths.ok) return err(badInput(paths.error))
-      // What these may not work in is said before everything that is wrong with the body [NGSIv2 context 1.4].
+      // PATCH and DELETE refuse several paths before they look at the body [NGSIv2 context 1.4].
       if (verb !== 'PATCH' && verb !== 'DELETE') return paths
       const one = pathOfWrite({ paths: paths.value, verb })
       return one.ok ? paths : one
@@ -65,24 +56,84 @@ export function ngsi2Interface(surroundings: Omit<Ngsi2Services, 'longPayloads'>
   }
 }
 
+/** The resources of NGSIv2, their verbs in the order of the Allow header [NGSIv2 context 1.1], [NGSIv2 subscriptions 1.1]. */
+function ngsi2Resources(services: Ngsi2Services): readonly Resource[] {
+  return [
+    at('/v2', { GET: entryPoint }),
+    at('/v2/entities', { POST: createEntity(services), GET: listEntities(services) }, { sharedOrder: ['GET', 'POST'] }),
+    at(
+      '/v2/entities/{id}',
+      { GET: showEntity(services), DELETE: removeEntity(services) },
+      { countedAs: '/v2/entities/{id}[/attrs]' },
+    ),
+    at(
+      '/v2/entities/{id}/attrs',
+      {
+        GET: showAttributes(services),
+        PATCH: writeAttributes(services, () => 'UPDATE'),
+        POST: writeAttributes(services, appendOf),
+        PUT: writeAttributes(services, () => 'REPLACE'),
+      },
+      { countedAs: '/v2/entities/{id}[/attrs]' },
+    ),
+    at('/v2/entities/{id}/attrs/{name}', {
+      GET: showAttribute(services),
+      PUT: putAttribute(services),
+      DELETE: removeAttribute(services),
+    }),
+    at('/v2/entities/{id}/attrs/{name}/value', { GET: showValue(services), PUT: putValue(services) }),
+    at('/v2/types', { GET: listEntityTypes(services) }),
+    at('/v2/types/{type}', { GET: showEntityType(services) }),
+    at('/v2/op/query', { POST: queryEntities(services) }, { counter: 'batchQueryRequests' }),
+    at('/v2/op/update', { POST: updateBatch(services) }, { counter: 'batchUpdateRequests' }),
+    at('/v2/op/notify', { POST: takeNotification(services) }, { counter: 'notificationsReceived' }),
+    at(
+      '/v2/subscriptions',
+      { POST: createSubscription(services), GET: listSubscriptions(services) },
+      { sharedOrder: ['GET', 'POST'] },
+    ),
+    at(
+      '/v2/subscriptions/{subscriptionId}',
+      {
+        GET: showSubscription(services),
+        DELETE: deleteSubscription(services),
+        PATCH: patchSubscription(services),
+      },
+      { countedAs: '/v2/subscriptions/{id}' },
+    ),
+    at('/v2/subscriptions/{subscriptionId}/events', subscriptionEvents(services), {
+      countedAs: '/v2/subscriptions/{id}/events',
+      givesEvents: true,
+    }),
+    at(
+      '/v2/registrations',
+      { POST: createRegistration(services), GET: listRegistrations(services) },
+      { counter: 'registrationsRequest', sharedOrder: ['GET', 'POST'] },
+    ),
+    at(
+      '/v2/registrations/{registrationId}',
+      { GET: showRegistration(services), DELETE: deleteRegistration(services) },
+      { countedAs: '/v2/registrations/{id}', counter: 'registrationRequest' },
+    ),
+  ]
+}
+
+function at(pattern: string, operations: Resource['operations'], more: Partial<Resource> = {}): Resource {
+  return { pattern, anyCase: false, operations, ...more }
+}
+
 /** `GET /v2` [NGSIv2 context 1.1]. */
-const entryPoint: Resource = {
-  pattern: '/v2',
-  anyCase: false,
-  operations: {
-    GET: {
-      use: 'read',
-      prepare: () =>
-        ok(() =>
-          json({
-            entities_url: '/v2/entities',
-            types_url: '/v2/types',
-            subscriptions_url: '/v2/subscriptions',
-            registrations_url: '/v2/registrations',
-          }),
-        ),
-    },
-  },
+const entryPoint: Operation = {
+  use: 'read',
+  prepare: () =>
+    ok(() =>
+      json({
+        entities_url: '/v2/entities',
+        types_url: '/v2/types',
+        subscriptions_url: '/v2/subscriptions',
+        registrations_url: '/v2/registrations',
+      }),
+    ),
 }
 
 /** Where a segment is empty, an identifier without length is what is wrong [NGSIv2 context 1.1]. */
@@ -100,124 +151,4 @@ function unknownPath([, collection, id, attrs, name, value, ...more]: readonly s
 
 function tooShort(what: 'entity id' | 'entity type' | 'attribute name'): ApiResponse {
   return badInput(`${what} length: 0, min length supported: 1`)
-}
-
-/** The resources of entities, their verbs in the order of the Allow header [NGSIv2 context 1.1, 8]. */
-function entityResources(services: Ngsi2Services): readonly Resource[] {
-  return [
-    {
-      pattern: '/v2/entities',
-      anyCase: false,
-      operations: { POST: createEntity(services), GET: listEntities(services) },
-      sharedOrder: ['GET', 'POST'],
-    },
-    {
-      pattern: '/v2/entities/{id}',
-      countedAs: '/v2/entities/{id}[/attrs]',
-      anyCase: false,
-      operations: { GET: showEntity(services), DELETE: removeEntity(services) },
-    },
-    {
-      pattern: '/v2/entities/{id}/attrs',
-      countedAs: '/v2/entities/{id}[/attrs]',
-      anyCase: false,
-      operations: {
-        GET: showAttributes(services),
-        PATCH: writeAttributes(services, () => 'UPDATE'),
-        POST: writeAttributes(services, appendOf),
-        PUT: writeAttributes(services, () => 'REPLACE'),
-      },
-    },
-  ]
-}
-
-/** The resources of single attributes, their verbs in the order of the Allow header [NGSIv2 context 1.1, 9]. */
-function attributeResources(services: Ngsi2Services): readonly Resource[] {
-  return [
-    {
-      pattern: '/v2/entities/{id}/attrs/{name}',
-      anyCase: false,
-      operations: { GET: showAttribute(services), PUT: putAttribute(services), DELETE: removeAttribute(services) },
-    },
-    {
-      pattern: '/v2/entities/{id}/attrs/{name}/value',
-      anyCase: false,
-      operations: { GET: showValue(services), PUT: putValue(services) },
-    },
-  ]
-}
-
-/** The resources of types of entities [NGSIv2 context 1.1, 13]. */
-function typeResources(services: Ngsi2Services): readonly Resource[] {
-  return [
-    { pattern: '/v2/types', anyCase: false, operations: { GET: listEntityTypes(services) } },
-    { pattern: '/v2/types/{type}', anyCase: false, operations: { GET: showEntityType(services) } },
-  ]
-}
-
-/** The resources of batch operations [NGSIv2 context 1.1, 11]. */
-function batchResources(services: Ngsi2Services): readonly Resource[] {
-  return [
-    {
-      pattern: '/v2/op/query',
-      anyCase: false,
-      counter: 'batchQueryRequests',
-      operations: { POST: queryEntities(services) },
-    },
-    {
-      pattern: '/v2/op/update',
-      anyCase: false,
-      counter: 'batchUpdateRequests',
-      operations: { POST: updateBatch(services) },
-    },
-    {
-      pattern: '/v2/op/notify',
-      anyCase: false,
-      counter: 'notificationsReceived',
-      operations: { POST: takeNotification(services) },
-    },
-  ]
-}
-
-/** The resources of subscriptions, their verbs in the order of the Allow header [NGSIv2 subscriptions 1.1]. */
-function subscriptionResources(services: Ngsi2Services): readonly Resource[] {
-  return [
-    {
-      pattern: '/v2/subscriptions',
-      anyCase: false,
-      operations: { POST: createSubscription(services), GET: listSubscriptions(services) },
-      sharedOrder: ['GET', 'POST'],
-    },
-    {
-      pattern: '/v2/subscriptions/{subscriptionId}',
-      countedAs: '/v2/subscriptions/{id}',
-      anyCase: false,
-      operations: {
-        GET: showSubscription(services),
-        DELETE: deleteSubscription(services),
-        PATCH: patchSubscription(services),
-      },
-    },
-    subscriptionEvents(services),
-  ]
-}
-
-/** The resources of registrations, their verbs in the order of the Allow header [NGSIv2 subscriptions 1.1]. */
-function registrationResources(services: Ngsi2Services): readonly Resource[] {
-  return [
-    {
-      pattern: '/v2/registrations',
-      anyCase: false,
-      counter: 'registrationsRequest',
-      sharedOrder: ['GET', 'POST'],
-      operations: { POST: createRegistration(services), GET: listRegistrations(services) },
-    },
-    {
-      pattern: '/v2/registrations/{registrationId}',
-      countedAs: '/v2/registrations/{id}',
-      anyCase: false,
-      counter: 'registrationRequest',
-      operations: { GET: showRegistration(services), DELETE: deleteRegistration(services) },
-    },
-  ]
 }

@@ -12,7 +12,7 @@ import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, never, now } from '../time.js'
 import { badInput, refused, unavailable } from './errors.js'
 import { type Ngsi2Services, noPayload, tenantOperation } from './operation.js'
-import { pageOf } from './parameters.js'
+import { listed, pageOf } from './parameters.js'
 import {
   coveredWithoutAttributes,
   type NewSubscriptionBody,
@@ -103,7 +103,7 @@ export function listSubscriptions(services: Ngsi2Services): Operation {
       if (!page.ok) return unavailable(page.error)
       const { count, subscriptions } = page.value
       const body = await inSlices(renderSubscriptions(subscriptions, now()))
-      return { status: 200, body, ...(counted && { headers: { 'Fiware-Total-Count': String(count) } }) }
+      return listed(body, counted ? count : undefined)
     },
   })
 }
