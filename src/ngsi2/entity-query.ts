@@ -13,7 +13,6 @@ import { listOf } from './parameters.js'
 
 type Parameters = ReadonlyMap<string, string>
 
-/** Which entities a read asks for, and in which order. */
 export type EntityQuery = Pick<Query, 'selectors' | 'attributes' | 'scopes'>
 
 /** Which entities `GET /v2/entities` means; refuses the first wrong criterion with its text [NGSIv2 context 1.4, 8.1]. */
@@ -60,18 +59,18 @@ export function orderOf(
   return ok(withBuiltins(keys, centreOf(scopes)))
 }
 
-/** From where distances are measured. */
+/** The point from which distances are measured. */
 function centreOf(scopes: readonly Scope[]): Point | undefined {
   for (const scope of scopes) if (scope.kind === 'place' && scope.place.relation === 'near') return scope.place.centre
   return undefined
 }
 
-/** The pattern that clients write for all ids asks for nothing, which is counted from an index. */
+/** Clients write `.*` for all ids. Entities of any id can be counted from an index, those of a pattern cannot. */
 export function idMeant(pattern: string): Selector['id'] {
   return pattern === '.*' ? { kind: 'any' } : { kind: 'pattern', pattern }
 }
 
-/** More types are compared with what the ids find, instead of being looked up one by one. */
+/** Up to so many types are looked up one by one; more are a condition on all entities. */
 const lookedUpTypes = 100
 
 /** Lists of ids and types mean each id with each type: the types are a condition of their own where ids are looked up. */

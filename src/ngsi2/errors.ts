@@ -2,7 +2,7 @@ import type { ApiResponse } from '../api.js'
 import { type Unavailable, wordUnavailable } from '../broker/unavailable.js'
 import { shortForm } from '../short-form.js'
 
-/** The errors that come from operations, each with its status [NGSIv2 context 1.2]. */
+/** The status of each error that operations report [NGSIv2 context 1.2]. */
 const statuses = {
   ParseError: 400,
   BadRequest: 400,
@@ -21,12 +21,12 @@ export function refused(error: keyof typeof statuses, description: string): ApiR
   return { status: statuses[error], body: JSON.stringify({ error, description }) }
 }
 
-/** The request is wrong in itself, whatever is stored. */
+/** The response to a request that is wrong whatever is stored. */
 export function badInput(description: string): ApiResponse {
   return refused('BadRequest', description)
 }
 
-/** The broker cannot do its work now [management 11.9], or not as it is asked. */
+/** The broker cannot serve the request now [management 11.9], or not as requested. */
 export function unavailable(refusal: Unavailable): ApiResponse {
   const { status, text, headers } = wordUnavailable(refusal)
   return { ...shortForm(status, text), ...(headers && { headers }) }
@@ -35,7 +35,7 @@ export function unavailable(refusal: Unavailable): ApiResponse {
 /** There is no entity of that id, or none of that type [NGSIv2 context 8.3]. */
 export const entityUnknown = refused('NotFound', 'The requested entity has not been found. Check type and id')
 
-/** Several entities are of that id, and one is meant [NGSIv2 context 2.1]. */
+/** Several entities have that id where one is meant [NGSIv2 context 2.1]. */
 export const entityAmbiguous = refused('TooManyResults', 'More than one matching entity. Please refine your query')
 
 /** The entity has no attribute of that name [NGSIv2 context 9.1]. */

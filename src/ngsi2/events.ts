@@ -7,7 +7,7 @@ import { badInput, unavailable } from './errors.js'
 import { type Ngsi2Services, tenantOperation } from './operation.js'
 import { subscriptionNotFound } from './subscription-requests.js'
 
-/** `/v2/subscriptions/{id}/events`: the notifications of a subscription as a stream of events, and how far a client has got. */
+/** `/v2/subscriptions/{id}/events`: GET streams the notifications of a subscription, POST confirms them. */
 export function subscriptionEvents(services: Ngsi2Services): Resource['operations'] {
   const { broker } = services
   const { listen, confirm } = eventOperations(broker, {

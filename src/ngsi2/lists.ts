@@ -52,7 +52,7 @@ async function respondWithList(
   const order = orderOf(parameters, what)
   if (!order.ok) return badInput(order.error)
   const page = pageOf(parameters)
-  // What nobody sees needs no order.
+  // A page without entities needs no order.
   const sorted = page.limit === 0 ? [] : order.value
   const { attributes: shown } = representation
   const query: Query = {
@@ -109,7 +109,7 @@ function typesRead(
   })
 }
 
-/** Types come ascending, that of entities without one last. */
+/** The broker lists entities without a type last; responses show them first. */
 function untypedFirst(types: readonly TypeSummary[]): readonly TypeSummary[] {
   const last = types.at(-1)
   return last?.type === '' ? [last, ...types.slice(0, -1)] : types

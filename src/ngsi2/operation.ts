@@ -23,27 +23,25 @@ import { badInput, unavailable } from './errors.js'
 import { pathOfWrite } from './parameters.js'
 import { encodeWrite, onlyWrittenId, partitionResponse, type SingleWrite } from './single-write.js'
 
-/** What the operations of NGSIv2 work with. */
 export interface Ngsi2Services extends ForwardingServices {
   readonly options: Pick<Options, 'multiservice' | 'queryTimeout_ms'> & {
     /** Without it no template is too long. */
     readonly notifications?: Pick<NotificationOptions, 'maxSize'>
   }
-  /** Names the broker to others; without it nobody knows it again in a `Via`. */
+  /** Identifies this broker in `Via`. Without it, a loop of forwarded requests is not recognized. */
   readonly brokerId?: string
   readonly longPayloads: LongPayloads
   readonly deprecated: Pick<DeprecatedUses, 'note'>
 }
 
-/** What an operation does once the request has passed its checks. */
 type PathWork = (request: ApiRequest, tenant: Tenant) => ReturnType<Work>
 
-/** An operation without a payload, on a path whose id and name are checked first [NGSIv2 context 1.4, 4.1]. */
+/** A read without payload; id and name in the path are checked first [NGSIv2 context 1.4, 4.1]. */
 export function pathRead(services: Ngsi2Services, work: PathWork): Operation {
   return pathOperation(services, 'read', work)
 }
 
-/** The same of one that changes something. */
+/** A write without payload; id and name in the path are checked first [NGSIv2 context 1.4, 4.1]. */
 export function pathWrite(services: Ngsi2Services, work: PathWork): Operation {
   return pathOperation(services, 'write', work)
 }
@@ -62,7 +60,7 @@ function pathOperation(services: Ngsi2Services, use: Use, work: PathWork): Opera
 interface PayloadWrite<Payload> {
   /** Whether the name in the path is checked as the id is. */
   readonly checksName?: boolean
-  /** The request as a write of one entity, if it can be none of several: its partition may read it. */
+  /** The request as a write of one entity, for operations that can write one only: its partition may parse the payload. */
   readonly single?: (request: ApiRequest) => SingleWrite
   readonly parse: (request: ApiRequest) => Steps<Result<Payload, ApiResponse>>
   readonly work: (request: ApiRequest, tenant: Tenant, payload: Payload) => ReturnType<Work>
@@ -97,8 +95,8 @@ export function payloadWrite<Payload>(
 }
 
 /**
- * A write that its partition reads, whatever is in it. Undefined when it has to be read here: it is not about one id, it may
- * have to be passed on, or the headers are wrong, which is said after what is wrong with the payload.
+ * A write whose payload its partition parses. Undefined when the front end has to parse it: the payload may be about several ids,
+ * the write may have to be forwarded, or the headers are wrong, which is reported after mistakes in the payload.
  */
 function rawUpdateOf(services: Ngsi2Services, request: ApiRequest, write: SingleWrite): RawUpdate | undefined {
   const { brokerId = '', options } = services
@@ -118,7 +116,7 @@ function rawUpdateOf(services: Ngsi2Services, request: ApiRequest, write: Single
   }
 }
 
-/** A write that the broker cannot take now counts, since nobody knows better. */
+/** A write that the broker cannot take now is counted as accepted: nobody has parsed its payload. */
 function checked(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse, ApiResponse> {
   if (!reply.ok) return ok(unavailable(reply.error))
   const response = partitionResponse(reply.value)
@@ -130,7 +128,7 @@ function hasForbiddenIds({ segments }: Pick<ApiRequest, 'segments'>): boolean {
   return hasForbiddenInId(segments['id'] ?? '') || hasForbiddenInId(segments['name'] ?? '')
 }
 
-/** Does something for the tenant of a request, which is checked after the payload [NGSIv2 context 1.4]. */
+/** Does the work for the tenant of a request. The tenant is checked after the payload [NGSIv2 context 1.4]. */
 export function withTenant({ options }: Ngsi2Services, request: ApiRequest, work: PathWork): ReturnType<Work> {
   const tenant = tenantOf(request, options)
   return tenant.ok ? work(request, tenant.value) : badInput(tenant.error)
@@ -141,7 +139,7 @@ function tenantOf({ headers }: ApiRequest, { multiservice }: Ngsi2Services['opti
   return parseTenant(header === undefined ? undefined : String(header), multiservice)
 }
 
-/** An operation on what a tenant has: its payload is checked, then the tenant [NGSIv2 context 1.4]. */
+/** An operation that checks its payload first, then the tenant [NGSIv2 context 1.4]. */
 export function tenantOperation<Payload>(
   services: Ngsi2Services,
   use: Use,
@@ -157,7 +155,7 @@ export function tenantOperation<Payload>(
   }
 }
 
-/** The payload of an operation that has none. */
+/** Parses the payload of an operation that has none. */
 export function noPayload(): Result<undefined, never> {
   return ok(undefined)
 }

@@ -63,14 +63,13 @@ function isDecimal(text: string): boolean {
   return /^[0-9]+$/.test(text)
 }
 
-/** The options of a request, which have been checked [NGSIv2 context 1.5]. */
 interface OptionsAsked {
   has(word: OptionWord): boolean
 }
 
 const noOptions: OptionsAsked = new Set()
 
-/** Reads `options`. */
+/** The words of `options`, which `checkUriParameters` has checked [NGSIv2 context 1.5]. */
 export function optionsOf(parameters: Parameters): OptionsAsked {
   const options = parameters.get('options')
   return options === undefined ? noOptions : new Set(options.split(','))
@@ -122,7 +121,7 @@ export function listed(body: string, count: number | undefined): ApiResponse {
 /** The type of an entity that is created without one [NGSIv2 context 2.1]. */
 export const defaultEntityType = 'Thing' as EntityType
 
-/** What the options of a request say of what it writes [NGSIv2 context 1.6]. */
+/** The options of a request that writes [NGSIv2 context 1.6]. */
 export interface WriteOptions {
   /** How the attributes of its payload are given [NGSIv2 context 7.2]. */
   readonly form: AttributeForm

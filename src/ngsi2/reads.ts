@@ -35,7 +35,7 @@ function entityRead(
 ): Operation {
   /** Responses to reads without parameters, by the arrays of entities that they were rendered from. */
   const rendered = new WeakMap<readonly Entity[], string>()
-  const atHand = (request: ApiRequest, tenant: Tenant): string | undefined => {
+  const cached = (request: ApiRequest, tenant: Tenant): string | undefined => {
     if (request.parameters.size > 0 || !isAllHeldHere(services, tenant)) return undefined
     const entities = recentOf(services, request, tenant)
     const [entity, ...others] = entities ?? []
@@ -45,7 +45,7 @@ function entityRead(
     return text
   }
   return pathRead(services, (request, tenant) => {
-    const text = atHand(request, tenant)
+    const text = cached(request, tenant)
     if (text !== undefined) return { status: 200, body: text }
     const representation = representationOf(request.parameters)
     return respondWithEntity(services, request, tenant, representation.attributes, (entity) => ({
@@ -55,10 +55,7 @@ function entityRead(
   })
 }
 
-/**
- * Finds the one entity that the path means, of which these attributes are shown, and responds with it, or with why there is
- * none [NGSIv2 context 2.1, 8.3].
- */
+/** Responds with the one entity that the path names, of which these attributes are shown, or with why there is none [NGSIv2 context 2.1, 8.3]. */
 async function respondWithEntity(
   services: Ngsi2Services,
   request: ApiRequest,
@@ -92,7 +89,7 @@ async function entityOf(
   return found.ok ? onlyOne([...found.value.entities]) : err(unavailable(found.error))
 }
 
-/** Of how many entities of the id providers are asked, of which there may be only one [NGSIv2 subscriptions 11.2]. */
+/** Providers are asked for at most so many entities of the id; the response is an error if there are several [NGSIv2 subscriptions 11.2]. */
 const entitiesOfId = 20
 
 function onlyOne([entity, ...others]: readonly ShownEntity[]): Result<ShownEntity, ApiResponse> {
@@ -129,7 +126,7 @@ export function showValue(services: Ngsi2Services): Operation {
   )
 }
 
-/** Compound values are JSON under the name that the client likes best, all others plain text [NGSIv2 context 9.3]. */
+/** Compound values are JSON, with the media type that the client prefers; all others are plain text [NGSIv2 context 9.3]. */
 function valueResponse(attribute: ShownAttribute, accept: string): ApiResponse {
   const value = valueShown(attribute)
   if (typeof value === 'object' && value !== null) {
@@ -141,7 +138,7 @@ function valueResponse(attribute: ShownAttribute, accept: string): ApiResponse {
 
 const textOnly = refused('NotAcceptable', 'accepted MIME types: text/plain')
 
-/** Texts stand between quotation marks, otherwise as they are. */
+/** Text stands between quotation marks, without escapes. */
 function scalarText(value: Value, type: string): string {
   return typeof value === 'string' ? `"${value}"` : (plainDate(value, type) ?? JSON.stringify(value))
 }

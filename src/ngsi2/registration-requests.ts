@@ -84,7 +84,7 @@ export function deleteRegistration(services: Ngsi2Services): Operation {
   })
 }
 
-/** A malformed one is like one that does not exist [NGSIv2 subscriptions 10]. */
+/** A malformed id is not refused: it names no registration [NGSIv2 subscriptions 10]. */
 function idOf(request: Parameters<typeof segment>[0]): RegistrationId {
   return segment(request, 'registrationId') as RegistrationId
 }

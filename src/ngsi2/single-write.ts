@@ -16,14 +16,14 @@ import { parseAttributeMembers, parseBatch, parseEntity, parseOneAttribute, pars
 import { batchResponse, respondTo, tooMuch, type WriteOutcome, writeOutcome } from './update-errors.js'
 
 /**
- * What a request that writes one entity says beside its payload. The front end and the partition read and answer it by the
- * same functions, which are here: they look at nothing else of the request.
+ * A request that writes one entity, without its payload. The front end and the partition parse and answer it with the functions of
+ * this file, which look at nothing else of the request.
  */
 export interface SingleWrite extends WriteOptions {
   readonly operation: WriteOperation
   /** What is done with the attributes; that of a batch stands in its payload. */
   readonly action: UpdateAction
-  /** Whether an entity that is to be created may be there. */
+  /** Whether the entity that is to be created may exist. */
   readonly isUpsert: boolean
   /** Whether the payload is plain text. */
   readonly isText: boolean
@@ -31,11 +31,10 @@ export interface SingleWrite extends WriteOptions {
   readonly target: RawTarget | undefined
 }
 
-/** Each reads its payload in its own way. */
 export const writeOperations = ['create', 'attributes', 'attribute', 'value', 'batch'] as const
 type WriteOperation = (typeof writeOperations)[number]
 
-/** What is to be done to one entity. */
+/** An update of one entity as its payload asks for it. */
 export interface AskedWrite {
   readonly id: EntityId
   readonly type: EntityType | undefined
@@ -108,8 +107,8 @@ function targetOf({ target }: Pick<SingleWrite, 'target'>): RawTarget {
 
 const maxKey_bytes = 1013
 
-/** The response to a write that nobody needs to be asked about; nothing when it is to be sent. */
-export function unsent(
+/** The response to a write that is refused whatever is stored; undefined when it has to be sent. */
+export function refusedBeforeSending(
   { operation }: Pick<SingleWrite, 'operation'>,
   { id, type = defaultEntityType, attributes }: AskedWrite,
   path: ServicePath,
@@ -119,7 +118,7 @@ export function unsent(
   return tooMuch(attributes)
 }
 
-/** The response to a write that was carried out, or was tried to be. */
+/** The response to a write that its partition has carried out or refused. */
 export function respondToWrite(
   write: Pick<SingleWrite, 'operation' | 'isUpsert' | 'target'>,
   entity: AskedWrite,
@@ -138,14 +137,13 @@ export function respondToWrite(
   }
 }
 
-/** Everything was done. */
 export const noContent: ApiResponse = { status: 204 }
 
 function created(
   { isUpsert }: Pick<SingleWrite, 'isUpsert'>,
   { id, type = defaultEntityType }: AskedWrite,
 ): ApiResponse {
-  // What clients follow is decoded again: without this `a%2fb` would lead nowhere, and `a%62` to `ab`.
+  // The path of a request is decoded: unless the id is encoded here, `a%2fb` leads nowhere, and `a%62` to `ab`.
   const query = encodeURI(type).replaceAll('+', '%2B')
   return { status: isUpsert ? 204 : 201, headers: { Location: `/v2/entities/${encodeURI(id)}?type=${query}` } }
 }
@@ -160,7 +158,7 @@ function respondToOne(outcome: WriteOutcome): ApiResponse {
   return outcome.kind === 'missing' ? attributeUnknown : respondTo(outcome, '', noContent)
 }
 
-/** What a write says beside its payload and its target, as a number, for a command. */
+/** A write without its payload and target, as a number for a command. */
 export function encodeWrite(write: Omit<SingleWrite, 'target'>): number {
   const { operation, action, form, overridesMetadata, forced, isUpsert, isText } = write
   const options = (form === 'keyValues' ? 1 : 0) | (overridesMetadata ? 2 : 0) | (forced ? 4 : 0)
@@ -168,7 +166,7 @@ export function encodeWrite(write: Omit<SingleWrite, 'target'>): number {
   return bits | (updateActions.indexOf(action) << 5) | (writeOperations.indexOf(operation) << 8)
 }
 
-/** The write whose number `encodeWrite` made. */
+/** The write that `encodeWrite` has made this number of. */
 export function decodeWrite(number: number, target: RawTarget): SingleWrite {
   const action = updateActions[(number >> 5) & 7]
   const operation = writeOperations[number >> 8]
@@ -188,20 +186,20 @@ export function decodeWrite(number: number, target: RawTarget): SingleWrite {
 const idMember = /"id"[ \t\r\n]*:[ \t\r\n]*"([^"]+)"/
 
 /**
- * The id in a payload that says it once: if there is anything to write at all, it is one entity of that id, since every
- * entity has to have one. Nothing for bodies of another kind, which have to be read to know.
+ * The id in a payload that has the member once: if the payload is valid, it writes one entity of that id, since every entity has to
+ * have one. Undefined for other payloads, which have to be parsed.
  */
 export function onlyWrittenId(body: string): EntityId | undefined {
   const at = body.indexOf('"id"')
   if (at === -1 || body.indexOf('"id"', at + 4) !== -1) return undefined
-  // A key may be written with escapes, and then it is not seen; in a text, a quotation mark may be.
+  // With escapes, a key `id` may be written in another way, and a text may contain quotation marks.
   if (body.includes('\\')) return undefined
   return idMember.exec(body)?.[1] as EntityId | undefined
 }
 
 /**
- * What a partition reads and answers raw writes of NGSIv2 with. Its responses are those of the front end to the same request
- * [NGSIv2 context 1.4, 8, 9, 11.1]. While `isTimed`, its replies say how long it took.
+ * Parses and answers raw writes of NGSIv2 in their partition, with the responses that the front end would give [NGSIv2 context 1.4, 8,
+ * 9, 11.1]. While `isTimed`, the replies have the times of parsing and rendering.
  */
 export function rawWriteInterpreter(isTimed: () => boolean): Interpreter {
   return ({ tenant, path, body, flags, target, origin }) => {
@@ -212,7 +210,7 @@ export function rawWriteInterpreter(isTimed: () => boolean): Interpreter {
     const parse_ns = since === undefined ? undefined : Number(process.hrtime.bigint() - since)
     if (!read.ok) return { kind: 'reply', reply: replyOf(false, () => read.error, parse_ns) }
     const entity = read.value
-    const refused = unsent(write, entity, path)
+    const refused = refusedBeforeSending(write, entity, path)
     if (refused) return { kind: 'reply', reply: replyOf(true, () => refused, parse_ns) }
     const { id, type, action, attributes, terms } = entity
     if (id !== target.id) throw new Error('a raw write has come to the partition of another id')
@@ -224,7 +222,7 @@ export function rawWriteInterpreter(isTimed: () => boolean): Interpreter {
   }
 }
 
-/** Rendering is timed where reading was. */
+/** Rendering is timed if parsing was. */
 function replyOf(accepted: boolean, respond: () => ApiResponse, parse_ns: number | undefined): RawUpdateReply {
   if (parse_ns === undefined) return rawReply(accepted, respond())
   const since = process.hrtime.bigint()

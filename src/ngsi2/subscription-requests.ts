@@ -50,7 +50,7 @@ export function createSubscription(services: Ngsi2Services): Operation {
   })
 }
 
-/** What is said of a template of which every notification would be dropped as too long (`-notifMaxSize`). */
+/** Refuses a template of which every notification would be dropped as too long (`-notifMaxSize`). */
 function tooLongTemplate({ options }: Ngsi2Services, { notification }: SubscriptionBody): ApiResponse | undefined {
   const template = notification?.target.custom
   const max = options.notifications?.maxSize
@@ -60,7 +60,7 @@ function tooLongTemplate({ options }: Ngsi2Services, { notification }: Subscript
   return badInput(`notification template has at least ${bytes} bytes, max notification size: ${max}`)
 }
 
-/** The subscription of a payload that is created at a moment [NGSIv2 subscriptions 2.1]. */
+/** The subscription that a payload creates at a moment [NGSIv2 subscriptions 2.1]. */
 export function newSubscription(
   tenant: Tenant,
   path: PathRange,

@@ -14,18 +14,17 @@ import { attributeUnknown, badInput, entityAmbiguous, entityUnknown, refused, un
 import { dateMalformed, valueForbidden } from './parse/attributes.js'
 import type { EntityGiven } from './parse/entities.js'
 
-/** What became of an update of one entity. */
 export type WriteOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'entityUnknown' }
-  /** These attributes, in the order of the payload, do not exist, or do, and were left alone; the others were done. */
+  /** These attributes, in the order of the payload, do not exist, or do, and were left alone; `isPartial` when others were updated. */
   | { readonly kind: 'missing' | 'existing'; readonly names: readonly string[]; readonly isPartial: boolean }
   /** Nothing was done. */
   | { readonly kind: 'refused'; readonly response: ApiResponse }
 
 const done: WriteOutcome = { kind: 'done' }
 
-/** What the reply to an update of one entity says [NGSIv2 context 8.5]. */
+/** The outcome of an update of one entity, by the reply of its partition [NGSIv2 context 8.5]. */
 export function writeOutcome(attributes: readonly GivenAttribute[], { items, missing }: UpdateReply): WriteOutcome {
   const [first, second] = items
   const refusal = first?.refusal
@@ -47,13 +46,13 @@ export function writeOutcome(attributes: readonly GivenAttribute[], { items, mis
   }
 }
 
-/** The names of the attributes at these positions of the request, of all of them without positions. */
+/** The names of the attributes at these positions of the request; all names without positions. */
 function namesAt(attributes: readonly GivenAttribute[], shown: readonly number[] | undefined): readonly string[] {
   const meant = shown === undefined ? attributes : shown.flatMap((at) => attributes[at] ?? [])
   return meant.map(({ name }) => name)
 }
 
-/** The response to attributes that are more than any entity may have: they are not even sent. */
+/** The response to more attributes or metadata than any entity may have; such an update is not sent. */
 export function tooMuch(attributes: readonly GivenAttribute[]): ApiResponse | undefined {
   if (attributes.length > maxAttributes) return wordExcess('attributes', maxAttributes)
   return metadataOf(attributes) > maxMetadata ? wordExcess('metadata', maxMetadata) : undefined
@@ -64,7 +63,7 @@ function namesText(names: readonly string[]): string {
   return `[ ${names.join(', ')} ]`
 }
 
-/** What begins the description of what is missing, and of what is there already [NGSIv2 context 8.5, 11.1]. */
+/** How the description of missing attributes begins, and that of existing ones [NGSIv2 context 8.5, 11.1]. */
 const beginnings = {
   missing: 'do not exist: ',
   existing: 'one or more of the attributes in the request already exist: ',
@@ -87,13 +86,12 @@ export function respondTo(outcome: WriteOutcome, shown: string, success: ApiResp
   }
 }
 
-/** An entity of a batch with what became of it. */
 interface BatchItem {
   readonly entity: Pick<EntityGiven, 'id' | 'type'>
   readonly outcome: WriteOutcome
 }
 
-/** One response to all items: the first one that failed otherwise decides, else those that are missing or there already [NGSIv2 context 11.1]. */
+/** One response to all items: that of the first one that was refused, else one that lists what is missing and what exists [NGSIv2 context 11.1]. */
 export function batchResponse(items: readonly BatchItem[], success: ApiResponse): ApiResponse {
   for (const { outcome } of items) if (outcome.kind === 'refused') return outcome.response
   const failed = items.filter(({ outcome }) => outcome.kind !== 'done')
@@ -105,7 +103,7 @@ export function batchResponse(items: readonly BatchItem[], success: ApiResponse)
   return refused(isDone ? 'PartialUpdate' : 'Unprocessable', description)
 }
 
-/** What is said of an item that failed; the first one of the request begins the description. */
+/** The part of an item that failed in the description, which the first item begins. */
 function partOf({ entity: { id, type }, outcome }: BatchItem, at: number): string {
   const shown = type === undefined ? id : `${id}/${type}`
   if (outcome.kind === 'entityUnknown') {
@@ -168,7 +166,7 @@ const unmet: Wording<UnmetTerms> = {
   locationsTooMany: () => tooManyLocations,
 }
 
-/** What is wrong with a shape, and where; of GeoJSON that is none it is said nowhere [NGSIv2 context 3.5]. */
+/** What is wrong with a shape, and where; malformed GeoJSON is reported without the place [NGSIv2 context 3.5]. */
 function shapeText(why: ShapeMalformed, when: ShapeMoment): string {
   if (why.kind === 'geoJsonNoObject') return 'geo:json needs an object or null as value'
   if (why.kind === 'geoJsonMalformed') return 'Wrong GeoJson'
@@ -220,7 +218,7 @@ function wordExcess(what: Excess, max: number): ApiResponse {
   return refused('Unprocessable', `${excesses[what]} would exceed the max supported: ${max}`)
 }
 
-/** Of an element that could not be stored while others of its request were [management 11.9]. */
+/** The responses to an element that could not be stored while others of its request were [management 11.9]. */
 const failures: { readonly [Why in ElementFailure]: ApiResponse } = {
   storageFull: unavailable({ kind: 'storageFull' }),
   recordTooLarge: unavailable({ kind: 'recordTooLarge' }),

@@ -9,7 +9,14 @@ import { type WrittenEntity, writeAtProviders } from './forward/remote-writes.js
 import { type Ngsi2Services, pathWrite, payloadWrite } from './operation.js'
 import { optionsOf, pathOfWrite, updateTerms, writeOptionsOf } from './parameters.js'
 import { type EntityGiven, parseBatch, parseNotified } from './parse/entities.js'
-import { type AskedWrite, noContent, readWrite, respondToWrite, type SingleWrite, unsent } from './single-write.js'
+import {
+  type AskedWrite,
+  noContent,
+  readWrite,
+  refusedBeforeSending,
+  respondToWrite,
+  type SingleWrite,
+} from './single-write.js'
 import { batchResponse, tooMuch, writeOutcome } from './update-errors.js'
 
 /** `POST /v2/entities` [NGSIv2 context 8.2]. */
@@ -32,14 +39,14 @@ export function writeAttributes(services: Ngsi2Services, actionOf: (request: Api
   return entityWrite(services, (request) => writeOfNamed(request, 'attributes', actionOf(request)))
 }
 
-/** What POST of attributes does: those that exist are refused on request. */
+/** The action of a POST of attributes: `options=append` refuses those that exist. */
 export function appendOf({ parameters }: ApiRequest): UpdateAction {
   return optionsOf(parameters).has('append') ? 'APPEND_STRICT' : 'APPEND'
 }
 
 /** `PUT /v2/entities/{id}/attrs/{name}` [NGSIv2 context 9.2]. */
 export function putAttribute(services: Ngsi2Services): Operation {
-  // What is wrong with the name is said with other words than of other paths.
+  // The reader of the payload checks the name, and refuses it with other texts than other paths.
   return entityWrite(services, (request) => writeOfNamed(request, 'attribute', 'UPDATE'), false)
 }
 
@@ -98,7 +105,7 @@ function removal(
   })
 }
 
-/** Carries out a write that was read here. */
+/** Carries out a write that the front end has parsed. */
 async function carryOut(
   services: Ngsi2Services,
   request: ApiRequest,
@@ -108,7 +115,7 @@ async function carryOut(
 ): Promise<ApiResponse> {
   const path = pathOfWrite(request)
   if (!path.ok) return path.error
-  const refused = unsent(write, entity, path.value)
+  const refused = refusedBeforeSending(write, entity, path.value)
   if (refused) return refused
   const { broker, brokerId = '' } = services
   const element = { ...entity, tenant, path: path.value, origin: requestOrigin(request, brokerId) }
@@ -150,7 +157,7 @@ export function takeNotification(services: Ngsi2Services): Operation {
   })
 }
 
-/** Formats that notifications have, and that no entity can be made of [NGSIv2 context 11.3]. */
+/** Formats of notifications from which no entity can be made [NGSIv2 context 11.3]. */
 const formatsWithoutTypes: ReadonlySet<string> = new Set(['keyValues', 'uniqueValues', 'custom'])
 
 function wrongFormat({ headers }: ApiRequest): ApiResponse | undefined {

@@ -52,7 +52,7 @@ function entityTexts({ id, type, attributes }: Share): readonly string[] {
   return texts.map((text) => `{${text}}`)
 }
 
-/** As its client gives it; what NGSIv1 gives without a value keeps the one it has, which null would not. */
+/** An attribute that NGSIv1 gives without a value keeps its value at the provider; null would replace it. */
 function attributeText({ type: given, value, instance, location, metadata }: GivenAttribute): string {
   const type = shownType({ type: given, value: value ?? null })
   const valued = value === undefined ? '' : `,"value":${valueText(value, type)}`
@@ -71,7 +71,7 @@ function valueText(value: Value, type: string): string {
   return `{${members.join(',')}}`
 }
 
-/** A status says of all that was sent whether it was done, or that some of it was not found. */
+/** The status is that of everything that was sent: all was done, or some of it was not found. */
 async function readUpdateAnswer({ status }: ProviderResponse): Promise<Result<UpdateAnswer, ProviderFailure>> {
   if (status >= 200 && status < 300) return ok({ elements: [], status: done })
   if (status === 404 || status === 422) return ok({ elements: [], status: undefined })

@@ -10,7 +10,6 @@ import type { Ngsi2Services } from '../operation.js'
 import { optionsOf } from '../parameters.js'
 import { builtinAttribute, type NamesShown } from '../render/entity-text.js'
 
-/** What a read finds, here and at providers. */
 interface FoundEverywhere {
   /** Read one by one where no provider is asked. */
   readonly entities: Iterable<ShownEntity>
@@ -19,8 +18,8 @@ interface FoundEverywhere {
 }
 
 /**
- * A page of what is held here, with what providers say of what is not, unless the request wants to read only what is held here
- * [NGSIv2 subscriptions 11.2]. The page is that of the query; `shown` are the attributes that results show.
+ * The page of a query, completed with what providers hold, unless the request asks for what is held here only [NGSIv2 subscriptions
+ * 11.2]. `shown` are the attributes that results show.
  */
 export async function foundEverywhere(
   services: Ngsi2Services,

@@ -16,7 +16,7 @@ import type { WriteOutcome } from '../update-errors.js'
 export interface WrittenEntity {
   readonly entity: EntityGiven
   readonly outcome: WriteOutcome
-  /** Nothing when it was not even tried. */
+  /** Undefined when the update was not sent to its partition. */
   readonly reply?: UpdateReply
 }
 
@@ -29,8 +29,8 @@ export interface WrittenHere {
 }
 
 /**
- * Passes on what an update of what must exist left undone because it is not held here. The response to the whole, with `success`
- * when everything was done; undefined when nobody is registered for any of it [NGSIv2 subscriptions 11.3].
+ * Forwards what an update of existing attributes has left undone because it is not held here. Gives the response to the whole update,
+ * `success` when everything was done; undefined when nobody is registered for any of it [NGSIv2 subscriptions 11.3].
  */
 export async function writeAtProviders(
   services: Ngsi2Services,
@@ -46,7 +46,7 @@ export async function writeAtProviders(
   return forwarder && passOn(forwarder, written, gaps, success)
 }
 
-/** What is lacking here of an entity. Without a type it is found only where it is registered without one [NGSIv2 subscriptions 11.1]. */
+/** The attributes of an entity that are not held here. Without a type it is found only where it is registered without one [NGSIv2 subscriptions 11.1]. */
 function lackingOf({ entity: { id, type = '' as EntityType, attributes }, outcome }: WrittenEntity): Lacking {
   const types = [type]
   if (outcome.kind === 'entityUnknown') return { id, types, attributes }
@@ -96,7 +96,7 @@ function notUpdated(
   return attributes.filter(({ name }) => !done.has(name))
 }
 
-/** Where something was passed on this error is another one than where everything is held here [NGSIv2 context 1.2]. */
+/** An update that was forwarded reports this error with another status and text than one that was not [NGSIv2 context 1.2]. */
 function partialUpdate(entities: readonly WrittenEntity[], left: readonly (readonly GivenAttribute[])[]): ApiResponse {
   const parts = entities.flatMap(({ entity: { id, type }, reply }, at) => {
     const found = reply?.items[0]?.type ?? ''

@@ -22,7 +22,7 @@ export const dateMalformed = badInput('date has invalid format in attribute valu
 /** How attributes are given: as objects, or as their values alone [NGSIv2 context 7.2]. */
 export type AttributeForm = 'normalized' | 'keyValues'
 
-/** Attributes without parts that are read before somebody may look at the clock. */
+/** Attributes without parts that are read between two pauses. */
 const attributesAtOnce = 64
 
 /** Gathers the attributes of an entity, in the order of the payload, and refuses one that is there twice. */
@@ -35,7 +35,7 @@ export class AttributeGatherer {
     this.#form = form
   }
 
-  /** Reads one attribute; gives what is wrong with it. */
+  /** Reads one attribute; gives the refusal of a wrong one. */
   *add(name: string, tree: Tree): Steps<ApiResponse | undefined> {
     const wrong = wrongIdentifier('attribute name', name)
     if (wrong) return wrong
@@ -103,7 +103,7 @@ function* readMembers(name: string, tree: TreeObject): Steps<Result<GivenAttribu
 function checked({ name, type, value, given, metadata }: AttributeMembers): Result<GivenAttribute, ApiResponse> {
   const typed = shownType({ type: type ?? '', value: value.value })
   if (value.isForbidden && !isUnrestricted(typed, metadata)) return err(valueForbidden)
-  // Whatever a date's type does not take is no date, also what no other type would take.
+  // A date's type refuses everything that is no date as such, wrong update operators included.
   const wrong = isDateType(typed) ? undefined : wrongOperation(given)
   if (wrong) return err(wrong)
   if (isExpiration(name) && !isDateType(typed)) {
@@ -117,7 +117,7 @@ function checked({ name, type, value, given, metadata }: AttributeMembers): Resu
   return ok({ name, instance, type: typed, value: stored.value, metadata: own })
 }
 
-/** Elements without parts that are read before somebody may look at the clock. */
+/** Elements without parts that are read between two pauses. */
 const elementsAtOnce = 64
 
 /** Reads the metadata of an attribute; of elements of one name the last one counts [NGSIv2 context 2.3, 15]. */
@@ -173,10 +173,10 @@ export interface GivenValue {
   readonly isForbidden: boolean
 }
 
-/** Parts that are read before somebody may look at the clock. */
+/** Parts that are read between two pauses. */
 const partsAtOnce = 256
 
-/** A value that has no parts, which nothing can be wrong with; nothing for every other one. */
+/** A value without parts, which cannot be wrong; undefined for one with parts. */
 function scalarGiven(tree: Tree): Result<GivenValue, never> | undefined {
   if (typeof tree === 'string') return ok({ value: tree, isForbidden: hasForbidden(tree) })
   return typeof tree === 'object' && tree !== null ? undefined : ok({ value: tree, isForbidden: false })

@@ -153,7 +153,7 @@ const longestWord = Math.max(...updateActions.map(({ length }) => length))
 function actionOf(word: Tree): UpdateAction | undefined {
   if (typeof word !== 'string') return undefined
   if (word === 'appendStrict') return 'APPEND_STRICT'
-  // Of other alphabets there are letters whose capital is one of these, such as the long s.
+  // `\w` keeps out letters of other alphabets whose capital is one of these, such as the long s.
   return word.length <= longestWord && /^\w+$/.test(word) ? oldWords.get(word.toUpperCase()) : undefined
 }
 
@@ -181,7 +181,7 @@ export function* parseBatch(body: string, form: AttributeForm): Steps<Result<Bat
   return ok({ action, entities })
 }
 
-/** What is said of a payload that lacks one of its members, in this order. */
+/** The response to a payload that lacks one of its members, in this order. */
 function missingOf({ members }: TreeObject, names: readonly string[]): ApiResponse | undefined {
   if (members.length === 0) return emptyPayload
   const missing = names.find((name) => !members.some(([key]) => key === name))

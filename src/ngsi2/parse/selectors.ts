@@ -2,11 +2,9 @@ import { excessiveLength, hasForbiddenInIdentifier } from '../../context/charact
 import type { EntityId, EntityType } from '../../context/entity.js'
 import { PatternsTogether } from '../../context/patterns-together.js'
 import type { Scope, Selector } from '../../context/query.js'
-import type { Result } from '../../result.js'
-import type { ExpressionTexts, FiringCondition } from '../../subscription/terms.js'
-import { filterScope, patternMistake } from '../entity-query.js'
-import { placeScope } from '../place-scope.js'
-import { type Given, type GivenObject, isGivenObject, member, refuse } from './tree.js'
+import type { FiringCondition } from '../../subscription/terms.js'
+import { filterScope, patternMistake, placeOfExpression } from '../entity-query.js'
+import { accepted, type Given, type GivenObject, isGivenObject, member, refuse } from './tree.js'
 
 /** As many as a query may have of entities and of names. */
 const mostItems = 1000
@@ -17,7 +15,7 @@ export function fewItems(given: Given, name: string): Given {
   return given
 }
 
-/** Reads a list of names, such as `attrs`; what is missing has none [NGSIv2 subscriptions 2.4]. */
+/** Reads a list of names, such as `attrs`; empty without the member [NGSIv2 subscriptions 2.4]. */
 export function readNames(given: Given, name: string): readonly string[] {
   if (given === undefined) return []
   if (!Array.isArray(given)) refuse(`the field /${name}/ must be a JSON array`)
@@ -105,29 +103,13 @@ export function readExpression(
   const scopes: Scope[] = []
   if (q !== undefined) scopes.push(accepted(filterScope(q, 'attributes', patterns)))
   if (mq !== undefined) scopes.push(accepted(filterScope(mq, 'metadata', patterns)))
-  const place = readPlace(given)
-  if (place !== undefined) {
-    const scope = placeScope(place)
-    scopes.push(scope.ok ? scope.value : refuse(`error parsing geo-query fields: ${scope.error}`))
-  }
-  const expression = { ...(q !== undefined && { q }), ...(mq !== undefined && { mq }), ...place }
-  return { expression, scopes }
-}
-
-function accepted(scope: Result<Scope, string>): Scope {
-  return scope.ok ? scope.value : refuse(scope.error)
-}
-
-/** All three parts of it, or none. */
-function readPlace(given: GivenObject): Required<Pick<ExpressionTexts, 'georel' | 'geometry' | 'coords'>> | undefined {
-  const geometry = readText(given, 'geometry')
-  const coords = readText(given, 'coords')
+  const [geometry, coords] = [readText(given, 'geometry'), readText(given, 'coords')]
   const georel = readText(given, 'georel')
-  if (geometry === undefined && coords === undefined && georel === undefined) return undefined
-  if (geometry === undefined || coords === undefined || georel === undefined) {
-    refuse('partial geo expression: geometry, georel and coords have to be provided together')
-  }
-  return { georel, geometry, coords }
+  const place = accepted(placeOfExpression({ georel, geometry, coords }))
+  if (place !== undefined) scopes.push(place)
+  const texts = { q, mq, georel, geometry, coords }
+  const expression = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined))
+  return { expression, scopes }
 }
 
 function readText(given: GivenObject, name: string): string | undefined {

@@ -27,7 +27,7 @@ import {
   refuse,
 } from './tree.js'
 
-/** What a subscription is about and what fires it; what PATCH leaves as it was is absent [NGSIv2 subscriptions 3.4]. */
+/** The entities of a subscription and what triggers it. A member that PATCH leaves unchanged is absent [NGSIv2 subscriptions 3.4]. */
 export interface SubjectBody extends Omit<FiringCondition, 'onMetadata'> {
   readonly selectors: readonly Selector[]
   /** The attributes that trigger it, empty for all. */
@@ -35,7 +35,7 @@ export interface SubjectBody extends Omit<FiringCondition, 'onMetadata'> {
   readonly onMetadata: boolean | undefined
 }
 
-/** What a notification is; what PATCH leaves as it was is absent [NGSIv2 subscriptions 3.4]. */
+/** How to notify. A member that PATCH leaves unchanged is absent [NGSIv2 subscriptions 3.4]. */
 export interface NotificationBody extends Omit<NotificationTerms, 'onlyChanged' | 'covered'> {
   readonly reference: string
   readonly attributes: readonly string[]
@@ -44,7 +44,7 @@ export interface NotificationBody extends Omit<NotificationTerms, 'onlyChanged' 
   readonly maxFails: number | undefined
 }
 
-/** What a payload says of a subscription; absent is what it does not give [NGSIv2 subscriptions 2.1]. */
+/** The payload of a subscription; members that it lacks are absent [NGSIv2 subscriptions 2.1]. */
 export interface SubscriptionBody {
   readonly description: string | undefined
   readonly subject: SubjectBody | undefined
@@ -56,7 +56,6 @@ export interface SubscriptionBody {
   readonly throttling_s: number | undefined
 }
 
-/** Of a new subscription. */
 export interface NewSubscriptionBody extends SubscriptionBody {
   readonly subject: SubjectBody
   readonly notification: NotificationBody
@@ -71,7 +70,7 @@ export function parseNewSubscription(body: string): Result<NewSubscriptionBody, 
   })
 }
 
-/** Reads the payload of a PATCH, likewise. */
+/** Reads the payload of a PATCH, in the order of the rows of [NGSIv2 subscriptions 2.2]. */
 export function parseSubscriptionPatch(body: string): Result<SubscriptionBody, BodyRefusal> {
   return checked(() => readSubscription(body, 'patch'))
 }
@@ -153,7 +152,7 @@ function readNotification(given: Given, use: Use): NotificationBody | 'kafka' | 
   return { ...target, ...shown, metadata, format, onlyChanged, covered, maxFails }
 }
 
-/** Why a notification cannot be covered: there is no list of what it covers. */
+/** Refuses `covered` without a list of attributes to cover. */
 export const coveredWithoutAttributes = 'covered true cannot be used if notification attributes list is empty'
 
 function readShown(given: GivenObject): Pick<NotificationBody, 'attributes' | 'excepts'> {

@@ -6,7 +6,6 @@ import { parseNotificationUrl, streamReference } from '../../subscription/notifi
 import type { HttpTarget, HttpTemplate, MqttTarget, NotificationTarget, Template } from '../../subscription/terms.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse, refuseTooDeep } from './tree.js'
 
-/** Where notifications go, as a payload says it. */
 interface TargetPayload {
   readonly reference: string
   readonly target: NotificationTarget
@@ -15,7 +14,7 @@ interface TargetPayload {
 const kinds = ['http', 'httpCustom', 'mqtt', 'mqttCustom', 'kafka', 'kafkaCustom'] as const
 const kindNames = 'http, httpCustom, mqtt, mqttCustom, kafka or kafkaCustom'
 
-/** Reads the one of six kinds that a notification has [NGSIv2 subscriptions 2.2, 2.5]. Kafka is none of those it can go by. */
+/** Reads the one target of a notification, of six kinds [NGSIv2 subscriptions 2.2, 2.5]. Kafka is known but not supported. */
 export function readTarget(notification: GivenObject): TargetPayload | 'kafka' {
   const [kind, ...others] = kinds.filter((name) => member(notification, name) !== undefined)
   if (kind === undefined) refuse(`${kindNames} is missing`)
@@ -49,7 +48,7 @@ function readHttpCustom(given: GivenObject): TargetPayload {
   const reference = readUrl(given, 'httpCustom', 'forbidden characters in custom /url/')
   const url = parseNotificationUrl(reference)
   if (url === undefined && reference !== streamReference && !hasMacro(reference)) refuse('invalid custom /url/')
-  // The scheme counts even where the rest is not known before it is filled in.
+  // The scheme is checked even where macros leave the rest open until they are filled in.
   const [, scheme = url?.scheme ?? ''] = /^(mqtt|kafka):\/\//i.exec(reference) ?? []
   refuseOtherThanHttp(scheme.toLowerCase())
   const method = readMethod(member(given, 'method'))
@@ -89,7 +88,7 @@ function readTimeout(given: GivenObject): number {
   return timeout_ms
 }
 
-/** CONNECT asks for a tunnel, which a notification is not [NGSIv2 subscriptions 2.5]. */
+/** All methods but CONNECT, which asks for a tunnel [NGSIv2 subscriptions 2.5]. */
 const methods: ReadonlySet<string> = new Set(['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE'])
 
 function readMethod(given: Given): string | undefined {

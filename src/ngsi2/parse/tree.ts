@@ -35,7 +35,7 @@ export function isTreeObject(tree: Tree | undefined): tree is TreeObject {
 /** The payload is no JSON, or not of the kind that is expected [NGSIv2 context 15]. */
 export const malformedPayload = refused('ParseError', 'Errors found in incoming JSON buffer')
 
-/** What is said of a value, or of a payload, that is nested deeper than it may be [NGSIv2 context 3.1]. */
+/** The refusal of a value, or of a payload, that is nested deeper than it may be [NGSIv2 context 3.1]. */
 const tooDeepText = `attribute or metadata value has overpassed maximum nesting limit: ${maxValueLevels}`
 
 /** A value is nested deeper than values may be [NGSIv2 context 3.1]. */
@@ -55,7 +55,7 @@ export function* readObject(body: string): Steps<Result<TreeObject, ApiResponse>
   return isTreeObject(tree.value) ? ok(tree.value) : err(malformedPayload)
 }
 
-/** A payload has a member that means nothing. */
+/** The response to a member that means nothing. */
 export function unrecognized(member: string): ApiResponse {
   return badInput(`Unrecognized field in JSON payload: /${member}/`)
 }
@@ -67,11 +67,17 @@ export const emptyPayload = badInput('empty payload')
 type Identified = 'entity id' | 'entity type' | 'attribute name' | 'attribute type' | 'metadata name' | 'metadata type'
 
 /** What is wrong with an identifier: its length in bytes, then its characters [NGSIv2 context 4.1]. */
+export function identifierMistake(what: Identified, text: string): string | undefined {
+  if (text === '') return `${what} length: 0, min length supported: 1`
+  const excess = excessiveLength(text)
+  if (excess !== undefined) return `${what} length: ${excess}, max length supported: 256`
+  return hasForbiddenInIdentifier(text) ? `Invalid characters in ${what}` : undefined
+}
+
+/** The response to a wrong identifier [NGSIv2 context 4.1]. */
 export function wrongIdentifier(what: Identified, text: string): ApiResponse | undefined {
-  if (text === '') return badInput(`${what} length: 0, min length supported: 1`)
-  const long = excessiveLength(text)
-  if (long !== undefined) return badInput(`${what} length: ${long}, max length supported: 256`)
-  return hasForbiddenInIdentifier(text) ? badInput(`Invalid characters in ${what}`) : undefined
+  const mistake = identifierMistake(what, text)
+  return mistake === undefined ? undefined : badInput(mistake)
 }
 
 /** The errors that a payload may have [NGSIv2 context 1.2]. */
@@ -83,7 +89,7 @@ export interface BodyRefusal {
   readonly description: string
 }
 
-/** The first thing that is wrong, on its way from the check that found it to `checked`; nobody else sees it. */
+/** The first mistake, thrown by the check that finds it and caught by `checked`. */
 class Refused extends Error {
   readonly refusal: BodyRefusal
 
@@ -98,7 +104,7 @@ export function refuse(description: string, error: PayloadError = 'BadRequest'):
   throw new Refused({ error, description })
 }
 
-/** What the checks of a payload give, one after another as the tables of the interface have them, or the first refusal. */
+/** What the checks of a payload read, one after another in the order of the interface's tables, or the first refusal. */
 export function checked<Read>(read: () => Read): Result<Read, BodyRefusal> {
   try {
     return ok(read())
@@ -106,6 +112,11 @@ export function checked<Read>(read: () => Read): Result<Read, BodyRefusal> {
     if (fault instanceof Refused) return err(fault.refusal)
     throw fault
   }
+}
+
+/** The value of a result whose error is the text of a refusal. Only within `checked`. */
+export function accepted<Value>(parsed: Result<Value, string>): Value {
+  return parsed.ok ? parsed.value : refuse(parsed.error)
 }
 
 /** A member of a JSON object as it was read. */
@@ -129,7 +140,7 @@ export function refuseTooDeep(given: Given): void {
   if (hasMoreLevels(given, maxValueLevels)) refuse(tooDeepText)
 }
 
-/** What a payload says, if it is JSON. Only within `checked`: refuses one that is nested too deep. */
+/** Parses a payload. Only within `checked`: refuses one that is nested too deep. */
 export function parsedJson(body: string): Result<Given, JsonMalformed> {
   const parsed = parseJson(body)
   if (!parsed.ok && parsed.error.isTooDeep) refuse(tooDeepText)
@@ -138,7 +149,7 @@ export function parsedJson(body: string): Result<Given, JsonMalformed> {
 
 const maxDescription_bytes = 1024
 
-/** Reads a description; what is missing has none. `noText` is said of one that is no string [NGSIv2 subscriptions 2.2, 10]. */
+/** Reads a description, undefined without one. `noText` refuses one that is no string [NGSIv2 subscriptions 2.2, 10]. */
 export function readDescription(given: Given, noText: string): string | undefined {
   if (given === undefined) return undefined
   if (typeof given !== 'string') refuse(noText)
@@ -147,7 +158,7 @@ export function readDescription(given: Given, noText: string): string | undefine
   return given
 }
 
-/** Reads a date, with what is said of one that is no string, and of one that is malformed [NGSIv2 subscriptions 1.3]. */
+/** Reads a date. `noText` refuses one that is no string, `malformed` one that is no date [NGSIv2 subscriptions 1.3]. */
 export function readDate(given: Given, noText: string, malformed: string): Milliseconds {
   if (typeof given !== 'string') refuse(noText)
   const seconds = parseDate(given)

@@ -18,7 +18,7 @@ interface Kept {
   readonly entities: Map<string, NotifiedEntity>
   /** By the form and the metadata that are shown. */
   readonly members: Map<string, MemberTexts>
-  /** By the list of attributes, which is the same one for equal ones, and the rest of what decides on the text. */
+  /** By the list of attributes (equal lists are one object), then by all else that the text depends on. */
   readonly items: Map<readonly string[], Map<string, string | undefined>>
 }
 
@@ -29,11 +29,11 @@ interface Kept {
 class ChangeView {
   readonly #change: Change
   readonly #kept: Kept | undefined
-  /** The names of metadata that make a difference. */
+  /** The names of metadata that change what is shown of this entity. */
   #found: ReadonlySet<string> | undefined
   #names: { readonly cause: Cause; readonly lookUp: LookUp } | undefined
 
-  /** What is rendered of a small change is not kept. */
+  /** `isKept` false for a small change: rendering it again costs less than keeping it. */
   constructor(change: Change, isKept: boolean) {
     this.#change = change
     this.#kept = isKept ? { entities: new Map(), members: new Map(), items: new Map() } : undefined
@@ -51,7 +51,7 @@ class ChangeView {
     return made
   }
 
-  /** The same for all lists of metadata by which the same is shown: most of the names in long ones, no attribute of this entity has. */
+  /** One key for all lists of metadata that show the same of this entity: its attributes lack most names of a long list. */
   #keyOf(metadata: readonly string[]): string {
     if (metadata.length === 0) return ''
     this.#found ??= metadataFound(this.#change)
@@ -74,7 +74,7 @@ class ChangeView {
     return item === undefined ? undefined : bodyWith(subscription, item)
   }
 
-  /** What the names stand for that expressions use [NGSIv2 subscriptions 6.3]. */
+  /** Looks up the names that expressions use [NGSIv2 subscriptions 6.3]. */
   lookUp(cause: Cause): LookUp {
     if (this.#names?.cause !== cause) this.#names = { cause, lookUp: this.#namesSeen(cause) }
     return this.#names.lookUp
@@ -113,20 +113,20 @@ class ChangeView {
 
 const noNames: readonly string[] = []
 
-/** The names of metadata that are asked for with some effect: those that attributes have, and those that are made for a notification. */
+/** The names of metadata that a subscription may list with some effect: those of the attributes, and those made for notifications. */
 function metadataFound({ entity }: Change): ReadonlySet<string> {
   const found = new Set(madeMetadata)
   for (const { metadata } of entity.attributes) for (const { name } of metadata) found.add(name)
   return found
 }
 
-/** What attributes have beside their metadata [NGSIv2 subscriptions 5.4, context 6, 14], and what stands for all. */
+/** Metadata made for notifications [NGSIv2 subscriptions 5.4, context 6, 14], and `*`, which stands for all. */
 const madeMetadata = ['*', 'ID', 'location', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
 
-/** What expressions see of metadata [NGSIv2 subscriptions 6.3]. */
+/** The metadata that expressions can use [NGSIv2 subscriptions 6.3]. */
 const metadataSeen = ['*', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
 
-/** Dates are texts to clients. */
+/** Expressions see dates as text. */
 function asSeen({ value, type }: { readonly value: Value; readonly type: string }): Value {
   return plainDate(value, type) ?? value
 }
@@ -134,10 +134,10 @@ function asSeen({ value, type }: { readonly value: Value; readonly type: string 
 /** The views of the changes of a thread. */
 export class ChangeViews {
   readonly #large = new WeakMap<Change, ChangeView>()
-  /** It takes little room until the next one, and less time than to be forgotten at once. */
+  /** The last small change: keeping one is cheap, and several subscriptions render it in a row. */
   #lastSmall: { readonly change: Change; readonly view: ChangeView } | undefined
 
-  /** The view of a change, the same one for all who render it. */
+  /** The one view of a change that all its renderers share. */
   of(change: Change): ChangeView {
     if (this.#lastSmall?.change === change) return this.#lastSmall.view
     if (isSmallChange(change)) {

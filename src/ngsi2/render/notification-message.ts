@@ -31,7 +31,7 @@ export interface RendererParts {
   readonly max_bytes: number
   /** Whether templates are filled in (`-disableCustomNotifications`). */
   readonly fillsIn: boolean
-  /** Renders the bodies of those that are notified in the form of NGSIv1. */
+  /** Renders bodies in the form of NGSIv1. */
   readonly word: NoticeRenderer
 }
 
@@ -56,7 +56,7 @@ export function messageRenderer(parts: RendererParts): MessageRenderer {
   }
 }
 
-/** What evaluates the conditions that are expressions of templates: only true itself holds [NGSIv2 subscriptions 4.1]. */
+/** Evaluates conditions that are JEXL expressions: only `true` itself fulfils them [NGSIv2 subscriptions 4.1]. */
 export function conditionEvaluator(parts: Omit<RendererParts, 'word' | 'fillsIn'>): ConditionEvaluator {
   return (expression, change, cause, effort) =>
     parts.expressions.holds(expression, scopeOf(change, cause, parts, effort))
@@ -67,7 +67,7 @@ function usualBody({ word, views }: RendererParts, subscription: Subscription, c
   return isLegacy ? word(subscription, [change.entity]) : views.of(change).body(subscription)
 }
 
-/** The header `Ngsiv2-AttrsFormat`, which the form of NGSIv1 has not [NGSIv2 subscriptions 9]. */
+/** The value of the header `Ngsiv2-AttrsFormat`; undefined for the form of NGSIv1 [NGSIv2 subscriptions 9]. */
 function formatOf(subscription: Subscription): string | undefined {
   const { format } = termsOf(subscription).notification
   return format === 'legacy' ? undefined : format
@@ -106,7 +106,7 @@ function customMessage(
   return ok(rendered({ ...(url !== undefined && { url }), ...(method !== undefined && { method }), headers }, body))
 }
 
-/** The body, where it is not the usual one, with the attributes of the template laid upon the entity before any are selected [NGSIv2 subscriptions 6.2]. */
+/** The body after the template's attributes were laid upon the entity, before any are selected; undefined for the usual body [NGSIv2 subscriptions 6.2]. */
 function patchedBody(
   { expressions, views }: RendererParts,
   subscription: Subscription,
@@ -141,7 +141,7 @@ function patchOf({ id, type, ...attributes }: NonNullable<Template['ngsi']>): Pa
   }
 }
 
-/** The metadata of the template's own, where those that are asked for let it through [NGSIv2 subscriptions 5.4, 6.2]. */
+/** The template's own metadata, if the subscription's list of metadata includes it [NGSIv2 subscriptions 5.4, 6.2]. */
 function priorityShown(given: Value | undefined, asked: readonly string[]): readonly Metadata[] {
   if (asked.length > 0 && !asked.includes('*') && !asked.includes('evalPriority')) return []
   const priority = valueMember(valueMember(given, 'metadata'), 'evalPriority')
@@ -157,7 +157,7 @@ function patchedAttribute([name, given]: [string, Value]): PatchedAttribute {
   }
 }
 
-/** As given, or the default of the value before it is filled in. */
+/** The type given, or the default type of the value before macros are filled in. */
 function typeGiven(given: Value | undefined): string {
   return given === undefined ? shownType({ type: '', value: null }) : typedMember(given).type
 }
