@@ -1,5 +1,5 @@
 import assert from 'node:assert'
-import type { Client } from '../src/api.js'
+import type { Client } from '../src/api/api.js'
 import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../src/context/entity.js'
 import type { PathRange, Query } from '../src/context/query.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateElement } from '../src/context/update.js'

@@ -10,7 +10,7 @@ const lines = [
   ['ground', 'thread', 'shared-memory', 'measure', 'log', 'command-line'],
   ['context', 'http-client', 'wal'],
   ['expression', 'cluster'],
-  ['subscription', 'replica'],
+  ['subscription', 'replica', 'api'],
   ['registration'],
   ['partition'],
   ['lmdb', 'mailbox', 'delivery'],
@@ -29,16 +29,11 @@ const lines = [
 /** The rooms of the ground floor know each other: what is counted, logged, set and shared between threads belongs together. */
 const groundFloor = new Set(lines[0])
 
-/** What stands at the top of src is the ground that everything stands on, except the entry and what names entities. */
-const tops: Readonly<Record<string, string>> = {
-  'main.ts': 'runtime',
-  'api.ts': 'subscription',
-  'short-form.ts': 'subscription',
-}
-
+/** The files at the top of src are the ground that everything stands on, except the entry. */
 function roomOf(file: string): string {
   const [top = '', ...inner] = relative(join(root, 'src'), file).split('/')
-  return inner.length > 0 ? top : (tops[top] ?? 'ground')
+  if (inner.length > 0) return top
+  return top === 'main.ts' ? 'runtime' : 'ground'
 }
 
 function lineOf(room: string): number {

@@ -1,4 +1,4 @@
-import type { Client } from '../api.js'
+import type { Client } from '../api/api.js'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Page, PathRange, Query, Scope } from '../context/query.js'
 import type { ElementFailure, Origin, UpdateElement, UpdateReply } from '../context/update.js'

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, TenantWork } from '../api.js'
+import type { ApiRequest, ApiResponse, TenantWork } from '../api/api.js'
 import type { Tenant } from '../context/entity.js'
 import { isBoundTo } from '../context/service-path.js'
 import type { StreamRefusal } from '../delivery/stream-message.js'

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import { Piscina } from 'piscina'
-import type { Client } from '../api.js'
+import type { Client } from '../api/api.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange, Query, QueryRefusal } from '../context/query.js'
 import type { RecordPage } from '../lmdb/result-page.js'

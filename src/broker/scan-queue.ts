@@ -1,4 +1,4 @@
-import type { Client } from '../api.js'
+import type { Client } from '../api/api.js'
 import { err, ok, type Result } from '../result.js'
 
 /** Why there is no result of a scan. */

@@ -1,4 +1,4 @@
-import type { BodyStream, Client } from '../api.js'
+import type { BodyStream, Client } from '../api/api.js'
 import type {
   OpenStream,
   StreamEnd,

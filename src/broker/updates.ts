@@ -1,4 +1,4 @@
-import type { Client } from '../api.js'
+import type { Client } from '../api/api.js'
 import type { EntityId, Tenant } from '../context/entity.js'
 import type { ElementFailure, UpdateCommand, UpdateElement, UpdateReply } from '../context/update.js'
 import { shardOf } from '../hash.js'

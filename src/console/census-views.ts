@@ -1,9 +1,9 @@
-import type { ApiRequest, ApiResponse, Resource } from '../api.js'
+import type { ApiRequest, ApiResponse, Resource } from '../api/api.js'
+import { json } from '../api/response.js'
 import { inRange, type PathRange } from '../context/query.js'
 import type { Census, CensusRow } from '../lmdb/views/census.js'
 import { unavailable } from '../ngsi2/errors.js'
 import type { Result } from '../result.js'
-import { json } from '../short-form.js'
 import type { ConsoleParts } from './console-parts.js'
 import { GivenParameters } from './given-parameters.js'
 

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
-import type { Resource } from '../api.js'
+import type { Resource } from '../api/api.js'
+import { json } from '../api/response.js'
 import type { Setting } from '../command-line/command-line.js'
 import { formatVersion } from '../lmdb/folder-format.js'
 import { operation } from '../management/response-forms.js'
 import type { Measures } from '../measure/measures.js'
 import type { Options } from '../options.js'
-import { json } from '../short-form.js'
 import { traceArea } from '../trace-area.js'
 import { libraryVersions, versionFacts } from '../version.js'
 

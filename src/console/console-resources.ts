@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type ApiRequest, type ApiResponse, type Operation, type Resource, segment } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, type Resource, segment } from '../api/api.js'
+import { json, shortForm } from '../api/response.js'
 import { consoleRoute } from '../measure/counted-routes.js'
 import { ok } from '../result.js'
-import { json, shortForm } from '../short-form.js'
 import type { PageFile, PageFiles } from './page-files.js'
 
 /** Where the console is, on the port of the management. */

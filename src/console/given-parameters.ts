@@ -1,4 +1,5 @@
-import type { ApiRequest, ApiResponse } from '../api.js'
+import type { ApiRequest, ApiResponse } from '../api/api.js'
+import { shortForm } from '../api/response.js'
 import type { Tenant } from '../context/entity.js'
 import type { Box } from '../context/geo/bounds.js'
 import { compilePattern } from '../context/pattern.js'
@@ -7,7 +8,6 @@ import type { PathRange } from '../context/query.js'
 import { everywhere, parseServicePaths } from '../context/service-path.js'
 import { parseTenant } from '../context/tenant.js'
 import { err, ok, type Result } from '../result.js'
-import { shortForm } from '../short-form.js'
 
 /** A longer parameter is refused: it could find nothing. */
 const longest_characters = 1024

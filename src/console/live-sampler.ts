@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import type { Resource } from '../api.js'
+import type { Resource } from '../api/api.js'
 import { openManagementPort } from '../command-line/command-line.js'
 import type { Alarms } from '../log/alarms.js'
 import { memoryLeft_bytes, memoryLimit_bytes, memoryUsed_bytes } from '../machine-memory.js'

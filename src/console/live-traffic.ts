@@ -1,4 +1,4 @@
-import type { Resource, Verb } from '../api.js'
+import type { Resource, Verb } from '../api/api.js'
 import type { BucketReading } from '../measure/buckets.js'
 import { verbs } from '../measure/counted-routes.js'
 import { forwardResults } from '../measure/figures.js'

@@ -1,6 +1,6 @@
-import type { Resource } from '../api.js'
+import type { Resource } from '../api/api.js'
+import { json } from '../api/response.js'
 import type { ReceiverState } from '../delivery/message.js'
-import { json } from '../short-form.js'
 import { dateText, type Milliseconds } from '../time.js'
 import type { ConsoleParts } from './console-parts.js'
 import { GivenParameters } from './given-parameters.js'

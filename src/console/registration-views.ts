@@ -1,4 +1,5 @@
-import { type ApiRequest, type ApiResponse, type Resource, segment } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Resource, segment } from '../api/api.js'
+import { json, shortForm } from '../api/response.js'
 import type { Tenant } from '../context/entity.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { operation } from '../management/response-forms.js'
@@ -9,7 +10,6 @@ import {
   type RegistrationId,
   registrationTermsOf,
 } from '../registration/registration.js'
-import { json, shortForm } from '../short-form.js'
 import { inSlices, listText, type Steps } from '../slices.js'
 import { dateText, type Milliseconds, never, now } from '../time.js'
 import type { ConsoleParts } from './console-parts.js'

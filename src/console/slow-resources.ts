@@ -1,11 +1,11 @@
-import type { ApiRequest, Prepared, Resource } from '../api.js'
+import type { ApiRequest, Prepared, Resource } from '../api/api.js'
+import { json } from '../api/response.js'
 import type { Log } from '../log/log.js'
 import { logChange } from '../management/changes.js'
 import { operation } from '../management/response-forms.js'
 import type { ProcessPeers } from '../management/shared-answers.js'
 import type { Measures } from '../measure/measures.js'
 import { mostSlow } from '../measure/slow-requests.js'
-import { json } from '../short-form.js'
 import { GivenParameters } from './given-parameters.js'
 
 /** What the resources of slow requests work on. */

@@ -1,4 +1,4 @@
-import type { Resource } from '../api.js'
+import type { Resource } from '../api/api.js'
 import { alarmViews } from './alarm-views.js'
 import { censusViews } from './census-views.js'
 import type { ConsoleParts } from './console-parts.js'

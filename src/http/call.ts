@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type ApiResponse, type Client, isLong } from '../api.js'
+import { type ApiResponse, type Client, isLong } from '../api/api.js'
 import type { StepSubject } from '../measure/loop-steps.js'
 import type { OperationTimes } from '../measure/operation-times.js'
 import { StageSums } from '../measure/requests.js'

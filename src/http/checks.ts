@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { ApiResponse, Operation, Resource, Use, Verb } from '../api.js'
+import type { ApiResponse, Operation, Resource, Use, Verb } from '../api/api.js'
 import { bearerToken, secretDigest } from '../api-keys.js'
 import type { PathRange } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'

@@ -1,4 +1,4 @@
-import type { ApiResponse, Use } from '../api.js'
+import type { ApiResponse, Use } from '../api/api.js'
 import { type ApiKey, type ApiKeys, bearerToken } from '../api-keys.js'
 import type { Tenant } from '../context/entity.js'
 import { parseTenant } from '../context/tenant.js'

@@ -1,5 +1,5 @@
-import type { ApiResponse, StatusText } from '../api.js'
-import { shortForm } from '../short-form.js'
+import type { ApiResponse, StatusText } from '../api/api.js'
+import { shortForm } from '../api/response.js'
 import { hasShortErrors, type PathKind } from './target.js'
 
 /** In the orionError form and wherever NGSIv1 has a status object [management 11.3]. */

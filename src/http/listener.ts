@@ -8,7 +8,7 @@ import {
 } from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Resource } from '../api.js'
+import type { Resource } from '../api/api.js'
 import { errorFacts } from '../log/log.js'
 import { headCost_bytes } from '../shared-memory/request-memory.js'
 import { Application } from './application.js'

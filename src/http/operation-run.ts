@@ -6,7 +6,7 @@ import {
   type Prepared,
   type Resource,
   type UncheckedWork,
-} from '../api.js'
+} from '../api/api.js'
 import type { Payload, TimingStage } from '../measure/requests.js'
 import type { Result } from '../result.js'
 import type { Nanoseconds } from '../time.js'

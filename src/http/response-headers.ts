@@ -1,4 +1,4 @@
-import type { ApiResponse, Resource } from '../api.js'
+import type { ApiResponse, Resource } from '../api/api.js'
 import type { Head } from './headers.js'
 import { type Interfaces, interfaceOf, type PathKind, saysWhatItIs, verbsOf } from './target.js'
 

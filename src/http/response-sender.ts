@@ -1,4 +1,4 @@
-import type { ApiResponse, BodyStream } from '../api.js'
+import type { ApiResponse, BodyStream } from '../api/api.js'
 import { type Countable, consoleRoute } from '../measure/counted-routes.js'
 import type { CompletedRequest } from '../measure/requests.js'
 import type { SpentTimes } from '../measure/slow-requests.js'

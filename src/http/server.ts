@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { Resource } from '../api.js'
+import type { Resource } from '../api/api.js'
 import type { ApiKeys } from '../api-keys.js'
 import { isLoopback } from '../hosts.js'
 import type { WaitMeter } from '../measure/waits.js'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import type { Use } from '../api.js'
+import type { Use } from '../api/api.js'
 import { HostNames } from '../hosts.js'
 
 /** By which names a listening socket is known, and to whom. */

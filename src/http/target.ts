@@ -1,4 +1,4 @@
-import type { Interface, Resource } from '../api.js'
+import type { Interface, Resource } from '../api/api.js'
 import { hasForbidden } from '../context/characters.js'
 import { err, ok, type Result } from '../result.js'
 

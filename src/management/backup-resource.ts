@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ApiResponse, Resource } from '../api.js'
+import type { ApiResponse, Resource } from '../api/api.js'
+import { shortForm } from '../api/response.js'
 import { archive_bytes, archived } from '../backup/archive.js'
 import { backupContents } from '../backup/backup-contents.js'
 import type { BackupPoint, BackupRefusal, BackupService } from '../broker/backup-service.js'
 import type { Measures } from '../measure/measures.js'
-import { shortForm } from '../short-form.js'
 import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'
 

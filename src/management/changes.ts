@@ -1,4 +1,4 @@
-import type { ApiRequest } from '../api.js'
+import type { ApiRequest } from '../api/api.js'
 import { type Facts, type Log, lineContextOf } from '../log/log.js'
 
 /** Logs what a refusal whose text is fixed does not say: what is known instead. */

@@ -1,5 +1,5 @@
-import type { Resource } from '../api.js'
-import { json, shortForm } from '../short-form.js'
+import type { Resource } from '../api/api.js'
+import { json, shortForm } from '../api/response.js'
 import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'
 

@@ -1,8 +1,8 @@
-import type { ApiRequest, ApiResponse, Operation, Resource, Use } from '../api.js'
+import type { ApiRequest, ApiResponse, Operation, Resource, Use } from '../api/api.js'
+import { json, shortForm } from '../api/response.js'
 import { lineContextOf } from '../log/log.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
 import { err, ok } from '../result.js'
-import { json, shortForm } from '../short-form.js'
 import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
 

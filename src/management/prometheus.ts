@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises'
-import type { Resource } from '../api.js'
+import type { Resource } from '../api/api.js'
 import type { AlarmCount } from '../log/alarms.js'
 import { memoryLeft_bytes, memoryLimit_bytes, memoryUsed_bytes } from '../machine-memory.js'
 import { countersOf } from '../measure/counters.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { ApiResponse, Resource } from '../api.js'
+import type { ApiResponse, Resource } from '../api/api.js'
 import { builtFile } from '../package-files.js'
 import { ok } from '../result.js'
 

@@ -1,4 +1,4 @@
-import type { Resource } from '../api.js'
+import type { Resource } from '../api/api.js'
 import { backupResources } from './backup-resource.js'
 import { clusterResources } from './cluster-resources.js'
 import { logResources } from './log-settings.js'

@@ -1,6 +1,6 @@
-import type { ApiRequest, ApiResponse, Operation, Use, Work } from '../api.js'
+import type { ApiRequest, ApiResponse, Operation, Use, Work } from '../api/api.js'
+import { shortForm } from '../api/response.js'
 import { ok } from '../result.js'
-import { shortForm } from '../short-form.js'
 
 /** A member of a JSON object whose value has been rendered already. */
 export type JsonMember = readonly [name: string, text: string]

@@ -1,6 +1,6 @@
-import type { ApiRequest, ApiResponse, Prepared, Resource } from '../api.js'
+import type { ApiRequest, ApiResponse, Prepared, Resource } from '../api/api.js'
+import { json, shortForm } from '../api/response.js'
 import { err, ok, type Result } from '../result.js'
-import { json, shortForm } from '../short-form.js'
 import { parseTraceLevels, traceLevelsText } from '../trace-levels.js'
 import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'

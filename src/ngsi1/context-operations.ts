@@ -1,4 +1,4 @@
-import { type ApiRequest, type ApiResponse, isLong, type Operation, type StatusText } from '../api.js'
+import { type ApiRequest, type ApiResponse, isLong, type Operation, type StatusText } from '../api/api.js'
 import type { RawUpdate, Unavailable } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { Page, Query } from '../context/query.js'

@@ -1,4 +1,4 @@
-import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api/api.js'
 import type { TypeSummary } from '../broker/broker.js'
 import { pathsOfRead } from '../context/service-path.js'
 import { inSlices, listText, type Steps } from '../slices.js'

@@ -1,4 +1,4 @@
-import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api/api.js'
 import type { Unavailable } from '../broker/broker.js'
 import type { Entity, EntityId, Tenant } from '../context/entity.js'
 import { compileQuery } from '../context/match.js'

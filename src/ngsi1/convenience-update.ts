@@ -1,4 +1,4 @@
-import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api/api.js'
 import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction } from '../context/update.js'
 import { err, ok, type Result } from '../result.js'

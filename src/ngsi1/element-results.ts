@@ -1,4 +1,4 @@
-import type { Client, StatusText } from '../api.js'
+import type { Client, StatusText } from '../api/api.js'
 import type { Broker, Unavailable } from '../broker/broker.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateElement, UpdateItem, UpdateReply } from '../context/update.js'

@@ -1,4 +1,11 @@
-import { type ApiRequest, type ApiResponse, type Operation, type Resource, segment, type TenantWork } from '../api.js'
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type Operation,
+  type Resource,
+  segment,
+  type TenantWork,
+} from '../api/api.js'
 import { eventOperations } from '../broker/listening.js'
 import { ok } from '../result.js'
 import { parseGivenId } from '../subscription/given-id.js'

@@ -7,7 +7,7 @@ import {
   type StatusText,
   type Use,
   type Work,
-} from '../api.js'
+} from '../api/api.js'
 import type { Tenant } from '../context/entity.js'
 import { err, ok, type Result } from '../result.js'
 import { atOnce, type Steps } from '../slices.js'

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse } from '../api.js'
+import type { ApiRequest, ApiResponse } from '../api/api.js'
 import type { RawElements } from '../broker/broker.js'
 import { failedReply, refusalOfWhole } from '../broker/update-replies.js'
 import type { ElementFailure } from '../context/update.js'

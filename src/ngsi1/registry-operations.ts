@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api.js'
+import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api/api.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange, Selector } from '../context/query.js'
 import { pathsOfRead } from '../context/service-path.js'

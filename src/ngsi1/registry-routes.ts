@@ -1,4 +1,4 @@
-import type { Resource } from '../api.js'
+import type { Resource } from '../api/api.js'
 import {
   discoverByPath,
   discoverContextAvailability,

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type ApiRequest, type ApiResponse, requestOrigin, type StatusText } from '../api.js'
+import { type ApiRequest, type ApiResponse, requestOrigin, type StatusText } from '../api/api.js'
 import { hasForbiddenInId } from '../context/characters.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange, Scope } from '../context/query.js'

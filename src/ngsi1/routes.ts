@@ -1,4 +1,4 @@
-import type { Interface, Operation, Resource } from '../api.js'
+import type { Interface, Operation, Resource } from '../api/api.js'
 import { parseServicePaths } from '../context/service-path.js'
 import { err } from '../result.js'
 import { LongPayloads } from '../slices.js'

@@ -1,4 +1,4 @@
-import type { ApiRequest } from '../api.js'
+import type { ApiRequest } from '../api/api.js'
 import { everywhere } from '../context/service-path.js'
 import { ok, type Result } from '../result.js'
 import type { Steps } from '../slices.js'

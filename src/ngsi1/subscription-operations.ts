@@ -1,4 +1,4 @@
-import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api/api.js'
 import type { SubscriptionUnknown, Unavailable } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'

@@ -1,6 +1,6 @@
-import type { ApiResponse } from '../api.js'
+import type { ApiResponse } from '../api/api.js'
+import { shortForm } from '../api/response.js'
 import { type Unavailable, wordUnavailable } from '../broker/unavailable.js'
-import { shortForm } from '../short-form.js'
 
 /** The status of each error that operations report [NGSIv2 context 1.2]. */
 const statuses = {

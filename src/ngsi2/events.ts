@@ -1,4 +1,4 @@
-import { type Resource, segment } from '../api.js'
+import { type Resource, segment } from '../api/api.js'
 import { eventOperations } from '../broker/listening.js'
 import { err, ok } from '../result.js'
 import { parseGivenId } from '../subscription/given-id.js'

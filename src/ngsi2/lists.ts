@@ -1,4 +1,4 @@
-import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api/api.js'
 import type { TypeSummary } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import { quote } from '../context/json-text.js'

@@ -8,7 +8,7 @@ import {
   type TenantWork,
   type Use,
   type Work,
-} from '../api.js'
+} from '../api/api.js'
 import type { RawUpdate, Unavailable } from '../broker/broker.js'
 import { hasForbiddenInId } from '../context/characters.js'
 import type { Tenant } from '../context/entity.js'

@@ -1,4 +1,4 @@
-import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api/api.js'
 import type { Entity, EntityId, EntityType, Tenant, Value } from '../context/entity.js'
 import { plainDate } from '../context/json-text.js'
 import type { Query } from '../context/query.js'

@@ -1,4 +1,4 @@
-import { type Operation, requestOrigin, segment } from '../api.js'
+import { type Operation, requestOrigin, segment } from '../api/api.js'
 import { meansEverywhere, onePath } from '../context/service-path.js'
 import { lineContextOf } from '../log/log.js'
 import { isWritten } from '../registration/registered-resources.js'

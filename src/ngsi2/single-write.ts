@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../api.js'
+import type { ApiResponse } from '../api/api.js'
 import type { EntityId, EntityType, ServicePath } from '../context/entity.js'
 import {
   type GivenAttribute,

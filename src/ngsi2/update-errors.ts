@@ -1,4 +1,5 @@
-import type { ApiResponse } from '../api.js'
+import type { ApiResponse } from '../api/api.js'
+import { shortForm } from '../api/response.js'
 import { type Excess, maxAttributes, maxMetadata, metadataOf } from '../context/entity-size.js'
 import type { ShapeMalformed } from '../context/geo/shape-parse.js'
 import type {
@@ -9,7 +10,6 @@ import type {
   UpdateRefusal,
   UpdateReply,
 } from '../context/update.js'
-import { shortForm } from '../short-form.js'
 import { attributeUnknown, badInput, entityAmbiguous, entityUnknown, refused, unavailable } from './errors.js'
 import { dateMalformed, valueForbidden } from './parse/attributes.js'
 import type { EntityGiven } from './parse/entities.js'

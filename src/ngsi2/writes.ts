@@ -1,4 +1,4 @@
-import { type ApiRequest, type ApiResponse, type Operation, requestOrigin, segment } from '../api.js'
+import { type ApiRequest, type ApiResponse, type Operation, requestOrigin, segment } from '../api/api.js'
 import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction, UpdateReply } from '../context/update.js'
 import type { RawTarget } from '../partition/commands.js'

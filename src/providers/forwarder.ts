@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { type ApiRequest, requestOrigin } from '../api.js'
+import { type ApiRequest, requestOrigin } from '../api/api.js'
 import type { Broker } from '../broker/broker.js'
 import type { EntityId, Tenant } from '../context/entity.js'
 import { pathsOfRead } from '../context/service-path.js'

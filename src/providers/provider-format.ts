@@ -1,4 +1,4 @@
-import type { StatusText } from '../api.js'
+import type { StatusText } from '../api/api.js'
 import type { EntityId, EntityType } from '../context/entity.js'
 import type { GivenAttribute } from '../context/update.js'
 import type { Result } from '../result.js'

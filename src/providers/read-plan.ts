@@ -1,4 +1,4 @@
-import type { Client } from '../api.js'
+import type { Client } from '../api/api.js'
 import type { Broker, EntityReads, Unavailable } from '../broker/broker.js'
 import { Effort, maxSteps } from '../context/effort.js'
 import type { Entity, EntityId } from '../context/entity.js'

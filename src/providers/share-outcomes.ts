@@ -1,4 +1,4 @@
-import type { StatusText } from '../api.js'
+import type { StatusText } from '../api/api.js'
 import type { GivenAttribute } from '../context/update.js'
 import type { AnsweredElement, AnsweredName, UpdateAnswer } from './provider-format.js'
 import type { ProviderFailure } from './provider-request.js'

@@ -1,5 +1,5 @@
 import { type Test, test } from 'tap'
-import type { Client } from '../../src/api.js'
+import type { Client } from '../../src/api/api.js'
 import { ScanQueue, type ScanRun, ScanStops } from '../../src/broker/scan-queue.js'
 
 interface Running extends ScanRun {

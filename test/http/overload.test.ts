@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { Resource } from '../../src/api.js'
+import type { Resource } from '../../src/api/api.js'
 import { ApiKeys } from '../../src/api-keys.js'
 import { Admission } from '../../src/http/admission.js'
 import { Overload } from '../../src/http/overload.js'

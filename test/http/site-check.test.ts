@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { Use } from '../../src/api.js'
+import type { Use } from '../../src/api/api.js'
 import { type KnownHosts, SiteCheck } from '../../src/http/site-check.js'
 import { get, givenFrontEnd, statusOf } from './given.js'
 

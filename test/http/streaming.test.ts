@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { ApiResponse, BodyStream, Resource } from '../../src/api.js'
+import type { ApiResponse, BodyStream, Resource } from '../../src/api/api.js'
 import { ok } from '../../src/result.js'
 import { stillFor, until } from '../until.js'
 import { bodyOf, connected, everything, get, givenFrontEnd, headerOf, untilReceived } from './given.js'

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os'
-import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/api.js'
+import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/api/api.js'
 import type { BackupService } from '../../src/broker/backup-service.js'
 import type { SubscriptionService } from '../../src/broker/broker.js'
 import { configResources } from '../../src/console/config-resources.js'

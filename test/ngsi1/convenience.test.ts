@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { Verb } from '../../src/api.js'
+import type { Verb } from '../../src/api/api.js'
 import type { Broker } from '../../src/broker/broker.js'
 import type { Entity, EntityId, EntityType, ServicePath } from '../../src/context/entity.js'
 import type { Query } from '../../src/context/query.js'

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, Operation, Prepared, Resource, Verb } from '../../src/api.js'
+import type { ApiRequest, ApiResponse, Operation, Prepared, Resource, Verb } from '../../src/api/api.js'
 import type { Broker, RawElements, RawUpdate, SubscriptionService, Unavailable } from '../../src/broker/broker.js'
 import type { RegistryService } from '../../src/broker/registry-service.js'
 import type { Attribute, Entity, EntityId, EntityType, ServicePath } from '../../src/context/entity.js'

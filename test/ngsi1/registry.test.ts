@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { ApiRequest, Verb } from '../../src/api.js'
+import type { ApiRequest, Verb } from '../../src/api/api.js'
 import type { PathRange } from '../../src/context/query.js'
 import { now } from '../../src/time.js'
 import { openRegistry } from '../coordinator/given-registry.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { ApiResponse } from '../../src/api.js'
+import type { ApiResponse } from '../../src/api/api.js'
 import type { AttributeForm } from '../../src/ngsi2/parse/attributes.js'
 import {
   parseAttributeMembers,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { ApiResponse, Verb } from '../../src/api.js'
+import type { ApiResponse, Verb } from '../../src/api/api.js'
 import type { Broker } from '../../src/broker/broker.js'
 import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity, EntityId, Tenant } from '../../src/context/entity.js'

@@ -1,4 +1,4 @@
-import type { StatusText } from '../../api.js'
+import type { StatusText } from '../../api/api.js'
 import type { EntityId } from '../../context/entity.js'
 import type { ProviderFailure } from '../../providers/provider-request.js'
 import type { ShareFate } from '../../providers/share-outcomes.js'

@@ -1,4 +1,4 @@
-import type { StatusText } from '../../api.js'
+import type { StatusText } from '../../api/api.js'
 import type { EntityType } from '../../context/entity.js'
 import type { GivenAttribute, UpdateItem } from '../../context/update.js'
 import type { AnsweredName } from '../../providers/provider-format.js'

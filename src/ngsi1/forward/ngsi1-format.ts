@@ -1,4 +1,4 @@
-import type { StatusText } from '../../api.js'
+import type { StatusText } from '../../api/api.js'
 import type { EntityId, EntityType, Metadata, Value } from '../../context/entity.js'
 import { type JsonMembers, type JsonScalar, type JsonTree, readTree, scalarsByKind } from '../../json-reader.js'
 import type { ShownAttribute, ShownEntity } from '../../providers/merge-responses.js'

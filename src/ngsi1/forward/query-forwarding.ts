@@ -1,4 +1,4 @@
-import type { ApiRequest } from '../../api.js'
+import type { ApiRequest } from '../../api/api.js'
 import type { Unavailable } from '../../broker/broker.js'
 import type { Page, Query } from '../../context/query.js'
 import { type ForwardResult, forwarderOf } from '../../providers/forwarder.js'

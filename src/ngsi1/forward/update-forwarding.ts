@@ -1,4 +1,4 @@
-import type { StatusText } from '../../api.js'
+import type { StatusText } from '../../api/api.js'
 import type { Unavailable } from '../../broker/broker.js'
 import type { Forwarder } from '../../providers/forwarder.js'
 import type { ProviderFailure } from '../../providers/provider-request.js'

@@ -1,9 +1,9 @@
-import type { ApiResponse } from '../../api.js'
+import type { ApiResponse } from '../../api/api.js'
+import { isOptions } from '../../api/parameters.js'
 import { hasForbidden } from '../../context/characters.js'
 import type { EntityType } from '../../context/entity.js'
 import { maxOrderKeys, type OrderKey, parseOrder } from '../../context/order.js'
 import type { Scope } from '../../context/query.js'
-import { isOptions } from '../../option-words.js'
 import { badRequest } from '../render/responses.js'
 
 type Parameters = ReadonlyMap<string, string>

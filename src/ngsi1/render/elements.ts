@@ -1,4 +1,4 @@
-import type { StatusText } from '../../api.js'
+import type { StatusText } from '../../api/api.js'
 import { compareBytes, type Metadata } from '../../context/entity.js'
 import { quote, renderValue } from '../../context/json-text.js'
 import { isMarked } from '../../context/location.js'

@@ -1,4 +1,4 @@
-import type { ApiResponse, StatusText } from '../../api.js'
+import type { ApiResponse, StatusText } from '../../api/api.js'
 import { type Unavailable, wordUnavailable } from '../../broker/unavailable.js'
 import { isParserRefusal, type PayloadRefusal } from '../parse/payload-refusal.js'
 import { detailsOfPayload } from './payload-errors.js'

@@ -1,4 +1,4 @@
-import type { StatusText } from '../../api.js'
+import type { StatusText } from '../../api/api.js'
 import { tooMuchForCluster, updateMayBeDone } from '../../broker/unavailable.js'
 import type { EntityId, EntityType } from '../../context/entity.js'
 import type { Excess } from '../../context/entity-size.js'

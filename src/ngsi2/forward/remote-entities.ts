@@ -1,4 +1,4 @@
-import type { ApiRequest } from '../../api.js'
+import type { ApiRequest } from '../../api/api.js'
 import type { Unavailable } from '../../broker/broker.js'
 import { compareAttributes, type Tenant } from '../../context/entity.js'
 import type { Page, Query } from '../../context/query.js'

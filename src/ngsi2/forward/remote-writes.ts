@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse } from '../../api.js'
+import type { ApiRequest, ApiResponse } from '../../api/api.js'
 import type { EntityType, ServicePath, Tenant } from '../../context/entity.js'
 import type { GivenAttribute, UpdateAction, UpdateReply } from '../../context/update.js'
 import { type Forwarder, forwarderOf } from '../../providers/forwarder.js'

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../../api.js'
+import type { ApiResponse } from '../../api/api.js'
 import { hasForbidden } from '../../context/characters.js'
 import { parseDate } from '../../context/date.js'
 import type { Metadata, Value } from '../../context/entity.js'

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../../api.js'
+import type { ApiResponse } from '../../api/api.js'
 import { hasForbidden } from '../../context/characters.js'
 import type { EntityId, EntityType } from '../../context/entity.js'
 import { type GivenAttribute, type UpdateAction, updateActions } from '../../context/update.js'

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../../api.js'
+import type { ApiResponse } from '../../api/api.js'
 import type { EntityId, EntityType } from '../../context/entity.js'
 import { PatternsTogether } from '../../context/patterns-together.js'
 import type { Scope, Selector } from '../../context/query.js'

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Tenant } from './context/entity.js'
-import type { PathRange } from './context/query.js'
-import type { Origin } from './context/update.js'
-import { endsHere } from './hops.js'
-import type { OperationTimes } from './measure/operation-times.js'
-import type { StageSums } from './measure/requests.js'
-import type { Result } from './result.js'
+import type { Tenant } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
+import type { Origin } from '../context/update.js'
+import { endsHere } from '../hops.js'
+import type { OperationTimes } from '../measure/operation-times.js'
+import type { StageSums } from '../measure/requests.js'
+import type { Result } from '../result.js'
 
 /**
  * What the HTTP layer and the interfaces (`ngsi1`, `ngsi2`, `management`) say to each other: a request that has passed the checks
