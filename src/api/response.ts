@@ -1,25 +1,28 @@
 import type { ApiResponse } from './api.js'
 
-/** What `error` says in the short form, by status [management 1]. */
-const shortErrors = {
-  400: 'BadRequest',
+/** The reason phrases of errors, as NGSIv1 reports them [management 11.3]. */
+export const reasonPhrases = {
+  400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
-  404: 'NotFound',
-  405: 'MethodNotAllowed',
-  406: 'NotAcceptable',
-  411: 'ContentLengthRequired',
-  413: 'RequestEntityTooLarge',
-  414: 'URITooLong',
-  415: 'UnsupportedMediaType',
-  429: 'TooManyRequests',
-  500: 'InternalServerError',
-  503: 'ServiceUnavailable',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  411: 'Content Length Required',
+  413: 'Request Entity Too Large',
+  414: 'URI Too Long',
+  415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
 } as const
 
-/** An error as the management interface and NGSIv2 report it [management 1]. */
-export function shortForm(status: keyof typeof shortErrors, description: string): ApiResponse {
-  return { status, body: JSON.stringify({ error: shortErrors[status], description }) }
+/** The status of an error that is not of an interface's own. */
+export type ErrorStatus = keyof typeof reasonPhrases
+
+/** An error as the management interface and NGSIv2 report it: its reason phrase without blanks [management 1]. */
+export function shortForm(status: ErrorStatus, description: string): ApiResponse {
+  return { status, body: JSON.stringify({ error: reasonPhrases[status].replaceAll(' ', ''), description }) }
 }
 
 /** 200 with a body in JSON. */

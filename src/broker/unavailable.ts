@@ -48,14 +48,14 @@ export const tooMuchForCluster =
   'what the update changes, with its notifications, takes more than a record of the cluster may have: not carried out'
 
 /** How a refusal is answered, whatever the form that an interface has for errors. */
-interface UnavailableWording {
+interface UnavailableDescription {
   readonly status: 400 | 413 | 503
   readonly text: string
   readonly headers?: { readonly 'Retry-After': string }
 }
 
 /** The text of a refusal, and when it may be tried again [management 11.9]. */
-export function wordUnavailable(refusal: Unavailable): UnavailableWording {
+export function describeUnavailable(refusal: Unavailable): UnavailableDescription {
   const { kind } = refusal
   if (kind === 'pageTooLarge' || kind === 'queryTooCostly' || kind === 'recordTooLarge') {
     const [status, text] = unanswerable[kind]

@@ -1,24 +1,6 @@
 import type { ApiResponse, StatusText } from '../api/api.js'
-import { shortForm } from '../api/response.js'
+import { type ErrorStatus, reasonPhrases, shortForm } from '../api/response.js'
 import { hasShortErrors, type PathKind } from './target.js'
-
-/** In the orionError form and wherever NGSIv1 has a status object [management 11.3]. */
-const reasonPhrases = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  405: 'Method Not Allowed',
-  406: 'Not Acceptable',
-  411: 'Content Length Required',
-  413: 'Request Entity Too Large',
-  414: 'URI Too Long',
-  415: 'Unsupported Media Type',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-} as const
-
-type ErrorStatus = keyof typeof reasonPhrases
 
 /** An error in the form that the path's interface has for errors [management 1, 11.3]. */
 export function errorResponse(kind: PathKind, status: ErrorStatus, text: string): ApiResponse {

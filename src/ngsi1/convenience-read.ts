@@ -111,7 +111,7 @@ export const instanceOfTypeAndId = attributeRow((request) => {
 })
 
 /** Responses to GET of the entities of an id, by the arrays of entities that they were rendered from. */
-const wordedAnswers = new WeakMap<readonly Entity[], string>()
+const renderedResponses = new WeakMap<readonly Entity[], string>()
 
 /**
  * GET of the entities of an id without parameters, most of them read again and again: as long as the entities are the
@@ -123,10 +123,10 @@ function allOfIdAtHand({ broker, forwarding }: Ngsi1Services, request: ApiReques
   const entities = broker.recentEntities(tenant, pathsOfRead(request.paths), segment(request, 'id') as EntityId)
   if (entities === undefined || entities.length === 0) return undefined
   if (entities.length > requestedPage(request.parameters).limit) return undefined
-  const worded = wordedAnswers.get(entities)
+  const worded = renderedResponses.get(entities)
   if (worded !== undefined) return worded
   const body = renderEntities(entities, okStatus, { asObject: false })
-  wordedAnswers.set(entities, body)
+  renderedResponses.set(entities, body)
   return body
 }
 

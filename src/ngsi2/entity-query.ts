@@ -1,3 +1,4 @@
+import { filterTexts, type Wording, worded } from '../api/wording.js'
 import type { EntityId, EntityType } from '../context/entity.js'
 import type { FilterSide, Ordering } from '../context/filter.js'
 import { type FilterMalformed, parseFilter } from '../context/filter-parse.js'
@@ -154,13 +155,9 @@ function wordsOf(georel: string | undefined, geometry: string, coords: string): 
   }
 }
 
-type MistakeBy = { readonly [Kind in FilterMalformed['kind']]: Extract<FilterMalformed, { kind: Kind }> }
-type Wording = { readonly [Kind in keyof MistakeBy]: (mistake: MistakeBy[Kind], side: FilterSide) => string }
-
 /** What is wrong with `q`, or with `mq`, which filters by metadata [NGSIv2 context 10.2, 10.3]. */
-function filterMistake<Kind extends keyof MistakeBy>(mistake: MistakeBy[Kind], side: FilterSide): string {
-  // A mistake's kind is the key of its own text.
-  return (wording[mistake.kind] as Wording[Kind])(mistake, side)
+function filterMistake(mistake: FilterMalformed, side: FilterSide): string {
+  return worded(wording, mistake, side)
 }
 
 /** What is wrong with a pattern of ids or types. */
@@ -175,37 +172,22 @@ const orderings: { readonly [By in Ordering]: string } = {
   '<=': 'LessThanOrEqual',
 }
 
-const wording: Wording = {
-  filterEmpty: () => 'empty q',
+const wording: Wording<FilterMalformed, string, [side: FilterSide]> = {
+  ...filterTexts,
   filterBlank: () => 'empty q-item (only whitespace)',
-  statementEmpty: () => 'empty q-item',
   statementBlank: () => 'empty q-item (only whitespace)',
-  leftSideEmpty: () => 'empty left-hand-side in q-item',
-  rightSideEmpty: () => 'empty right-hand-side in q-item',
-  listItemEmpty: () => 'empty item in list',
-  rangeItemEmpty: () => 'empty item in range',
-  rangeOrdered: () => 'ranges only valid for equal and not equal ops',
-  listOrdered: () => 'lists only valid for equal and not equal ops',
-  rangeMixed: () => 'invalid range: types mixed',
   rangeUnordered: ({ end }) => `invalid data type for /range-${end}/`,
-  listMixed: () => 'invalid JSON value type in list',
   valueUnordered: ({ by, value }) => {
     return `values of type /${value === null ? 'Null' : 'Bool'}/ not supported for operator /${orderings[by]}/`
   },
-  quoteOpen: () => 'non-terminated forced string',
   quoteInside: () => 'quote in forced string',
-  quoteInName: () => 'forbidden characters in String Filter',
   charactersForbidden: ({ in: where }, side) => {
     if (where === 'value') return 'forbidden characters in String Filter'
     return `invalid character found in URI param /${side === 'metadata' ? 'mq' : 'q'}/`
   },
-  patternMalformed: ({ pattern }) => `error compiling filter regex: '${pattern}'`,
-  patternTooCostly: ({ pattern }) => detailsOfTooCostly(pattern),
   metadataUnnamed: ({ unary }) => metadataMissing(unary),
   metadataNameEmpty: ({ unary }) => metadataMissing(unary),
   attributeUnnamed: () => 'no attribute name - not valid for metadata filters',
-  statementsTooMany: () => 'too many q-items',
-  filterTooLong: () => 'q too long',
 }
 
 function metadataMissing(unary: boolean): string {

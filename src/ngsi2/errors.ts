@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../api/api.js'
 import { shortForm } from '../api/response.js'
-import { type Unavailable, wordUnavailable } from '../broker/unavailable.js'
+import { describeUnavailable, type Unavailable } from '../broker/unavailable.js'
 
 /** The status of each error that operations report [NGSIv2 context 1.2]. */
 const statuses = {
@@ -28,7 +28,7 @@ export function badInput(description: string): ApiResponse {
 
 /** The broker cannot serve the request now [management 11.9], or not as requested. */
 export function unavailable(refusal: Unavailable): ApiResponse {
-  const { status, text, headers } = wordUnavailable(refusal)
+  const { status, text, headers } = describeUnavailable(refusal)
   return { ...shortForm(status, text), ...(headers && { headers }) }
 }
 

@@ -1,5 +1,6 @@
 import type { ApiResponse } from '../api/api.js'
 import { shortForm } from '../api/response.js'
+import { excessText, type Wording, worded } from '../api/wording.js'
 import { type Excess, maxAttributes, maxMetadata, metadataOf } from '../context/entity-size.js'
 import type { ShapeMalformed } from '../context/geo/shape-parse.js'
 import type {
@@ -42,7 +43,7 @@ export function writeOutcome(attributes: readonly GivenAttribute[], { items, mis
     case 'attributesExist':
       return { kind: 'existing', names: refusal.names, isPartial: false }
     default:
-      return { kind: 'refused', response: wordRefusal(refusal) }
+      return { kind: 'refused', response: refusalResponse(refusal) }
   }
 }
 
@@ -54,8 +55,8 @@ function namesAt(attributes: readonly GivenAttribute[], shown: readonly number[]
 
 /** The response to more attributes or metadata than any entity may have; such an update is not sent. */
 export function tooMuch(attributes: readonly GivenAttribute[]): ApiResponse | undefined {
-  if (attributes.length > maxAttributes) return wordExcess('attributes', maxAttributes)
-  return metadataOf(attributes) > maxMetadata ? wordExcess('metadata', maxMetadata) : undefined
+  if (attributes.length > maxAttributes) return excessResponse('attributes', maxAttributes)
+  return metadataOf(attributes) > maxMetadata ? excessResponse('metadata', maxMetadata) : undefined
 }
 
 /** The names of attributes as errors list them. */
@@ -113,18 +114,9 @@ function partOf({ entity: { id, type }, outcome }: BatchItem, at: number): strin
   return `${at === 0 ? beginnings[outcome.kind] : ''}${shown} - ${namesText(outcome.names)}`
 }
 
-type Wording<Refusal extends { readonly kind: string }> = {
-  readonly [Kind in Refusal['kind']]: (refusal: Extract<Refusal, { kind: Kind }>) => ApiResponse
-}
-
 /** The response to an update that was refused for what is stored [NGSIv2 context 1.2, 3.5, 8.2, 12.3]. */
-function wordRefusal<Kind extends UpdateRefusal['kind']>(refusal: Extract<UpdateRefusal, { kind: Kind }>): ApiResponse {
-  // A refusal's kind is the key of its own text, here and below.
-  return (wording[refusal.kind as Kind] as (of: typeof refusal) => ApiResponse)(refusal)
-}
-
-function wordUnmet<Kind extends UnmetTerms['kind']>(why: Extract<UnmetTerms, { kind: Kind }>): ApiResponse {
-  return (unmet[why.kind as Kind] as (of: typeof why) => ApiResponse)(why)
+function refusalResponse(refusal: UpdateRefusal): ApiResponse {
+  return worded(wording, refusal)
 }
 
 const tooManyLocations = refused(
@@ -132,8 +124,8 @@ const tooManyLocations = refused(
   'You cannot use more than one geo location attribute when creating an entity. Use ignoreType metadata if you want to add additional informative locations.',
 )
 
-const wording: Wording<UpdateRefusal> = {
-  termsUnmet: ({ why }) => wordUnmet(why),
+const wording: Wording<UpdateRefusal, ApiResponse> = {
+  termsUnmet: ({ why }) => worded(unmet, why),
   entityUnknown: () => entityUnknown,
   attributeUnknown: () => attributeUnknown,
   attributesMissing: () => attributeUnknown,
@@ -146,7 +138,7 @@ const wording: Wording<UpdateRefusal> = {
     ),
   coordinateSystemUnknown: ({ name }) => onlyNgsi1('coordinateSystemUnknown', name),
   locationTwice: () => tooManyLocations,
-  entityTooLarge: ({ what, max }) => wordExcess(what, max),
+  entityTooLarge: ({ what, max }) => excessResponse(what, max),
   typesTooMany: ({ max }) => refused('Unprocessable', `number of types of one id exceeds the max supported: ${max}`),
   unavailable: ({ why }) => failures[why],
 }
@@ -155,7 +147,7 @@ function onlyNgsi1(kind: string, name: string): never {
   throw new Error(`an update of NGSIv2 cannot be refused for ${kind}: ${name}`)
 }
 
-const unmet: Wording<UnmetTerms> = {
+const unmet: Wording<UnmetTerms, ApiResponse> = {
   entityExists: () => refused('Unprocessable', 'Already Exists'),
   entityAmbiguous: () => entityAmbiguous,
   operatorUnfit: ({ operator, name }) =>
@@ -205,17 +197,9 @@ const shapeCauses: {
   featuresTooMany: 'features in FeatureCollection has more than 1 item',
 }
 
-const excesses: { readonly [What in Excess]: string } = {
-  size: 'size of the entity',
-  sizes: 'size of all entities of the id together',
-  attributes: 'attributes of the entity',
-  values: 'values of the entity',
-  metadata: 'metadata of the entity',
-}
-
 /** The response to an update that would make an entity larger than it may be. */
-function wordExcess(what: Excess, max: number): ApiResponse {
-  return refused('Unprocessable', `${excesses[what]} would exceed the max supported: ${max}`)
+function excessResponse(what: Excess, max: number): ApiResponse {
+  return refused('Unprocessable', excessText(what, max))
 }
 
 /** The responses to an element that could not be stored while others of its request were [management 11.9]. */

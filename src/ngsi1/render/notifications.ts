@@ -13,7 +13,7 @@ const array = { asObject: false }
  * can only be here if no attributes are named; then it is shown without any, as a query does [subscriptions 3.5].
  */
 export const renderNotice: NoticeRenderer = ({ id, attributes }, entities) =>
-  wordedFor(id, renderFound(entities, attributes, array))
+  renderedFor(id, renderFound(entities, attributes, array))
 
 /** The same renderer for many notifications about one entity: remembers what was rendered last, and for which subscription. */
 export function rememberingNotice(): NoticeRenderer {
@@ -21,13 +21,13 @@ export function rememberingNotice(): NoticeRenderer {
   return ({ id, attributes }, entities) => {
     const [of, ...others] = entities
     const names = JSON.stringify(attributes)
-    if (others.length > 0 || of === undefined) return wordedFor(id, renderFound(entities, attributes, array))
+    if (others.length > 0 || of === undefined) return renderedFor(id, renderFound(entities, attributes, array))
     if (last?.of !== of || last.names !== names) last = { of, names, text: renderFound(entities, attributes, array) }
-    return wordedFor(id, last.text)
+    return renderedFor(id, last.text)
   }
 }
 
-function wordedFor(id: SubscriptionId, found: string): string {
+function renderedFor(id: SubscriptionId, found: string): string {
   return `{"subscriptionId":"${id}","originator":"localhost",${found}}`
 }
 

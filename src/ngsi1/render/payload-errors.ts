@@ -1,3 +1,4 @@
+import { filterTexts, type Wording, worded } from '../../api/wording.js'
 import type { FilterMalformed } from '../../context/filter-parse.js'
 import type { AreaMalformed } from '../../context/geo/area.js'
 import type { PlaceMalformed } from '../../context/geo/place.js'
@@ -5,22 +6,12 @@ import { detailsOfPlace } from '../../context/geo/place-errors.js'
 import { detailsOfTooCostly } from '../../context/patterns-together.js'
 import type { PayloadRefusal } from '../parse/payload-refusal.js'
 
-/** The text of every kind of refusal of a union: complete, or the build fails. */
-type Wording<Refusal extends { readonly kind: string }> = {
-  readonly [Kind in Refusal['kind']]: (refusal: Extract<Refusal, { kind: Kind }>) => string
-}
-
-function worded<Refusal extends { readonly kind: string }>(wording: Wording<Refusal>, refusal: Refusal): string {
-  // A refusal's kind is the key of its own text.
-  return (wording[refusal.kind as Refusal['kind']] as (refusal: Refusal) => string)(refusal)
-}
-
 /** The details of the status of a payload that is refused; its code is always 400 [context 10.3], [subscriptions 2.1.1]. */
 export function detailsOfPayload(refusal: PayloadRefusal): string {
   return worded(payloadWording, refusal)
 }
 
-const payloadWording: Wording<PayloadRefusal> = {
+const payloadWording: Wording<PayloadRefusal, string> = {
   jsonMalformed: () => 'JSON Parse Error',
   fieldUnknown: ({ path }) => `JSON Parse Error: unknown field: ${path}`,
   charactersForbidden: () => 'Illegal value for JSON field',
@@ -65,7 +56,7 @@ const payloadWording: Wording<PayloadRefusal> = {
 }
 
 /** [context 7.4.1] */
-const areaWording: Wording<AreaMalformed> = {
+const areaWording: Wording<AreaMalformed, string> = {
   shapeUnknown: () => 'invalid area: a circle or a polygon is expected',
   radiusMissing: () => 'Missing radius for circle area',
   radiusZero: () => 'Radius zero for a circle area',
@@ -85,30 +76,15 @@ function placeDetails(why: PlaceMalformed): string {
 }
 
 /** [context 7.4.2] */
-const filterWording: Wording<FilterMalformed> = {
-  filterEmpty: () => 'empty q',
-  filterBlank: () => 'empty q',
-  statementEmpty: () => 'empty q-item',
-  statementBlank: () => 'empty q-item',
-  leftSideEmpty: () => 'empty left-hand-side in q-item',
-  rightSideEmpty: () => 'empty right-hand-side in q-item',
-  listItemEmpty: () => 'empty item in list',
-  rangeItemEmpty: () => 'empty item in range',
-  rangeOrdered: () => 'ranges only valid for equal and not equal ops',
-  listOrdered: () => 'lists only valid for equal and not equal ops',
-  rangeMixed: () => 'invalid range: types mixed',
-  rangeUnordered: () => 'invalid range: types mixed',
-  listMixed: () => 'invalid JSON value type in list',
+const filterWording: Wording<FilterMalformed, string> = {
+  ...filterTexts,
+  filterBlank: filterTexts.filterEmpty,
+  statementBlank: filterTexts.statementEmpty,
+  rangeUnordered: filterTexts.rangeMixed,
   valueUnordered: () => 'values of this type have no order',
-  quoteOpen: () => 'non-terminated forced string',
-  quoteInside: () => 'forbidden characters in String Filter',
-  quoteInName: () => 'forbidden characters in String Filter',
-  charactersForbidden: () => 'forbidden characters in String Filter',
-  patternMalformed: ({ pattern }) => `error compiling filter regex: '${pattern}'`,
-  patternTooCostly: ({ pattern }) => detailsOfTooCostly(pattern),
+  quoteInside: filterTexts.quoteInName,
+  charactersForbidden: filterTexts.quoteInName,
   metadataUnnamed: () => 'no metadata name - not valid for metadata filters',
-  metadataNameEmpty: () => 'empty left-hand-side in q-item',
-  attributeUnnamed: () => 'empty left-hand-side in q-item',
-  statementsTooMany: () => 'too many q-items',
-  filterTooLong: () => 'q too long',
+  metadataNameEmpty: filterTexts.leftSideEmpty,
+  attributeUnnamed: filterTexts.leftSideEmpty,
 }

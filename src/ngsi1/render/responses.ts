@@ -1,5 +1,5 @@
 import type { ApiResponse, StatusText } from '../../api/api.js'
-import { type Unavailable, wordUnavailable } from '../../broker/unavailable.js'
+import { describeUnavailable, type Unavailable } from '../../broker/unavailable.js'
 import { isParserRefusal, type PayloadRefusal } from '../parse/payload-refusal.js'
 import { detailsOfPayload } from './payload-errors.js'
 import { errorsOf, okStatus, statusOf } from './status.js'
@@ -45,8 +45,8 @@ export function payloadResponse(errors: PayloadErrors, refusal: PayloadRefusal):
   return statusResponse(errors.parser, status, errors.parser === 'orionError' ? 400 : 200)
 }
 
-/** The answer when the broker can not do its work now [management 11.9], or not as it is asked. */
+/** The response when the broker cannot serve the request now [management 11.9], or not as requested. */
 export function unavailableResponse(refusal: Unavailable): ApiResponse {
-  const { status, text, headers } = wordUnavailable(refusal)
+  const { status, text, headers } = describeUnavailable(refusal)
   return { ...statusResponse('orionError', statusOf(status, text), status), ...(headers && { headers }) }
 }

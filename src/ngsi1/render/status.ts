@@ -1,7 +1,7 @@
 import type { StatusText } from '../../api/api.js'
+import { excessText, type Wording, worded } from '../../api/wording.js'
 import { tooMuchForCluster, updateMayBeDone } from '../../broker/unavailable.js'
 import type { EntityId, EntityType } from '../../context/entity.js'
-import type { Excess } from '../../context/entity-size.js'
 import type { ElementFailure, UpdateAction, UpdateRefusal } from '../../context/update.js'
 import type { ElementRefusal } from '../parse/check-element.js'
 
@@ -49,26 +49,12 @@ export interface Attempt {
 }
 
 type AnyRefusal = ElementRefusal | UpdateRefusal
-type RefusalBy = { readonly [Kind in AnyRefusal['kind']]: Extract<AnyRefusal, { kind: Kind }> }
-type Wording = {
-  readonly [Kind in keyof RefusalBy]: (refusal: RefusalBy[Kind], attempt: Attempt) => StatusText
-}
-
 /** The status of a context element that was refused, or of a part of it [context 6.4, 6.5]. */
-export function statusOfRefusal<Kind extends keyof RefusalBy>(refusal: RefusalBy[Kind], attempt: Attempt): StatusText {
-  // A refusal's kind is the key of its own text.
-  return (wording[refusal.kind] as Wording[Kind])(refusal, attempt)
+export function statusOfRefusal(refusal: AnyRefusal, attempt: Attempt): StatusText {
+  return worded(wording, refusal, attempt)
 }
 
-const excesses: { readonly [What in Excess]: string } = {
-  size: 'size of the entity',
-  sizes: 'size of all entities of the id together',
-  attributes: 'attributes of the entity',
-  values: 'values of the entity',
-  metadata: 'metadata of the entity',
-}
-
-const wording: Wording = {
+const wording: Wording<AnyRefusal, StatusText, [attempt: Attempt]> = {
   attributeTwice: ({ name }) => statusOf(422, `duplicated attribute /${name}/`),
   instancesMixedInRequest: ({ name }, { action, id, type }) =>
     statusOf(472, `action: ${action} - entity: (${id}, ${type}) - offending attribute: ${name}`),
@@ -106,10 +92,7 @@ const wording: Wording = {
           `${offence(attempt, spoken[attempt.action], name)} - only WGS84 is supported for location, found: [${found}]`,
         ),
   entityTooLarge: ({ what, max }, { action, id, type }) =>
-    statusOf(
-      422,
-      `action: ${action} - entity: [${id}, ${type}] - ${excesses[what]} would exceed the max supported: ${max}`,
-    ),
+    statusOf(422, `action: ${action} - entity: [${id}, ${type}] - ${excessText(what, max)}`),
   typesTooMany: ({ max }, { action, id, type }) =>
     statusOf(
       422,
