@@ -33,7 +33,7 @@ export function registerContext(services: Ngsi1Services): Operation {
     use: 'write',
     wrapStatus: (errorCode) => ({ registrationId: unknownId, errorCode }),
     parse: parseRegistration,
-    refused: (refusal) => notRegistered(refusal.registrationId, statusOf(400, detailsOfPayload(refusal))),
+    refused: (refusal) => notRegistered(refusal.givenId, statusOf(400, detailsOfPayload(refusal))),
     work: (request, tenant, payload) => register(services, request, tenant, payload),
   })
 }

@@ -81,7 +81,7 @@ export function subscriptionOperations<Creation extends Spanned, Change extends 
     payloadOperation(services, {
       use: 'write',
       parse: kind.parseChange,
-      refused: (refusal) => failed(kind, statusOf(400, detailsOfPayload(refusal)), refusal.subscriptionId),
+      refused: (refusal) => failed(kind, statusOf(400, detailsOfPayload(refusal)), refusal.givenId),
       work: (request, tenant, payload) => {
         const wrong = objection(request, payload)
         return wrong ? failed(kind, wrong, unknownId) : change(kind, request, tenant, payload)
@@ -98,7 +98,7 @@ export function subscriptionOperations<Creation extends Spanned, Change extends 
       parse: parseIdPayload,
       refused: (refusal) =>
         refusal.kind === 'givenIdMalformed'
-          ? cancelledResponse(kind.malformedId(refusal.subscriptionId, refusal.why))
+          ? cancelledResponse(kind.malformedId(refusal.givenId, refusal.why))
           : cancelledResponse(cancelled(unknownId, statusOf(400, detailsOfPayload(refusal)))),
       work: (_, tenant, { id, givenId }) => remove(kind, tenant, id, givenId),
     }),

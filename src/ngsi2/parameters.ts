@@ -1,5 +1,14 @@
 import type { ApiRequest, ApiResponse, Verb } from '../api/api.js'
-import { isOptions, type OptionWord, optionForms } from '../api/parameters.js'
+import {
+  excessiveLimit,
+  freeValues,
+  isDecimal,
+  type OptionWord,
+  optionForms,
+  pageGiven,
+  wrongOffset,
+  wrongOptions,
+} from '../api/parameters.js'
 import { hasForbidden } from '../context/characters.js'
 import type { EntityType, ServicePath } from '../context/entity.js'
 import { onePath } from '../context/service-path.js'
@@ -10,12 +19,6 @@ import type { AttributeForm } from './parse/attributes.js'
 import type { Representation } from './render/entity-text.js'
 
 type Parameters = ReadonlyMap<string, string>
-
-const defaultLimit = 20
-const maxLimit = 1000
-
-/** Parameters with a syntax of their own, in which all characters have a meaning. */
-const freeValues: ReadonlySet<string> = new Set(['q', 'mq', 'idPattern', 'typePattern'])
 
 /** The characters that parameters with a syntax of their own may have although they are forbidden elsewhere. */
 const separators: ReadonlyMap<string, RegExp> = new Map([
@@ -38,11 +41,11 @@ function wrongParameter(name: string, value: string): string | undefined {
   if (hasForbidden(name) || hasForbiddenValue(name, value)) return 'invalid character in URI parameter'
   switch (name) {
     case 'offset':
-      return isDecimal(value) ? undefined : `Bad pagination offset: /${value}/ [must be a decimal number]`
+      return wrongOffset(value)
     case 'limit':
       return wrongLimit(value)
     case 'options':
-      return isOptions(value) ? undefined : 'Invalid value for URI param /options/'
+      return wrongOptions(value)
     default:
       return undefined
   }
@@ -56,11 +59,7 @@ function hasForbiddenValue(name: string, value: string): boolean {
 
 function wrongLimit(limit: string): string | undefined {
   if (!isDecimal(limit)) return `Bad pagination limit: /${limit}/ [must be a positive integer number]`
-  return Number(limit) > maxLimit ? `Bad pagination limit: /${limit}/ [max: ${maxLimit}]` : undefined
-}
-
-function isDecimal(text: string): boolean {
-  return /^[0-9]+$/.test(text)
+  return excessiveLimit(limit)
 }
 
 interface OptionsAsked {
@@ -106,11 +105,7 @@ interface PageAsked {
 
 /** Reads `limit`, `offset` and `options=count`, which have been checked. */
 export function pageOf(parameters: Parameters): PageAsked {
-  return {
-    offset: Math.min(Number(parameters.get('offset') ?? 0), Number.MAX_SAFE_INTEGER),
-    limit: Number(parameters.get('limit') ?? defaultLimit),
-    counted: optionsOf(parameters).has('count'),
-  }
+  return { ...pageGiven(parameters), counted: optionsOf(parameters).has('count') }
 }
 
 /** A page of a list, and how many items the whole list has where the request asks for that [NGSIv2 context 7.5]. */

@@ -1,7 +1,6 @@
 import type { Discovery } from '../../registration/discovery.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
-import { unknownId } from '../../subscription/given-id.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { checkSelectors, selectors } from './query-payload.js'
 import { restriction } from './restriction-payload.js'
@@ -12,6 +11,7 @@ import {
   defaultDuration_ms,
   type NamedRefusal,
   type NamedSubscription,
+  parseNamed,
   type Spans,
 } from './subscription-payload.js'
 import { isReference, parseDuration } from './text-rules.js'
@@ -67,26 +67,19 @@ export function* parseAvailability(
 }
 
 /** Reads and checks the payload of updateContextAvailabilitySubscription [subscriptions 7.4]. */
-export function* parseAvailabilityChange(
+export function parseAvailabilityChange(
   body: string,
   strictIds: boolean,
 ): Steps<Result<AvailabilityChangePayload, NamedRefusal>> {
-  const read = yield* parseBody(body, changeShape, strictIds)
-  if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
-  const { subscriptionId: givenId = '' } = read.value
-  const checked = yield* checkChange(read.value, givenId)
-  return checked.ok ? checked : err({ ...checked.error, subscriptionId: givenId || unknownId })
+  return parseNamed(body, changeShape, strictIds, ({ subscriptionId }) => subscriptionId, checkChange)
 }
 
-function* checkChange(
-  draft: ReadBy<typeof changeShape>,
-  givenId: string,
-): Steps<Result<AvailabilityChangePayload, CheckRefusal>> {
+function* checkChange(draft: ReadBy<typeof changeShape>): Steps<Result<AvailabilityChangePayload, CheckRefusal>> {
   const discovery = yield* checkDiscovery(draft)
   if (!discovery.ok) return discovery
   const duration = parseDuration(draft.duration ?? '')
   if (!duration.ok) return duration
-  const named = checkId(givenId)
+  const named = checkId(draft.subscriptionId ?? '')
   if (!named.ok) return named
   const spans = draft.duration ? { duration: draft.duration } : {}
   return ok({ ...discovery.value, ...named.value, duration_ms: duration.value, spans })

@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../../api/api.js'
-import { isOptions } from '../../api/parameters.js'
+import { excessiveLimit, freeValues, isDecimal, pageGiven, wrongOffset, wrongOptions } from '../../api/parameters.js'
 import { hasForbidden } from '../../context/characters.js'
 import type { EntityType } from '../../context/entity.js'
 import { maxOrderKeys, type OrderKey, parseOrder } from '../../context/order.js'
@@ -8,20 +8,14 @@ import { badRequest } from '../render/responses.js'
 
 type Parameters = ReadonlyMap<string, string>
 
-const defaultLimit = 20
-const maxLimit = 1000
-
-/** Parameters whose values have a syntax of their own, in which forbidden characters have a meaning [context 1.6]. */
-const freeValues: ReadonlySet<string> = new Set(['q', 'mq', 'idPattern', 'typePattern'])
-
 /** Checks the URI parameters that have rules, on every path of NGSIv1, known or not [context 1.5, 10.2]. */
 export function checkParameters(parameters: Parameters): ApiResponse | undefined {
   if (hasForbiddenParameter(parameters)) return badRequest('invalid character in URI parameter')
-  const details = wrongLimit(givenParameter(parameters, 'limit')) ?? wrongOffset(givenParameter(parameters, 'offset'))
   const wrong =
-    details ??
+    wrongLimit(givenParameter(parameters, 'limit')) ??
+    wrongOffset(parameters.get('offset')) ??
     wrongDetails(givenParameter(parameters, 'details')) ??
-    wrongOptions(givenParameter(parameters, 'options')) ??
+    wrongOptions(parameters.get('options')) ?? // They change nothing here, but have to be words of NGSIv2 [context 1.6].
     wrongOrder(givenParameter(parameters, 'orderBy'))
   return wrong === undefined ? undefined : badRequest(wrong)
 }
@@ -47,11 +41,7 @@ export interface RequestedPage {
 }
 
 export function requestedPage(parameters: Parameters): RequestedPage {
-  return {
-    offset: Math.min(Number(givenParameter(parameters, 'offset') ?? 0), Number.MAX_SAFE_INTEGER),
-    limit: Number(givenParameter(parameters, 'limit') ?? defaultLimit),
-    counted: givenParameter(parameters, 'details')?.toLowerCase() === 'on',
-  }
+  return { ...pageGiven(parameters), counted: givenParameter(parameters, 'details')?.toLowerCase() === 'on' }
 }
 
 /** The order asked for, empty for that of creation [context 7.7]. */
@@ -95,12 +85,7 @@ function wrongLimit(limit: string | undefined): string | undefined {
   if (limit === undefined) return undefined
   if (!isDecimal(limit)) return `Bad pagination limit: /${limit}/ [must be a decimal number]`
   if (Number(limit) === 0) return `Bad pagination limit: /${limit}/ [a value of ZERO is unacceptable]`
-  return Number(limit) > maxLimit ? `Bad pagination limit: /${limit}/ [max: ${maxLimit}]` : undefined
-}
-
-function wrongOffset(offset: string | undefined): string | undefined {
-  if (offset === undefined || isDecimal(offset)) return undefined
-  return `Bad pagination offset: /${offset}/ [must be a decimal number]`
+  return excessiveLimit(limit)
 }
 
 function wrongDetails(details: string | undefined): string | undefined {
@@ -111,13 +96,4 @@ function wrongDetails(details: string | undefined): string | undefined {
 function wrongOrder(order: string | undefined): string | undefined {
   const keys = order?.split(',', maxOrderKeys + 1).length ?? 0
   return keys > maxOrderKeys ? `Bad value for /orderBy/: too many names [max: ${maxOrderKeys}]` : undefined
-}
-
-/** They change nothing here, but have to be words that NGSIv2 knows [context 1.6, 10.2]. */
-function wrongOptions(options: string | undefined): string | undefined {
-  return options === undefined || isOptions(options) ? undefined : 'Invalid value for URI param /options/'
-}
-
-function isDecimal(text: string): boolean {
-  return /^[0-9]+$/.test(text)
 }

@@ -8,12 +8,12 @@ import {
   type RegistrationId,
 } from '../../registration/registration.js'
 import { err, ok, type Result } from '../../result.js'
-import type { Steps } from '../../slices.js'
-import { parseGivenId, unknownId } from '../../subscription/given-id.js'
+import { noSteps, type Steps } from '../../slices.js'
+import { parseGivenId } from '../../subscription/given-id.js'
 import { checkMetadata, metadatas } from './attribute-payload.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-refusal.js'
 import { identifier, list, parseBody, type ReadBy, record, text } from './shape.js'
-import { defaultDuration, defaultDuration_ms } from './subscription-payload.js'
+import { defaultDuration, defaultDuration_ms, type NamedRefusal, parseNamed } from './subscription-payload.js'
 import { parseDuration } from './text-rules.js'
 import { parseIsPattern } from './update-payload.js'
 
@@ -44,9 +44,6 @@ export interface ToldPayload {
   readonly contexts: readonly RegisteredContext[]
 }
 
-/** Why a payload of registerContext is refused, with the id that its response carries [subscriptions 7.1]. */
-export type RegistrationRefusal = PayloadRefusal & { readonly registrationId: string }
-
 const contextRegistration = record({
   entities: list('entity', record({ id: identifier, type: identifier, isPattern: text })),
   attributes: list('attribute', record({ name: identifier, type: identifier, isDomain: text, metadatas })),
@@ -73,15 +70,9 @@ type EntityDraft = NonNullable<ContextDraft['entities']>[number]
 type AttributeDraft = NonNullable<ContextDraft['attributes']>[number]
 
 /** Reads and checks the payload of registerContext, in the order of the rows of [subscriptions 7.1]. */
-export function* parseRegistration(
-  body: string,
-  strictIds: boolean,
-): Steps<Result<RegistrationPayload, RegistrationRefusal>> {
-  const read = yield* parseBody(body, registrationShape, strictIds)
-  if (!read.ok) return err({ ...read.error, registrationId: unknownId })
-  const checked = checkRegistration(read.value)
-  if (checked.ok) return checked
-  return err({ ...checked.error, registrationId: read.value.registrationId || unknownId })
+export function parseRegistration(body: string, strictIds: boolean): Steps<Result<RegistrationPayload, NamedRefusal>> {
+  const checked = (draft: ReadBy<typeof registrationShape>) => noSteps(checkRegistration(draft))
+  return parseNamed(body, registrationShape, strictIds, ({ registrationId }) => registrationId, checked)
 }
 
 /** Reads and checks the payload of a convenience registration [subscriptions 7.6]. */

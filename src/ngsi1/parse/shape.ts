@@ -25,8 +25,8 @@ interface Short<Read> extends Fitting<Read> {
   readonly read: (json: Json, path: string, walk: Walk) => Read
 }
 
-/** The same of a part that may have many parts. */
-interface Long<Read> extends Fitting<Read> {
+/** A part that may have many parts, which is read in steps. */
+export interface Long<Read> extends Fitting<Read> {
   readonly steps: (json: Json, path: string, walk: Walk) => Steps<Read>
 }
 

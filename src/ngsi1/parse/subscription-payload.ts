@@ -1,13 +1,13 @@
 import type { Scope, Selector } from '../../context/query.js'
 import { err, ok, type Result } from '../../result.js'
-import type { Steps } from '../../slices.js'
+import { noSteps, type Steps } from '../../slices.js'
 import { parseGivenId, unknownId } from '../../subscription/given-id.js'
 import { streamReference } from '../../subscription/notification-url.js'
 import type { Subscription, SubscriptionId } from '../../subscription/subscription.js'
 import { atMost, type CheckRefusal, type PayloadRefusal } from './payload-refusal.js'
 import { checkSelectors, namesShown, selectors } from './query-payload.js'
 import { checkScopes, isEmptyRestriction, parseSubscriptionScope, restriction } from './restriction-payload.js'
-import { identifier, list, parseBody, type ReadBy, record, text } from './shape.js'
+import { identifier, type Long, list, parseBody, type ReadBy, record, text } from './shape.js'
 import { isReference, parseDuration } from './text-rules.js'
 
 /** When a subscription fires: by changes, by time, or both. */
@@ -103,8 +103,8 @@ export interface Spans {
   readonly throttling?: string
 }
 
-/** Why a payload that names a subscription is refused, with the id that the response carries [subscriptions 2.2, 7.4]. */
-export type NamedRefusal = PayloadRefusal & { readonly subscriptionId: string }
+/** Why a payload that names a subscription or a registration is refused, with the id that its response carries [subscriptions 2.2, 7.1, 7.4]. */
+export type NamedRefusal = PayloadRefusal & { readonly givenId: string }
 
 /** A subscription as a payload names it. */
 export interface NamedSubscription {
@@ -163,21 +163,28 @@ export function* parseSubscription(
 }
 
 /** Reads and checks the payload of updateContextSubscription, in the order of the rows of [subscriptions 2.2]. */
-export function* parseChange(body: string, strictIds: boolean): Steps<Result<ChangePayload, NamedRefusal>> {
-  const read = yield* parseBody(body, changeShape, strictIds)
-  if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
-  const { subscriptionId: givenId = '' } = read.value
-  const checked = yield* checkChange(read.value, givenId)
-  return checked.ok ? checked : err({ ...checked.error, subscriptionId: givenId || unknownId })
+export function parseChange(body: string, strictIds: boolean): Steps<Result<ChangePayload, NamedRefusal>> {
+  return parseNamed(body, changeShape, strictIds, ({ subscriptionId }) => subscriptionId, checkChange)
 }
 
 /** Reads and checks a payload that has nothing but the id of a subscription [subscriptions 2.3, 7.4]. */
-export function* parseIdPayload(body: string, strictIds: boolean): Steps<Result<NamedSubscription, NamedRefusal>> {
-  const read = yield* parseBody(body, idShape, strictIds)
-  if (!read.ok) return err({ ...read.error, subscriptionId: unknownId })
-  const { subscriptionId: givenId = '' } = read.value
-  const named = checkId(givenId)
-  return named.ok ? named : err({ ...named.error, subscriptionId: givenId })
+export function parseIdPayload(body: string, strictIds: boolean): Steps<Result<NamedSubscription, NamedRefusal>> {
+  const checked = ({ subscriptionId = '' }: ReadBy<typeof idShape>) => noSteps(checkId(subscriptionId))
+  return parseNamed(body, idShape, strictIds, ({ subscriptionId }) => subscriptionId, checked)
+}
+
+/** Reads and checks a payload that names a subscription or a registration. */
+export function* parseNamed<Draft, Payload>(
+  body: string,
+  shape: Long<Draft>,
+  strictIds: boolean,
+  idOf: (draft: Draft) => string | undefined,
+  check: (draft: Draft) => Steps<Result<Payload, CheckRefusal>>,
+): Steps<Result<Payload, NamedRefusal>> {
+  const read = yield* parseBody(body, shape, strictIds)
+  if (!read.ok) return err({ ...read.error, givenId: unknownId })
+  const checked = yield* check(read.value)
+  return checked.ok ? checked : err({ ...checked.error, givenId: idOf(read.value) || unknownId })
 }
 
 /** Checks the id of a subscription, which may be missing. */
@@ -188,10 +195,10 @@ export function checkId(givenId: string): Result<NamedSubscription, CheckRefusal
   return ok({ id: id.value as SubscriptionId, givenId })
 }
 
-function* checkChange(draft: ReadBy<typeof changeShape>, givenId: string): Steps<Result<ChangePayload, CheckRefusal>> {
+function* checkChange(draft: ReadBy<typeof changeShape>): Steps<Result<ChangePayload, CheckRefusal>> {
   const duration = parseDuration(draft.duration ?? '')
   if (!duration.ok) return duration
-  const named = checkId(givenId)
+  const named = checkId(draft.subscriptionId ?? '')
   if (!named.ok) return named
   const terms = yield* checkTerms(draft)
   if (!terms.ok) return terms

@@ -37,26 +37,15 @@ export interface ElementDraft {
   readonly attributes?: readonly AttributeDraft[]
 }
 
-const contextElement = record({
-  id: identifier,
-  type: identifier,
-  isPattern: text,
-  attributes,
-  attributeDomainName: text,
-  domainMetadatas: metadatas,
-})
+const elementFields = { id: identifier, type: identifier, isPattern: text, attributes, attributeDomainName: text }
+
+const contextElement = record({ ...elementFields, domainMetadatas: metadatas })
+
+/** In these payloads the metadata of an element, which mean nothing, have another name. */
+const elementWithMetadata = record({ ...elementFields, metadatas })
 
 /** The payload of updateContext; `strictIds` is `-strictNgsiv1Ids` here and below. */
 export const updateShape = record({ contextElements: list('contextElement', contextElement), updateAction: text })
-
-const appendShape = record({
-  attributes,
-  id: identifier,
-  type: identifier,
-  isPattern: text,
-  attributeDomainName: text,
-  metadatas,
-})
 
 const replaceShape = record({ attributes, attributeDomainName: text })
 
@@ -92,7 +81,7 @@ export function parseScannedElement(text: string): GivenElement {
 
 /** Reads and checks an appendContextElementRequest [context 8.2]. */
 export function* parseAppend(body: string, strictIds: boolean): Steps<Result<AppendPayload, PayloadRefusal>> {
-  const read = yield* parseBody(body, appendShape, strictIds)
+  const read = yield* parseBody(body, elementWithMetadata, strictIds)
   if (!read.ok) return read
   const { id = '', type = '', isPattern = '' } = read.value
   const flag = parseIsPattern(isPattern)
@@ -159,21 +148,15 @@ export function parseAction(value: string): Result<UpdateAction, CheckRefusal> {
 /** The context elements of a notification, each in its place; nothing for one that updateContext would refuse. */
 export type NotifiedElements = readonly (GivenElement | undefined)[]
 
-const notifiedElement = record({
-  id: identifier,
-  type: identifier,
-  isPattern: text,
-  attributes,
-  attributeDomainName: text,
-  metadatas,
-})
-
 const notificationShape = record({
   subscriptionId: text,
   originator: text,
   contextResponses: list(
     'contextResponse',
-    record({ contextElement: notifiedElement, statusCode: record({ code: text, reasonPhrase: text, details: text }) }),
+    record({
+      contextElement: elementWithMetadata,
+      statusCode: record({ code: text, reasonPhrase: text, details: text }),
+    }),
   ),
 })
 
