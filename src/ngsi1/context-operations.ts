@@ -10,9 +10,9 @@ import { LongText, Slices } from '../slices.js'
 import { type ElementResponse, manyResponsesOf, resultsOf, type UpdateRequest } from './element-results.js'
 import { withProviders } from './forward/query-forwarding.js'
 import { fillGaps, type NothingDone } from './forward/update-forwarding.js'
-import { payloadOperation } from './operation.js'
+import { type Ngsi1Services, originOf, pathOfUpdate, payloadOperation, tenantOf } from './operation.js'
 import { requestedOrder, requestedPage, requestsObject, requestsUntyped } from './parse/parameters.js'
-import type { PayloadRefusal } from './parse/payload-refusal.js'
+import type { PayloadRefusal } from './parse/payload-errors.js'
 import { parseQuery, type QueryPayload } from './parse/query-payload.js'
 import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
 import { type RawRequest, rawElementsOf, updateRawElements } from './raw-elements.js'
@@ -20,15 +20,14 @@ import { encodeFlags, onlyId } from './raw-update.js'
 import { renderLargeUpdate, renderResult, renderStatus, renderUpdate } from './render/elements.js'
 import {
   type ErrorShape,
+  errorsOf,
   payloadResponse,
   reporting,
+  statusOf,
   statusResponse,
   unavailableResponse,
   wrapped,
-} from './render/responses.js'
-import { errorsOf, statusOf } from './render/status.js'
-import { originOf, pathOfUpdate, tenantOf } from './request-head.js'
-import type { Ngsi1Services } from './services.js'
+} from './render/status.js'
 
 const refused = (refusal: PayloadRefusal): ApiResponse =>
   payloadResponse({ parser: 'errorCode', checks: 'errorCode' }, refusal)

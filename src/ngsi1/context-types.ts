@@ -2,12 +2,10 @@ import { type ApiRequest, type ApiResponse, type Operation, segment } from '../a
 import type { TypeSummary } from '../broker/broker.js'
 import { pathsOfRead } from '../context/service-path.js'
 import { inSlices, listText, type Steps } from '../slices.js'
-import { pathOperation } from './operation.js'
+import { type Ngsi1Services, pathOperation } from './operation.js'
 import { requestedPage, requestsCollapsed } from './parse/parameters.js'
 import { renderStatus } from './render/elements.js'
-import { bodyResponse, statusResponse, unavailableResponse } from './render/responses.js'
-import { okStatus, statusOf } from './render/status.js'
-import type { Ngsi1Services } from './services.js'
+import { bodyResponse, okStatus, statusOf, statusResponse, unavailableResponse } from './render/status.js'
 
 /** `GET /v1/contextTypes`: the types of the entities in the paths of the request [context 9]. */
 export function listTypes(services: Ngsi1Services): Operation {

@@ -9,7 +9,7 @@ import type { ShownAttribute, ShownEntity } from '../providers/merge-responses.j
 import type { Result } from '../result.js'
 import { query } from './context-operations.js'
 import { type FoundEntities, withProviders } from './forward/query-forwarding.js'
-import { pathOperation } from './operation.js'
+import { type Ngsi1Services, pathOperation, type TypesMeant, typesMeant } from './operation.js'
 import { requestedOrder, requestedPage, requestsObject } from './parse/parameters.js'
 import {
   type AttributeFormat,
@@ -19,10 +19,7 @@ import {
   renderStatus,
   renderStored,
 } from './render/elements.js'
-import { reporting, statusResponse, unavailableResponse } from './render/responses.js'
-import { errorsOf, okStatus, statusOf } from './render/status.js'
-import { type TypesMeant, typesMeant } from './request-head.js'
-import type { Ngsi1Services } from './services.js'
+import { errorsOf, okStatus, reporting, statusOf, statusResponse, unavailableResponse } from './render/status.js'
 
 /** A convenience operation that reads: one row of a table [context 8.3 to 8.6]. */
 export interface ReadRow {

@@ -5,7 +5,7 @@ import { err, ok, type Result } from '../result.js'
 import { noSteps } from '../slices.js'
 import { carryOut, failedUpdate } from './context-operations.js'
 import type { ElementResponse } from './element-results.js'
-import { type ParsePayload, payloadOperation } from './operation.js'
+import { type Ngsi1Services, type ParsePayload, pathOfUpdate, payloadOperation, typesMeant } from './operation.js'
 import { requestsObject } from './parse/parameters.js'
 import {
   type AppendPayload,
@@ -15,10 +15,16 @@ import {
   parseAttributes,
 } from './parse/update-payload.js'
 import { type AttributeFormat, renderEcho, renderHead, renderItem } from './render/elements.js'
-import { type ErrorShape, type PayloadErrors, payloadResponse, reporting, statusResponse } from './render/responses.js'
-import { errorsOf, isOk, statusOf } from './render/status.js'
-import { pathOfUpdate, typesMeant } from './request-head.js'
-import type { Ngsi1Services } from './services.js'
+import {
+  type ErrorShape,
+  errorsOf,
+  isOk,
+  type PayloadErrors,
+  payloadResponse,
+  reporting,
+  statusOf,
+  statusResponse,
+} from './render/status.js'
 
 /**
  * A convenience operation that writes: one row of a table. It says how its payload is read, which context element of an

@@ -6,14 +6,11 @@ import type { ElementFailure, UpdateElement, UpdateReply } from '../context/upda
 import { ok, type Result } from '../result.js'
 import { mapInSlices } from '../slices.js'
 import { toSend } from './element-results.js'
-import { payloadOperation } from './operation.js'
+import { type Ngsi1Services, originOf, payloadOperation } from './operation.js'
 import { checkElement } from './parse/check-element.js'
+import { detailsOfPayload } from './parse/payload-errors.js'
 import { type GivenElement, type NotifiedElements, parseNotification } from './parse/update-payload.js'
-import { detailsOfPayload } from './render/payload-errors.js'
-import { bodyResponse, unavailableResponse } from './render/responses.js'
-import { okStatus, statusOf } from './render/status.js'
-import { originOf } from './request-head.js'
-import type { Ngsi1Services } from './services.js'
+import { bodyResponse, okStatus, statusOf, unavailableResponse } from './render/status.js'
 
 /**
  * `POST /v1/notifyContext`: the broker is itself a receiver of notifications, whose elements it appends. One that

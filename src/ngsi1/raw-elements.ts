@@ -6,13 +6,13 @@ import type { RawUpdateReply } from '../partition/commands.js'
 import { mayPassOn } from '../providers/forwarder.js'
 import { atOnce, mapInSlices } from '../slices.js'
 import { type ElementResponses, refusedResponse, responsesTo } from './element-results.js'
+import type { Ngsi1Services } from './operation.js'
 import { scanElements } from './parse/element-scan.js'
-import { isParseTraced } from './parse/traced.js'
+import { isParseTraced } from './parse/payload-errors.js'
 import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
 import { encodeFlags, type RawUpdateFlags, type Rendered, renderElementReply } from './raw-update.js'
 import { wrapResponses } from './render/elements.js'
-import { reporting, unavailableResponse } from './render/responses.js'
-import type { Ngsi1Services } from './services.js'
+import { reporting, unavailableResponse } from './render/status.js'
 
 /** What a request says of a raw update beside the payload. */
 export interface RawRequest extends Pick<RawElements, 'tenant' | 'path' | 'origin'> {

@@ -12,14 +12,11 @@ import {
   toSend,
   type UpdateFlags,
 } from './element-results.js'
-import type { PayloadRefusal } from './parse/payload-refusal.js'
+import { detailsOfPayload, type PayloadRefusal, parseTraced } from './parse/payload-errors.js'
 import { isUsual } from './parse/shape.js'
-import { parseTraced } from './parse/traced.js'
 import { type GivenElement, parseScannedElement, parseUpdate } from './parse/update-payload.js'
 import { renderResponses, wrapResponses } from './render/elements.js'
-import { detailsOfPayload } from './render/payload-errors.js'
-import { wrapped } from './render/responses.js'
-import { errorsOf, statusOf } from './render/status.js'
+import { errorsOf, statusOf, wrapped } from './render/status.js'
 
 /** How the request means its update, beside the payload: what its URI parameters and the options of the broker say. */
 export interface RawUpdateFlags extends UpdateFlags {

@@ -9,23 +9,34 @@ import { inSlices } from '../slices.js'
 import { unknownId } from '../subscription/given-id.js'
 import { now } from '../time.js'
 import { traceArea } from '../trace-area.js'
-import { pathOperation, payloadOperation } from './operation.js'
-import { parseDiscovery } from './parse/availability-payload.js'
-import { requestedPage } from './parse/parameters.js'
 import {
+  type NamedByPath,
+  type Ngsi1Services,
+  namedByPath,
+  originOf,
+  pathOperation,
+  payloadOperation,
+} from './operation.js'
+import { requestedPage } from './parse/parameters.js'
+import { detailsOfPayload } from './parse/payload-errors.js'
+import {
+  parseDiscovery,
   parseProvider,
   parseRegistration,
   parseTold,
   type RegistrationPayload,
   type ToldPayload,
-} from './parse/registration-payload.js'
-import { renderStatus } from './render/elements.js'
-import { renderRegistered } from './render/notifications.js'
-import { detailsOfPayload } from './render/payload-errors.js'
-import { bodyResponse, payloadResponse, statusResponse, unavailableResponse, wrapped } from './render/responses.js'
-import { okStatus, statusOf } from './render/status.js'
-import { type NamedByPath, namedByPath, originOf } from './request-head.js'
-import type { Ngsi1Services } from './services.js'
+} from './parse/registry-payload.js'
+import { renderRegistered, renderStatus } from './render/elements.js'
+import {
+  bodyResponse,
+  okStatus,
+  payloadResponse,
+  statusOf,
+  statusResponse,
+  unavailableResponse,
+  wrapped,
+} from './render/status.js'
 
 /** `POST /v1/registry/registerContext` [subscriptions 7.1]. */
 export function registerContext(services: Ngsi1Services): Operation {

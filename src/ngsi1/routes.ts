@@ -26,15 +26,19 @@ import {
   updateEntity,
   updateOperation,
 } from './convenience-update.js'
-import { subscriptionEventsResource } from './ngsi1-events.js'
+import { subscriptionEventsResource } from './events.js'
 import { notifyContext } from './notify-context.js'
+import type { Ngsi1Services } from './operation.js'
 import { checkParameters } from './parse/parameters.js'
-import { registryResources } from './registry-routes.js'
-import { badRequest, statusResponse } from './render/responses.js'
-import { statusOf } from './render/status.js'
-import type { Ngsi1Services } from './services.js'
-import { contextSubscriptions } from './subscription-kinds.js'
-import { subscriptionOperations } from './subscription-operations.js'
+import {
+  discoverByPath,
+  discoverContextAvailability,
+  notifyContextAvailability,
+  registerByPath,
+  registerContext,
+} from './registry-operations.js'
+import { badRequest, statusOf, statusResponse } from './render/status.js'
+import { availabilitySubscriptions, contextSubscriptions, subscriptionOperations } from './subscriptions.js'
 
 /** NGSIv1 as the HTTP layer knows it. */
 export function ngsi1Interface(surroundings: Omit<Ngsi1Services, 'longPayloads'>): Interface {
@@ -123,4 +127,52 @@ function resource(path: string, counter: string, operations: Resource['operation
 /** A resource that has been there under the older name, too [context 1.3]. */
 function aliased(path: string, counter: string, operations: Resource['operations']): Resource {
   return { ...resource(path, counter, operations), aliases: [`/ngsi10/${path}`] }
+}
+
+/**
+ * The resources of NGSIv1's registry, their verbs in the order of the Allow header [subscriptions 1.1, 7], [management
+ * 4.4, 11.4]. Where a path fits two patterns, the earlier one is meant.
+ */
+export function registryResources(services: Ngsi1Services): readonly Resource[] {
+  const subscriptions = subscriptionOperations(services, availabilitySubscriptions(services))
+  const byPath = { POST: registerByPath(services), GET: discoverByPath(services) }
+  const ofEntity = 'contextEntities/type/{type}/id/{id}'
+  return [
+    aliasedRegistry('registerContext', 'registrations', { POST: registerContext(services) }),
+    aliasedRegistry('discoverContextAvailability', 'discoveries', { POST: discoverContextAvailability(services) }),
+    aliasedRegistry('subscribeContextAvailability', 'availabilitySubscriptions', {
+      POST: subscriptions.subscribe,
+    }),
+    aliasedRegistry('updateContextAvailabilitySubscription', 'availabilitySubscriptionUpdates', {
+      POST: subscriptions.update,
+    }),
+    aliasedRegistry('unsubscribeContextAvailability', 'availabilityUnsubscriptions', {
+      POST: subscriptions.unsubscribe,
+    }),
+    aliasedRegistry('notifyContextAvailability', 'availabilityNotificationsReceived', {
+      POST: notifyContextAvailability(services),
+    }),
+    registryResource(ofEntity, 'contextEntitiesByEntityIdAndType', byPath),
+    registryResource(`${ofEntity}/attributes/{name}`, 'entityByIdAttributeByNameIdAndType', byPath),
+    aliasedRegistry('contextEntities/{id}', 'contextEntitiesByEntityId', byPath),
+    aliasedRegistry('contextEntities/{id}/attributes', 'contextEntityAttributes', byPath),
+    aliasedRegistry('contextEntities/{id}/attributes/{name}', 'entityByIdAttributeByName', byPath),
+    aliasedRegistry('contextEntityTypes/{type}', 'contextEntityTypes', byPath),
+    aliasedRegistry('contextEntityTypes/{type}/attributes', 'contextEntityTypeAttributeContainer', byPath),
+    aliasedRegistry('contextEntityTypes/{type}/attributes/{name}', 'contextEntityTypeAttribute', byPath),
+    aliasedRegistry('contextAvailabilitySubscriptions', 'availabilitySubscriptions', { POST: subscriptions.post }),
+    aliasedRegistry('contextAvailabilitySubscriptions/{id}', 'subscriptionsNgsi9ConvOp', {
+      PUT: subscriptions.put,
+      DELETE: subscriptions.delete,
+    }),
+  ]
+}
+
+function registryResource(path: string, counter: string, operations: Resource['operations']): Resource {
+  return { pattern: `/v1/registry/${path}`, anyCase: true, counter, operations }
+}
+
+/** A resource that has been there under the older name, too [subscriptions 1.1], [management 11.6]. */
+function aliasedRegistry(path: string, counter: string, operations: Resource['operations']): Resource {
+  return { ...registryResource(path, counter, operations), aliases: [`/ngsi9/${path}`] }
 }

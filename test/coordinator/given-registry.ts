@@ -5,7 +5,7 @@ import type { DeliveryState, KnownState, Recipient } from '../../src/delivery/me
 import { LmdbRegistryStore } from '../../src/lmdb/control-registry.js'
 import { ControlStore } from '../../src/lmdb/control-store.js'
 import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
-import { renderAvailabilityNotification } from '../../src/ngsi1/render/notifications.js'
+import { renderAvailabilityNotification } from '../../src/ngsi1/render/elements.js'
 import type { RegistrationChange } from '../../src/registration/registration.js'
 import { StorageFull } from '../../src/storage-fault.js'
 import type { Notice } from '../../src/subscription/notice.js'

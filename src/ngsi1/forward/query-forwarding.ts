@@ -7,7 +7,7 @@ import type { QueryAnswer } from '../../providers/provider-format.js'
 import type { ReadForward } from '../../providers/read-plan.js'
 import { readAtProviders } from '../../providers/remote-read.js'
 import { ok, type Result } from '../../result.js'
-import type { Ngsi1Services } from '../services.js'
+import type { Ngsi1Services } from '../operation.js'
 
 /** Entities one after the other, of which only the number may be known yet. */
 export interface ShownNames extends Iterable<ShownEntity> {

@@ -4,7 +4,7 @@ import { hasForbidden } from '../../context/characters.js'
 import type { EntityType } from '../../context/entity.js'
 import { maxOrderKeys, type OrderKey, parseOrder } from '../../context/order.js'
 import type { Scope } from '../../context/query.js'
-import { badRequest } from '../render/responses.js'
+import { badRequest } from '../render/status.js'
 
 type Parameters = ReadonlyMap<string, string>
 

@@ -1,10 +1,17 @@
 import { hasForbidden, hasForbiddenInId } from '../../context/characters.js'
 import type { Value } from '../../context/entity.js'
 import { maxValues } from '../../context/entity-size.js'
-import { type JsonMalformed, type JsonScalar, type JsonTree, objectOf } from '../../json-reader.js'
+import {
+  type JsonLeaves,
+  type JsonMalformed,
+  type JsonMembers,
+  type JsonScalar,
+  type JsonTree,
+  objectOf,
+  readTree,
+} from '../../json-reader.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
-import { isJsonArray, type Json, type JsonArray, type JsonObject, readJson } from './json.js'
 
 /** What the parser finds in a payload, before its content is looked at [context 10.3]. */
 export type ParserRefusal =
@@ -13,7 +20,7 @@ export type ParserRefusal =
   | { readonly kind: 'charactersForbidden' }
 
 /** How a part of a payload is read; payloads are described by shapes made of shapes. */
-export type Shape<Read> = Short<Read> | Long<Read>
+type Shape<Read> = Short<Read> | Long<Read>
 
 interface Fitting<Read> {
   /** Whether `JSON.parse` has given exactly what reading would, provided that all texts are without forbidden characters. */
@@ -34,7 +41,7 @@ export interface Long<Read> extends Fitting<Read> {
 export type ReadBy<S> = S extends Shape<infer Read> ? Read : never
 
 /** The value of a scope, unchecked. */
-export interface Compound {
+interface Compound {
   readonly compound: Json
 }
 
@@ -45,7 +52,7 @@ export interface CompoundValue {
 }
 
 /** The first key, in the order of the document, that an object of a compound value has twice. */
-export interface KeyTwice {
+interface KeyTwice {
   readonly kind: 'keyTwice'
   readonly key: string
   readonly path: string
@@ -307,4 +314,23 @@ function firstMember(json: Exclude<Json, string>, path: string): string {
 
 function isText(parsed: unknown): parsed is string {
   return typeof parsed === 'string'
+}
+
+/** A JSON text as NGSIv1 reads it: a scalar is its characters, so that `21.50` stays `21.50` [context 3.1]. */
+export type Json = JsonTree<string>
+
+type JsonArray = readonly Json[]
+
+type JsonObject = JsonMembers<string>
+
+const asWritten: JsonLeaves<string> = { text: (text) => text, other: (characters) => characters }
+
+/** Reads a text that is JSON, in steps. A scalar at the top is for the caller to judge. */
+export function readJson(text: string): Steps<Result<Json, JsonMalformed>> {
+  return readTree(text, asWritten)
+}
+
+/** Whether a part of a payload is an array. */
+export function isJsonArray<Leaf extends JsonScalar>(json: JsonTree<Leaf>): json is readonly JsonTree<Leaf>[] {
+  return Array.isArray(json)
 }

@@ -1,11 +1,15 @@
 import type { StatusText } from '../../api/api.js'
-import { compareBytes, type Metadata } from '../../context/entity.js'
+import { compareBytes, type Entity, type Metadata } from '../../context/entity.js'
 import { quote, renderValue } from '../../context/json-text.js'
 import { isMarked } from '../../context/location.js'
 import { shownAttributes } from '../../context/query.js'
 import type { GivenAttribute } from '../../context/update.js'
 import type { ShownAttribute, ShownEntity } from '../../providers/merge-responses.js'
-import { LongText, Slices } from '../../slices.js'
+import type { AvailabilityRenderer } from '../../registration/availability.js'
+import type { RegisteredContext } from '../../registration/registration.js'
+import { LongText, Slices, type Steps } from '../../slices.js'
+import type { NoticeRenderer } from '../../subscription/notice.js'
+import type { SubscriptionId } from '../../subscription/subscription.js'
 import type { ElementResponse } from '../element-results.js'
 import { okStatus } from './status.js'
 
@@ -15,7 +19,7 @@ export interface AttributeFormat {
 }
 
 /** The part of an element that identifies an entity, in responses. */
-export interface ElementHead {
+interface ElementHead {
   readonly type: string
   readonly isPattern: boolean
   readonly id: string
@@ -73,11 +77,7 @@ function renderResponse(response: ElementResponse, format: AttributeFormat): str
 }
 
 /** The member `contextResponses` of entities that were found, with the attributes named [context 7.5], [subscriptions 4.2]. */
-export function renderFound(
-  entities: readonly ShownEntity[],
-  names: readonly string[],
-  format: AttributeFormat,
-): string {
+function renderFound(entities: readonly ShownEntity[], names: readonly string[], format: AttributeFormat): string {
   let text = ''
   for (const entity of entities) text += `${text === '' ? '' : ','}${renderResult(entity, names, format)}`
   return `"contextResponses":[${text}]`
@@ -178,4 +178,55 @@ function renderMetadata(
     text += `${comma}{"name":${quote(name)},"type":${quote(type)},"value":${renderValue(value, type)}}`
   }
   return text === '' ? '' : `,"metadatas":[${text}]`
+}
+
+const array = { asObject: false }
+
+/**
+ * The body of a notification: what a query would show of the entities [subscriptions 4.2]. An entity without attributes
+ * can only be here if no attributes are named; then it is shown without any, as a query does [subscriptions 3.5].
+ */
+export const renderNotice: NoticeRenderer = ({ id, attributes }, entities) =>
+  renderedFor(id, renderFound(entities, attributes, array))
+
+/** The same renderer for many notifications about one entity: remembers what was rendered last, and for which subscription. */
+export function rememberingNotice(): NoticeRenderer {
+  let last: { readonly of: Entity | undefined; readonly names: string; readonly text: string } | undefined
+  return ({ id, attributes }, entities) => {
+    const [of, ...others] = entities
+    const names = JSON.stringify(attributes)
+    if (others.length > 0 || of === undefined) return renderedFor(id, renderFound(entities, attributes, array))
+    if (last?.of !== of || last.names !== names) last = { of, names, text: renderFound(entities, attributes, array) }
+    return renderedFor(id, last.text)
+  }
+}
+
+function renderedFor(id: SubscriptionId, found: string): string {
+  return `{"subscriptionId":"${id}","originator":"localhost",${found}}`
+}
+
+/** The member `contextRegistrationResponses` of discoveries and notifications, in steps [subscriptions 7.2, 7.4]. */
+export function* renderRegistered(contexts: readonly RegisteredContext[]): Steps<string> {
+  const items = new LongText()
+  for (const context of contexts) {
+    items.push(JSON.stringify({ contextRegistration: contextRegistration(context) }))
+    yield
+  }
+  return `"contextRegistrationResponses":[${items.joined}]`
+}
+
+/** The body of a notification about registrations [subscriptions 7.4]. */
+export const renderAvailabilityNotification: AvailabilityRenderer = function* (subscriptionId, contexts) {
+  return `{"subscriptionId":${JSON.stringify(subscriptionId)},${yield* renderRegistered(contexts)}}`
+}
+
+/** Attributes are left out where the provider answers for the whole entity. */
+function contextRegistration({ entities, attributes, provider }: RegisteredContext): unknown {
+  return {
+    entities: entities.map(({ id, type, everyId = false }) => ({ type, isPattern: String(everyId), id })),
+    ...(attributes.length > 0 && {
+      attributes: attributes.map(({ name, type, isDomain }) => ({ name, type, isDomain: String(isDomain) })),
+    }),
+    providingApplication: provider,
+  }
 }

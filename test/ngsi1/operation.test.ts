@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { ServicePath } from '../../src/context/entity.js'
-import { pathOfUpdate, tenantOf } from '../../src/ngsi1/request-head.js'
+import { pathOfUpdate, tenantOf } from '../../src/ngsi1/operation.js'
 
 test('a malformed tenant is refused with and without multiservice', async (t) => {
   const details = (name: string) => {

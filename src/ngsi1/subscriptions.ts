@@ -2,19 +2,41 @@ import { type ApiRequest, type ApiResponse, type Operation, type StatusText, seg
 import type { SubscriptionUnknown, Unavailable } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
+import { everywhere } from '../context/service-path.js'
 import { ok, type Result } from '../result.js'
+import type { Steps } from '../slices.js'
 import { parseGivenId, unknownId } from '../subscription/given-id.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import { forTenant, type ParsePayload, payloadOperation } from './operation.js'
-import type { PayloadRefusal } from './parse/payload-refusal.js'
-import { type NamedRefusal, type NamedSubscription, parseIdPayload, type Spans } from './parse/subscription-payload.js'
-import { detailsOfPayload } from './render/payload-errors.js'
-import { bodyResponse, unavailableResponse } from './render/responses.js'
-import { okStatus, statusOf } from './render/status.js'
-import type { Ngsi1Services } from './services.js'
+import {
+  forTenant,
+  type Ngsi1Services,
+  originOf,
+  type ParsePayload,
+  pathOfSubscription,
+  payloadOperation,
+} from './operation.js'
+import { requestedExistence } from './parse/parameters.js'
+import { detailsOfPayload, isParserRefusal, type PayloadRefusal } from './parse/payload-errors.js'
+import {
+  type AvailabilityChangePayload,
+  type AvailabilityPayload,
+  parseAvailability,
+  parseAvailabilityChange,
+} from './parse/registry-payload.js'
+import {
+  type ChangePayload,
+  type NamedRefusal,
+  type NamedSubscription,
+  parseChange,
+  parseIdPayload,
+  parseSubscription,
+  type Spans,
+  type SubscriptionPayload,
+} from './parse/subscription-payload.js'
+import { bodyResponse, okStatus, statusOf, unavailableResponse } from './render/status.js'
 
 /** What the operations on context subscriptions and on availability subscriptions differ in. */
-export interface SubscriptionKind<Creation extends Spanned, Change extends Spanned & NamedSubscription> {
+interface SubscriptionKind<Creation extends Spanned, Change extends Spanned & NamedSubscription> {
   readonly parseCreation: ParsePayload<Creation>
   /** The same for the convenience operation. */
   readonly parsePosted: ParsePayload<Creation>
@@ -44,13 +66,13 @@ interface Spanned {
 }
 
 /** What the head of a request says of its subscription. */
-export interface SubscriptionHead {
+interface SubscriptionHead {
   readonly request: ApiRequest
   readonly tenant: Tenant
   readonly path: PathRange | undefined
 }
 
-export interface SubscriptionOperations {
+interface SubscriptionOperations {
   /** `POST /v1/subscribeContext` and its like [subscriptions 2.1, 7.4]. */
   readonly subscribe: Operation
   /** POST of the convenience operations [subscriptions 2.4, 7.6]. */
@@ -173,7 +195,7 @@ interface Cancelled {
 }
 
 /** What is said of the end of a subscription, or of why it has not come to it. */
-export function cancelled(subscriptionId: string, statusCode: StatusText): Cancelled {
+function cancelled(subscriptionId: string, statusCode: StatusText): Cancelled {
   return { subscriptionId, statusCode }
 }
 
@@ -188,4 +210,77 @@ function failed(
   subscriptionId?: string,
 ): ApiResponse {
   return bodyResponse(kind.failed(status, subscriptionId), status)
+}
+
+/** Subscriptions to changes of context [subscriptions 2]. */
+export function contextSubscriptions(services: Ngsi1Services): SubscriptionKind<SubscriptionPayload, ChangePayload> {
+  const { broker } = services
+  return {
+    parseCreation: parseSubscription,
+    parsePosted,
+    parseChange,
+    pathOf: ({ paths }) => pathOfSubscription(paths),
+    create: ({ request, tenant, path = everywhere }, { spans, ...creation }) => {
+      const origin = originOf(services, request)
+      // Its initial notification may need a scan.
+      return request.client.aside(() => broker.subscriptions.subscribe({ ...creation, tenant, path, origin }))
+    },
+    change: ({ request, tenant, path }, id, { spans, givenId, ...change }) => {
+      const origin = originOf(services, request)
+      return request.client.aside(() => broker.subscriptions.change({ ...change, tenant, id, path, origin }))
+    },
+    remove: (tenant, id) => broker.subscriptions.unsubscribe(tenant, id),
+    accepted: (subscriptionId, { duration, throttling }) => ({
+      subscribeResponse: { subscriptionId, duration, throttling },
+    }),
+    failed: (errorCode, subscriptionId) => ({ subscribeError: { subscriptionId, errorCode } }),
+    detailsOfCreation,
+    malformedId: (givenId, why) => cancelled(unknownId, statusOf(400, `Invalid Subscription Id: /${givenId}/: ${why}`)),
+    notFound: (givenId) => statusOf(404, `subscriptionId: /${givenId}/`),
+  }
+}
+
+/** Subscriptions to registrations [subscriptions 7.4]. */
+export function availabilitySubscriptions(
+  services: Ngsi1Services,
+): SubscriptionKind<AvailabilityPayload, AvailabilityChangePayload> {
+  const { broker } = services
+  const origin = (request: ApiRequest) => {
+    const { correlator, service } = originOf(services, request)
+    return { correlator, service }
+  }
+  return {
+    parseCreation: parseAvailability,
+    parsePosted: parseAvailability,
+    parseChange: parseAvailabilityChange,
+    pathOf: () => ok(undefined),
+    create: ({ request, tenant }, { spans, ...creation }) =>
+      broker.registry.subscribe({ ...creation, tenant, ...origin(request) }),
+    change: ({ request, tenant }, id, { spans, givenId, ...change }) =>
+      broker.registry.change({ ...change, tenant, id, ...origin(request) }),
+    remove: (tenant, id) => broker.registry.unsubscribe(tenant, id),
+    accepted: (subscriptionId, { duration }) => ({ subscriptionId, duration }),
+    failed: (errorCode, subscriptionId = unknownId) => ({ subscriptionId, errorCode }),
+    detailsOfCreation: detailsOfPayload,
+    malformedId: (givenId, why) => cancelled(givenId, statusOf(400, why)),
+    notFound: () => statusOf(404),
+  }
+}
+
+/** Only the creation says that the payload is wrong, and not of what the parser finds [subscriptions 2.1.1]. */
+function detailsOfCreation(refusal: PayloadRefusal): string {
+  const details = detailsOfPayload(refusal)
+  return isParserRefusal(refusal) ? details : `invalid payload: ${details}`
+}
+
+/** URI parameters restrict what is posted, too [subscriptions 2.1.2]. */
+function* parsePosted(
+  body: string,
+  strictIds: boolean,
+  { parameters }: ApiRequest,
+): Steps<Result<SubscriptionPayload, PayloadRefusal>> {
+  const payload = yield* parseSubscription(body, strictIds)
+  if (!payload.ok) return payload
+  const { scopes } = payload.value
+  return ok({ ...payload.value, scopes: [...scopes, ...requestedExistence(parameters)] })
 }

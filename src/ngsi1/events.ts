@@ -10,10 +10,8 @@ import { eventOperations } from '../broker/listening.js'
 import { ok } from '../result.js'
 import { parseGivenId } from '../subscription/given-id.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import { forTenant } from './operation.js'
-import { badRequest, statusResponse, unavailableResponse } from './render/responses.js'
-import { statusOf } from './render/status.js'
-import type { Ngsi1Services } from './services.js'
+import { forTenant, type Ngsi1Services } from './operation.js'
+import { badRequest, statusOf, statusResponse, unavailableResponse } from './render/status.js'
 
 /** `/v1/subscriptions/{id}/events`: the notifications of a subscription as a stream of events, and how far a client has got. */
 export function subscriptionEventsResource(services: Ngsi1Services): Resource {
