@@ -1,6 +1,6 @@
 import type { Excess } from '../context/entity-size.js'
 import type { FilterMalformed } from '../context/filter-parse.js'
-import { detailsOfTooCostly } from '../context/patterns-together.js'
+import { detailsOfTooCostly } from '../context/pattern.js'
 
 /** What is said of each kind of a union of refusals: complete, or the build fails. */
 export type Wording<Refusal extends { readonly kind: string }, Words, More extends readonly unknown[] = []> = {

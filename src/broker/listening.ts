@@ -1,6 +1,6 @@
 import type { ApiRequest, ApiResponse, TenantWork } from '../api/api.js'
 import type { Tenant } from '../context/entity.js'
-import { isBoundTo } from '../context/service-path.js'
+import { isBoundTo } from '../context/scope-headers.js'
 import type { StreamRefusal } from '../delivery/stream-message.js'
 import { positionOfId, type StreamPosition } from '../delivery/stream-position.js'
 import { eventStreamHeaders, eventStreamType } from '../event-stream.js'

@@ -1,5 +1,5 @@
 import type { Entity } from '../context/entity.js'
-import { heapSize } from '../context/heap-size.js'
+import { heapSize } from '../context/entity-size.js'
 import { LruCache } from '../lru-cache.js'
 import type { VersionGroup, Versions } from '../shared-memory/versions.js'
 

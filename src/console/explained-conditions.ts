@@ -1,7 +1,7 @@
 import type { Entity, Tenant, Value } from '../context/entity.js'
 import { locationAttribute } from '../context/location.js'
 import type { Scope, Selector } from '../context/query.js'
-import { everywhere } from '../context/service-path.js'
+import { everywhere } from '../context/scope-headers.js'
 import { pathRangeText } from '../management/subscription-states.js'
 import { selectorShown } from '../ngsi2/render/shown-resources.js'
 import type { Change } from '../subscription/change.js'

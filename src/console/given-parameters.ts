@@ -2,11 +2,9 @@ import type { ApiRequest, ApiResponse } from '../api/api.js'
 import { shortForm } from '../api/response.js'
 import type { Tenant } from '../context/entity.js'
 import type { Box } from '../context/geo/bounds.js'
-import { compilePattern } from '../context/pattern.js'
-import { detailsOfTooCostly } from '../context/patterns-together.js'
+import { compilePattern, detailsOfTooCostly } from '../context/pattern.js'
 import type { PathRange } from '../context/query.js'
-import { everywhere, parseServicePaths } from '../context/service-path.js'
-import { parseTenant } from '../context/tenant.js'
+import { everywhere, parseServicePaths, parseTenant } from '../context/scope-headers.js'
 import { err, ok, type Result } from '../result.js'
 
 /** A longer parameter is refused: it could find nothing. */

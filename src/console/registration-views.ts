@@ -3,7 +3,7 @@ import { json, shortForm } from '../api/response.js'
 import type { Tenant } from '../context/entity.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { operation } from '../management/response-forms.js'
-import { callsTogether, type RegistrationCalls } from '../providers/provider-calls.js'
+import { callsTogether, type RegistrationCalls } from '../providers/provider-request.js'
 import {
   type RegisteredContext,
   type Registration,

@@ -2,7 +2,7 @@ import { type ApiRequest, type ApiResponse, type Operation, type Resource, segme
 import { json, shortForm } from '../api/response.js'
 import type { ShownSubscription, SubscriptionSearch } from '../broker/broker.js'
 import type { EntityId, EntityType } from '../context/entity.js'
-import { everywhere } from '../context/service-path.js'
+import { everywhere } from '../context/scope-headers.js'
 import { logChange } from '../management/changes.js'
 import { operation } from '../management/response-forms.js'
 import { stateReads, subscriptionIdOf, unknownSubscription } from '../management/subscription-states.js'

@@ -13,9 +13,8 @@ import {
 } from './large/large-attribute.js'
 import { LargeMetadata, sameElement } from './large/large-metadata.js'
 import { isOperation, operated } from './operators.js'
-import { dateValue, isDateType, isUnrestricted } from './typed-value.js'
 import type { GivenAttribute, UnmetTerms, UpdateRefusal, UpdateTerms } from './update.js'
-import { castText, sameValue } from './value.js'
+import { castText, dateValue, isDateType, isUnrestricted, sameValue } from './value.js'
 
 /** How an attribute is made from what a request gives. */
 interface Making {

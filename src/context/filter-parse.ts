@@ -1,10 +1,8 @@
 import { type Err, err, ok, type Result } from '../result.js'
-import { hasForbidden } from './characters.js'
-import { parseDate } from './date.js'
+import { hasForbidden } from './entity.js'
 import type { Condition, Dialect, Filter, FilterSide, Ordering, Scalar, Statement } from './filter.js'
-import type { PatternRefused } from './pattern.js'
-import { PatternsTogether } from './patterns-together.js'
-import { parseDecimal } from './value.js'
+import { type PatternRefused, PatternsTogether } from './pattern.js'
+import { parseDate, parseDecimal } from './value.js'
 
 /** Why a filter can not be understood; each API has its texts [context 7.4.2]. */
 export type FilterMalformed =

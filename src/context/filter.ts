@@ -1,9 +1,7 @@
-import type { Seconds } from './date.js'
 import type { Effort } from './effort.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
-import { expirationOf } from './expiration.js'
 import { CompiledPatterns } from './pattern.js'
-import { isArray, valueAt } from './value.js'
+import { expirationOf, isArray, type Seconds, valueAt } from './value.js'
 
 /** A string filter: all its statements must hold [context 7.4.2]. Plain data, so that it can cross to a query thread. */
 export interface Filter {

@@ -1,7 +1,6 @@
 import { err, ok, type Result } from '../result.js'
 import type { Attribute, Entity, Metadata, Value } from './entity.js'
-import type { GeoShape } from './geo/geo-shape.js'
-import { parseCoordinates } from './geo/point.js'
+import { type GeoShape, parseCoordinates } from './geo/shape.js'
 import { isShapeType, parseShape } from './geo/shape-parse.js'
 import { type AttributeParts, plainMetadata, plainValue } from './large/large-attribute.js'
 import { LargeEntity } from './large/large-entity.js'

@@ -1,10 +1,9 @@
 import type { Sequence } from '../shared-memory/sequences.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
-import { expirationOf } from './expiration.js'
-import { distanceFrom } from './geo/compile-place.js'
-import type { Point } from './geo/point.js'
+import { distanceFrom } from './geo/compile.js'
+import type { Point } from './geo/shape.js'
 import { locationOf } from './location.js'
-import { isArray } from './value.js'
+import { expirationOf, isArray } from './value.js'
 
 /**
  * By what results are ordered: an attribute's name, or `id`, `type`, `dateCreated`, `dateModified` [context 7.7]; with

@@ -18,7 +18,7 @@ export interface PatternMalformed {
 }
 
 /** Compiling it, alone or with the others of its request, would take so long that others wait for it. */
-export interface PatternTooCostly {
+interface PatternTooCostly {
   readonly kind: 'patternTooCostly'
   readonly pattern: string
 }
@@ -56,7 +56,7 @@ function isOfClasses(text: string): boolean {
 }
 
 /** What it takes at most to compile a pattern, in steps of about 1 µs; nothing for one that needs no engine or is not read. */
-export function stepsToCompile(text: string): number {
+function stepsToCompile(text: string): number {
   return !isReadable(text) || plainPattern(text) !== undefined ? 0 : compileSteps(text)
 }
 
@@ -229,3 +229,65 @@ function searching(expression: RE2JS, instructions: number): Pattern['test'] {
     return expression.test(text)
   }
 }
+
+/** Characters that mean themselves in an expression wherever they stand. Others than those of ASCII are not looked for. */
+const literal = /^[\w :/@%~#&,;="'<>!-]$/
+
+/**
+ * What every text begins with that an expression matches, as far as it can be seen: the characters behind `^` that mean
+ * themselves. Nothing for an expression that need not match at the beginning.
+ */
+export function literalPrefix(pattern: string): string | undefined {
+  if (!pattern.startsWith('^') || pattern.includes('|')) return undefined
+  let end = 1
+  while (end < pattern.length && literal.test(pattern.charAt(end))) end += 1
+  // What is repeated need not be there once. A group of flags is no part of the expression: in `^a(?)?` and `^a+(?)?` it is the `a` that the
+  // last sign repeats.
+  const next = pattern.charAt(end)
+  const isOptional = (next !== '' && '*?{'.includes(next)) || pattern.includes('(?', end)
+  const prefix = pattern.slice(1, isOptional ? end - 1 : end)
+  return prefix === '' ? undefined : prefix
+}
+
+/**
+ * The patterns of one request, wherever they stand in it: they may take as long together as one pattern may alone. Whatever
+ * parses a request makes one of these and hands it to all that read patterns of it.
+ */
+export class PatternsTogether {
+  readonly #checked = new Set<string>()
+  #steps = 0
+
+  /**
+   * Refuses a pattern that does not compile, and the one with which all of them take too long: before it is compiled. The
+   * same text again takes nothing.
+   */
+  check(text: string): Result<undefined, PatternRefused> {
+    if (this.#checked.has(text)) return ok(undefined)
+    const steps = stepsToCompile(text)
+    if (steps <= mostCompileSteps) {
+      if (this.#steps + steps > mostCompileSteps) return err({ kind: 'patternTooCostly', pattern: text })
+      this.#steps += steps
+    }
+    const pattern = compilePattern(text)
+    if (!pattern.ok) return pattern
+    this.#checked.add(text)
+    return ok(undefined)
+  }
+
+  /** Refuses the first of them that {@link check} refuses. */
+  checkAll(texts: Iterable<string>): Result<undefined, PatternRefused> {
+    for (const text of texts) {
+      const checked = this.check(text)
+      if (!checked.ok) return checked
+    }
+    return ok(undefined)
+  }
+}
+
+/** What a client is told of a pattern that would take too long to compile; of a long one as much as one needs to find it. */
+export function detailsOfTooCostly(pattern: string): string {
+  const shown = pattern.length > shown_characters ? `${pattern.slice(0, shown_characters)}...` : pattern
+  return `regular expression takes too long to compile: '${shown.toWellFormed()}'`
+}
+
+const shown_characters = 100

@@ -11,12 +11,16 @@ import type { ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import { neverDelivered, type Recipient } from '../delivery/message.js'
 import type { Log } from '../log/log.js'
-import type { AvailabilityRenderer, AvailabilitySubscription } from '../registration/availability.js'
-import { AvailabilityIndex } from '../registration/availability-index.js'
+import {
+  AvailabilityIndex,
+  type AvailabilityRenderer,
+  type AvailabilitySubscription,
+  type RegistryChange,
+  type RegistryStore,
+} from '../registration/availability.js'
 import { type Discovery, discovering, wholeDiscovery } from '../registration/discovery.js'
 import { inForce, type Registration, type RegistrationChange } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
-import type { RegistryChange, RegistryStore } from '../registration/registry-store.js'
 import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/bell.js'
 import { inSlices, mapInSlices, type Steps } from '../slices.js'

@@ -1,6 +1,6 @@
 import type { Value } from '../context/entity.js'
 import { isArray, isObject, sameValue } from '../context/value.js'
-import { type ExpressionScope, resultSize } from './expression-scope.js'
+import { type ExpressionScope, resultSize } from './scope.js'
 import type { Operator } from './syntax.js'
 
 /**

@@ -1,9 +1,8 @@
 import type { Value } from '../context/entity.js'
 import { isArray, valueAt } from '../context/value.js'
 import { applied } from './apply-operator.js'
-import type { ExpressionScope } from './expression-scope.js'
+import type { ExpressionScope, Regexes } from './scope.js'
 import type { Expression, Link, Prefix, Step } from './syntax.js'
-import type { Regexes } from './transformation.js'
 import { transformed } from './transformations.js'
 
 /** A value, or that an expression is wrong, which makes those around it wrong [NGSIv2 subscriptions 6.3]. */

@@ -2,8 +2,8 @@ import type { Value } from '../context/entity.js'
 import { compileOccurrences, type Occurrences } from '../context/occurrences.js'
 import { LruCache } from '../lru-cache.js'
 import { evaluate } from './evaluate.js'
-import { type ExpressionScope, ObjectSizes, resultSize } from './expression-scope.js'
 import { parseExpression } from './parse-expression.js'
+import { type ExpressionScope, ObjectSizes, resultSize } from './scope.js'
 import type { Expression } from './syntax.js'
 
 /** An expression that is wrong by its syntax stands here as nothing. */

@@ -1,5 +1,4 @@
 import type { Value } from '../context/entity.js'
-import { operatorOf, Scanner, tightestRank } from './scanner.js'
 import {
   type Case,
   type Expression,
@@ -7,8 +6,11 @@ import {
   maxDepth,
   maxLength,
   type ObjectMember,
+  operatorOf,
   type Prefix,
+  Scanner,
   type Step,
+  tightestRank,
 } from './syntax.js'
 
 /**

@@ -1,7 +1,7 @@
 import type { ApiResponse, Use } from '../api/api.js'
 import { type ApiKey, type ApiKeys, bearerToken } from '../api-keys.js'
 import type { Tenant } from '../context/entity.js'
-import { parseTenant } from '../context/tenant.js'
+import { parseTenant } from '../context/scope-headers.js'
 import type { Result } from '../result.js'
 import type { TenantRates } from '../shared-memory/tenant-rates.js'
 import type { Nanoseconds } from '../time.js'

@@ -1,4 +1,4 @@
-import { hasForbidden } from '../context/characters.js'
+import { hasForbidden } from '../context/entity.js'
 import { findJsonFault, type JsonScalar, type JsonTree, readTree, scalarsByKind } from '../json-reader.js'
 import { atOnce } from '../slices.js'
 

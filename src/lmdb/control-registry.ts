@@ -1,7 +1,7 @@
 import type { Database } from 'lmdb'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { Selector } from '../context/query.js'
-import type { AvailabilitySubscription } from '../registration/availability.js'
+import type { AvailabilitySubscription, RegistryChange, RegistryStore } from '../registration/availability.js'
 import type {
   ForwardingMode,
   RegisteredContext,
@@ -12,7 +12,6 @@ import type {
   RegistrationStatus,
   RegistrationTerms,
 } from '../registration/registration.js'
-import type { RegistryChange, RegistryStore } from '../registration/registry-store.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import type { ControlDatabase, ControlRecord, ControlWrite } from './control-record.js'

@@ -1,5 +1,5 @@
 import type { Database } from 'lmdb'
-import { expirationOf } from '../context/expiration.js'
+import { expirationOf } from '../context/value.js'
 import type { Expired } from '../partition/store.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'

@@ -2,7 +2,7 @@ import type { ActiveAlarm, AlarmCounts } from '../log/alarms.js'
 import type { Measures } from '../measure/measures.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
 import type { SlowRequest } from '../measure/slow-requests.js'
-import type { RegistrationCalls } from '../providers/provider-calls.js'
+import type { RegistrationCalls } from '../providers/provider-request.js'
 import type { RegistrationId } from '../registration/registration.js'
 
 /** What front ends ask each other for, because it is not in shared memory. */

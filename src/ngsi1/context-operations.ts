@@ -2,7 +2,7 @@ import { type ApiRequest, type ApiResponse, isLong, type Operation, type StatusT
 import type { RawUpdate, Unavailable } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { Page, Query } from '../context/query.js'
-import { pathsOfRead } from '../context/service-path.js'
+import { pathsOfRead } from '../context/scope-headers.js'
 import type { RawUpdateReply } from '../partition/commands.js'
 import { forwarderOf, mayPassOn } from '../providers/forwarder.js'
 import { err, ok, type Result } from '../result.js'

@@ -1,6 +1,6 @@
 import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api/api.js'
 import type { TypeSummary } from '../broker/broker.js'
-import { pathsOfRead } from '../context/service-path.js'
+import { pathsOfRead } from '../context/scope-headers.js'
 import { inSlices, listText, type Steps } from '../slices.js'
 import { type Ngsi1Services, pathOperation } from './operation.js'
 import { requestedPage, requestsCollapsed } from './parse/parameters.js'

@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse, Client, Operation, StatusText } from '../api/api.js'
 import type { Broker, Unavailable } from '../broker/broker.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
-import { pathsOfRead } from '../context/service-path.js'
+import { pathsOfRead } from '../context/scope-headers.js'
 import type { ElementFailure, UpdateElement, UpdateReply } from '../context/update.js'
 import { ok, type Result } from '../result.js'
 import { mapInSlices } from '../slices.js'

@@ -10,11 +10,9 @@ import {
   type Use,
   type Work,
 } from '../api/api.js'
-import { hasForbiddenInId } from '../context/characters.js'
-import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
+import { type EntityId, type EntityType, hasForbiddenInId, type ServicePath, type Tenant } from '../context/entity.js'
 import type { PathRange, Scope } from '../context/query.js'
-import { onePath } from '../context/service-path.js'
-import { parseTenant } from '../context/tenant.js'
+import { onePath, parseTenant } from '../context/scope-headers.js'
 import type { Origin } from '../context/update.js'
 import type { Options } from '../options.js'
 import type { ForwardingServices } from '../providers/forwarder.js'

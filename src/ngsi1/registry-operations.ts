@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api/api.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange, Selector } from '../context/query.js'
-import { pathsOfRead } from '../context/service-path.js'
+import { pathsOfRead } from '../context/scope-headers.js'
 import { type Discovery, discoverInSlices } from '../registration/discovery.js'
 import type { RegisteredContext } from '../registration/registration.js'
 import { err, ok, type Result } from '../result.js'

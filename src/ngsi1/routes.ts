@@ -1,5 +1,5 @@
 import type { Interface, Operation, Resource } from '../api/api.js'
-import { parseServicePaths } from '../context/service-path.js'
+import { parseServicePaths } from '../context/scope-headers.js'
 import { err } from '../result.js'
 import { LongPayloads } from '../slices.js'
 import { queryContext, updateContext } from './context-operations.js'

@@ -2,7 +2,7 @@ import { type ApiRequest, type ApiResponse, type Operation, type StatusText, seg
 import type { SubscriptionUnknown, Unavailable } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import { everywhere } from '../context/service-path.js'
+import { everywhere } from '../context/scope-headers.js'
 import { ok, type Result } from '../result.js'
 import type { Steps } from '../slices.js'
 import { parseGivenId, unknownId } from '../subscription/given-id.js'

@@ -10,9 +10,8 @@ import {
   type Work,
 } from '../api/api.js'
 import type { RawUpdate, Unavailable } from '../broker/broker.js'
-import { hasForbiddenInId } from '../context/characters.js'
-import type { Tenant } from '../context/entity.js'
-import { parseTenant } from '../context/tenant.js'
+import { hasForbiddenInId, type Tenant } from '../context/entity.js'
+import { parseTenant } from '../context/scope-headers.js'
 import type { DeprecatedUses } from '../measure/deprecated-uses.js'
 import type { NotificationOptions, Options } from '../options.js'
 import type { RawUpdateReply } from '../partition/commands.js'

@@ -9,9 +9,8 @@ import {
   wrongOffset,
   wrongOptions,
 } from '../api/parameters.js'
-import { hasForbidden } from '../context/characters.js'
-import type { EntityType, ServicePath } from '../context/entity.js'
-import { onePath } from '../context/service-path.js'
+import { type EntityType, hasForbidden, type ServicePath } from '../context/entity.js'
+import { onePath } from '../context/scope-headers.js'
 import type { UpdateTerms } from '../context/update.js'
 import { err, type Result } from '../result.js'
 import { badInput } from './errors.js'

@@ -1,6 +1,6 @@
 import type { ApiResponse, Interface, Operation, Resource } from '../api/api.js'
 import { json } from '../api/response.js'
-import { parseServicePaths } from '../context/service-path.js'
+import { parseServicePaths } from '../context/scope-headers.js'
 import { err, ok } from '../result.js'
 import { LongPayloads } from '../slices.js'
 import { badInput } from './errors.js'

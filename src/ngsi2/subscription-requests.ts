@@ -2,7 +2,7 @@ import { type ApiRequest, type ApiResponse, type Operation, segment } from '../a
 import type { SilentSubscriptionRequest } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import { everywhere, isBoundTo, meansEverywhere } from '../context/service-path.js'
+import { everywhere, isBoundTo, meansEverywhere } from '../context/scope-headers.js'
 import { err, ok, type Result } from '../result.js'
 import { inSlices } from '../slices.js'
 import { parseGivenId } from '../subscription/given-id.js'

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { type ApiRequest, requestOrigin } from '../api/api.js'
 import type { Broker } from '../broker/broker.js'
 import type { EntityId, Tenant } from '../context/entity.js'
-import { pathsOfRead } from '../context/service-path.js'
+import { pathsOfRead } from '../context/scope-headers.js'
 import { endsHere, viaOf } from '../hops.js'
 import { type Log, lineContextOf } from '../log/log.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
@@ -14,6 +14,7 @@ import { Slices } from '../slices.js'
 import { now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import { versionFacts } from '../version.js'
+import type { ResponseBudget } from './limits.js'
 import type { ProviderFormat, ProviderFormats, ProviderMessage } from './provider-format.js'
 import type {
   AddressedRequest,
@@ -23,7 +24,6 @@ import type {
   ProviderResponse,
 } from './provider-request.js'
 import type { Providers } from './providers.js'
-import type { ResponseBudget } from './response-budget.js'
 
 /** How requests for what is not held here are passed on [subscriptions 8]. */
 export interface Forwarding {

@@ -2,9 +2,8 @@ import type { StatusText } from '../api/api.js'
 import type { EntityId, EntityType } from '../context/entity.js'
 import type { GivenAttribute } from '../context/update.js'
 import type { Result } from '../result.js'
-import type { ShownEntity } from './merge-responses.js'
 import type { NgsiForm, ProviderFailure, ProviderResponse } from './provider-request.js'
-import type { QueryForward } from './query-plan.js'
+import type { QueryForward, ShownEntity } from './query-plan.js'
 import type { UpdateForward } from './update-plan.js'
 
 /** What is sent to a provider: behind the path of what is registered, with URI parameters. */

@@ -1,5 +1,8 @@
-import type { LineContext } from '../log/log.js'
+import type { LineContext, Log } from '../log/log.js'
+import { payloadShown, urlWithoutSecrets } from '../log/secrets.js'
 import type { RegistrationId } from '../registration/registration.js'
+import type { Milliseconds } from '../time.js'
+import type { TraceArea } from '../trace-area.js'
 
 /** Whose form a request has: that of a client, or of what is passed on to a provider. */
 export type NgsiForm = 'ngsi1' | 'ngsi2'
@@ -69,4 +72,117 @@ const longestHost = 255
 /** Where a request goes to, as text, also if it can not go there. */
 export function urlText(request: ProviderRequest): string {
   return urlOf(request)?.href ?? `${request.provider}/${request.path}`
+}
+
+/** The log lines of requests that are passed on [management 2.5, 10.4]. */
+export class ProviderLines {
+  readonly #log: Log
+  readonly #shown_bytes: () => number
+
+  constructor(log: Log, shown_bytes: () => number) {
+    this.#log = log
+    this.#shown_bytes = shown_bytes
+  }
+
+  /** A request is about to go out. */
+  begun(request: ProviderRequest): void {
+    this.#maybe(request, 'payload.forward.out', () => payloadShown(request.body, this.#shown_bytes()))
+  }
+
+  /** A request is over; with a response, a failure, or both. */
+  ended(request: ProviderRequest, response: ProviderResponse | undefined, failure: string | undefined): void {
+    const status = response?.status ?? failure
+    if (response !== undefined) {
+      this.#maybe(request, 'payload.forward.in', () => payloadShown(response.body, this.#shown_bytes()))
+    }
+    this.#maybe(request, 'forward', () => `passed on to ${shownUrl(request)}: ${status}`)
+    if (failure !== undefined) {
+      this.#maybe(request, 'forward.error', () => `${shownUrl(request)} failed: ${failure}`)
+    }
+    if (this.#log.shows('INFO')) this.#info(request, response?.body ?? '', status)
+  }
+
+  #info(request: ProviderRequest, body: string, status: number | string | undefined): void {
+    const shown = (payload: string) =>
+      `(${Buffer.byteLength(payload)} bytes): ${payloadShown(payload, this.#shown_bytes())}`
+    const url = `POST ${shownUrl(request)}`
+    const payloads = `request payload ${shown(request.body)}, response payload ${shown(body)}`
+    this.#log.info(
+      'forward:answer',
+      `Request forwarded (regId: ${request.registration}): ${url}, ${payloads}, response code: ${status}`,
+      undefined,
+      request.context,
+    )
+  }
+
+  #maybe({ context }: ProviderRequest, area: TraceArea, message: () => string): void {
+    if (this.#log.isTraced(area)) this.#log.trace(area, message(), undefined, context)
+  }
+}
+
+function shownUrl(request: ProviderRequest): string {
+  return urlWithoutSecrets(urlText(request))
+}
+
+/** How the calls of a provider went that one registration has caused, since the process began. */
+export interface RegistrationCalls {
+  readonly id: RegistrationId
+  readonly calls: number
+  readonly failures: number
+  readonly lastCall: Milliseconds
+  readonly lastFailure?: Milliseconds | undefined
+  readonly lastFailureReason?: string | undefined
+}
+
+/** Registrations whose calls are counted; beyond this number the ones counted first are forgotten. */
+const mostCounted = 10_000
+
+/** Counts the calls of providers by registration, in one front end. */
+export class ProviderCalls {
+  readonly #counts = new Map<RegistrationId, Mutable<RegistrationCalls>>()
+
+  /** A call has ended, with a failure or without one. */
+  ended(id: RegistrationId, failure: string | undefined, at: Milliseconds): void {
+    const held = this.#counts.get(id)
+    const counts = held ?? { id, calls: 0, failures: 0, lastCall: at }
+    counts.calls += 1
+    counts.lastCall = at
+    if (failure !== undefined) {
+      counts.failures += 1
+      counts.lastFailure = at
+      counts.lastFailureReason = failure
+    }
+    if (held !== undefined) return
+    this.#counts.set(id, counts)
+    if (this.#counts.size > mostCounted) for (const [oldest] of this.#counts) return void this.#counts.delete(oldest)
+  }
+
+  /** The counts of those registrations of these that have caused calls. */
+  of(ids: readonly RegistrationId[]): readonly RegistrationCalls[] {
+    return ids.flatMap((id) => this.#counts.get(id) ?? [])
+  }
+}
+
+type Mutable<Counts> = { -readonly [Name in keyof Counts]: Counts[Name] }
+
+/** The counts of several front ends as one for each registration. */
+export function callsTogether(parts: readonly RegistrationCalls[]): ReadonlyMap<RegistrationId, RegistrationCalls> {
+  const together = new Map<RegistrationId, RegistrationCalls>()
+  for (const part of parts) {
+    const held = together.get(part.id)
+    together.set(part.id, held === undefined ? part : sum(held, part))
+  }
+  return together
+}
+
+function sum(a: RegistrationCalls, b: RegistrationCalls): RegistrationCalls {
+  const { lastFailure, lastFailureReason } = (a.lastFailure ?? 0) > (b.lastFailure ?? 0) ? a : b
+  return {
+    id: a.id,
+    calls: a.calls + b.calls,
+    failures: a.failures + b.failures,
+    lastCall: a.lastCall > b.lastCall ? a.lastCall : b.lastCall,
+    lastFailure,
+    lastFailureReason,
+  }
 }

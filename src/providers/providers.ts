@@ -8,17 +8,16 @@ import type { SentRequest } from '../measure/service-metrics.js'
 import type { RegistrationId } from '../registration/registration.js'
 import { err, ok, type Result } from '../result.js'
 import type { Nanoseconds } from '../time.js'
-import { ProviderPermits } from './permits.js'
-import { ProviderLines } from './provider-lines.js'
+import { ProviderPermits, ResponseBody, ResponseBudget } from './limits.js'
 import {
   type ProviderFailure,
+  ProviderLines,
   type ProviderOperation,
   type ProviderRequest,
   type ProviderResponse,
   urlOf,
   urlText,
 } from './provider-request.js'
-import { ResponseBody, ResponseBudget } from './response-budget.js'
 
 export interface ProvidersSettings {
   /** Time limit of one request, the wait for a permit and the body of the response included [subscriptions 8.4]. */

@@ -2,12 +2,10 @@ import type { Broker, Unavailable } from '../broker/broker.js'
 import { gathered, type Page } from '../context/query.js'
 import { ok, type Result } from '../result.js'
 import { Slices } from '../slices.js'
-import { AnswerFilter } from './answer-filter.js'
 import type { Forwarder, ForwardResult } from './forwarder.js'
-import { mergeResponses, type ShownEntity } from './merge-responses.js'
 import type { QueryAnswer } from './provider-format.js'
-import { type AskableEntity, entityKey } from './query-plan.js'
-import { type ReadForward, type ReadGroup, ReadPlan, type RemoteRead } from './read-plan.js'
+import { type AskableEntity, entityKey, mergeResponses, type ShownEntity } from './query-plan.js'
+import { AnswerFilter, type ReadForward, type ReadGroup, ReadPlan, type RemoteRead } from './read-plan.js'
 
 /** What a read finds, here and at providers. */
 interface RemoteResult {

@@ -2,7 +2,7 @@ import type { Tenant } from '../context/entity.js'
 import { inPaths, type PathRange, type Selector } from '../context/query.js'
 import { inSlicesUntil, Slices, type Steps } from '../slices.js'
 import type { Milliseconds } from '../time.js'
-import { compareContexts, type IndexedContext } from './indexed-contexts.js'
+import { compareContexts, type IndexedContext } from './contexts.js'
 import { MeantOnce, type Pauses } from './meant-entities.js'
 import {
   inForce,

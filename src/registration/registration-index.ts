@@ -1,7 +1,6 @@
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import type { IndexedContext } from './indexed-contexts.js'
-import { isWritten, resourceIdOf } from './registered-resources.js'
+import { type IndexedContext, isWritten, resourceIdOf } from './contexts.js'
 import type { Registration, RegistrationChange, RegistrationId } from './registration.js'
 import { TenantRegistrations } from './tenant-registrations.js'
 

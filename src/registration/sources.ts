@@ -1,12 +1,11 @@
 import type { EntityId, EntityType } from '../context/entity.js'
 import type { Selector } from '../context/query.js'
 import type { Steps } from '../slices.js'
+import { compareContexts, type IndexedContext } from './contexts.js'
 import { counting, type Lookup } from './discovery.js'
-import { compareContexts, type IndexedContext } from './indexed-contexts.js'
-import type { NamedEntity } from './named-entity.js'
 import { type RegisteredEntity, registrationTermsOf } from './registration.js'
 import type { RegistrationIndex } from './registration-index.js'
-import type { TenantRegistrations } from './tenant-registrations.js'
+import type { NamedEntity, TenantRegistrations } from './tenant-registrations.js'
 
 /** Where, when and for what a request looks for providers. */
 export interface SourceLookup extends Lookup {

@@ -1,5 +1,5 @@
 import { compareBytes } from '../context/entity.js'
-import { quote } from '../context/json-text.js'
+import { quote } from '../context/value.js'
 import { type Filler, onlyMacro, percentDecoded, type Unfilled } from '../expression/template.js'
 import { err, ok, type Result } from '../result.js'
 import { isTopic } from './mqtt-topic.js'

@@ -1,4 +1,4 @@
-import { isListed } from '../context/listed.js'
+import { isListed } from '../context/entity.js'
 import type { Change } from './change.js'
 import { indexOf } from './change-index.js'
 import type { Subscription } from './subscription.js'

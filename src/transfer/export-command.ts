@@ -1,7 +1,6 @@
 import type { EntityType, Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import { parseServicePaths } from '../context/service-path.js'
-import { parseTenant } from '../context/tenant.js'
+import { parseServicePaths, parseTenant } from '../context/scope-headers.js'
 import { type CommandArguments, readArguments } from '../offline/command-arguments.js'
 import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from '../offline/command-result.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'

@@ -1,5 +1,5 @@
 import type { EntityId, EntityType } from '../context/entity.js'
-import { PatternsTogether } from '../context/patterns-together.js'
+import { PatternsTogether } from '../context/pattern.js'
 import type { Selector } from '../context/query.js'
 import { type Given, refuse } from '../ngsi2/parse/tree.js'
 import { LineFields, storedName } from './line-fields.js'

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { Attribute, Value } from '../../src/context/entity.js'
-import { parseCoordinates } from '../../src/context/geo/point.js'
+import { parseCoordinates } from '../../src/context/geo/shape.js'
 import { isMarked, LocationKeeper, locationOf } from '../../src/context/location.js'
 import { attribute, entity } from './given-entity.js'
 

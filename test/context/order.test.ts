@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { Entity, Value } from '../../src/context/entity.js'
-import type { Point } from '../../src/context/geo/point.js'
+import type { Point } from '../../src/context/geo/shape.js'
 import { compareEntities, compareValues, parseOrder, withBuiltins } from '../../src/context/order.js'
 import type { Sequence } from '../../src/shared-memory/sequences.js'
 import { attribute, entity } from './given-entity.js'

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { test } from 'tap'
-import { compilePattern, mostCompileSteps } from '../../src/context/pattern.js'
+import { compilePattern, mostCompileSteps, PatternsTogether } from '../../src/context/pattern.js'
 import { compileSteps } from '../../src/context/pattern-cost.js'
-import { PatternsTogether } from '../../src/context/patterns-together.js'
 import { runs } from '../runs.js'
 
 test('what takes the engine long is refused by its text alone', async (t) => {

@@ -1,7 +1,7 @@
 import { Effort } from '../../src/context/effort.js'
 import type { Value } from '../../src/context/entity.js'
-import { type ExpressionScope, ObjectSizes } from '../../src/expression/expression-scope.js'
 import { Expressions } from '../../src/expression/expressions.js'
+import { type ExpressionScope, ObjectSizes } from '../../src/expression/scope.js'
 import type { Milliseconds } from '../../src/time.js'
 
 export type Names = Readonly<Record<string, Value>>

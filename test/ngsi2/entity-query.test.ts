@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { FilterSide } from '../../src/context/filter.js'
-import { PatternsTogether } from '../../src/context/patterns-together.js'
+import { PatternsTogether } from '../../src/context/pattern.js'
 import { filterScope, type PlaceTexts, placeOfExpression, placeOfParameters } from '../../src/ngsi2/entity-query.js'
 
 function mistake(text: string, side: FilterSide = 'attributes'): string | undefined {

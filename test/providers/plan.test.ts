@@ -2,8 +2,13 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../../src/context/entity.js'
 import type { GivenAttribute } from '../../src/context/update.js'
-import { mergeResponses, type ShownEntity } from '../../src/providers/merge-responses.js'
-import { askableEntities, entityKey, forwardsOf } from '../../src/providers/query-plan.js'
+import {
+  askableEntities,
+  entityKey,
+  forwardsOf,
+  mergeResponses,
+  type ShownEntity,
+} from '../../src/providers/query-plan.js'
 import { planUpdate } from '../../src/providers/update-plan.js'
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'

@@ -1,8 +1,7 @@
 import { err, ok, type Result } from '../../result.js'
 import type { Value } from '../entity.js'
 import { isArray, isObject, parseDecimal } from '../value.js'
-import { maxPoints } from './geo-shape.js'
-import { isLatitude, isLongitude, type Point, samePoint } from './point.js'
+import { isLatitude, isLongitude, maxPoints, type Point, samePoint } from './shape.js'
 
 /** A part of the earth's surface; `inverted` means all the rest of it [context 7.4.1]. Plain data. */
 export type Area = Circle | AreaPolygon

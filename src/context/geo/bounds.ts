@@ -1,8 +1,7 @@
 import { touch } from './arc.js'
 import type { Area, Circle } from './area.js'
-import type { GeoShape } from './geo-shape.js'
-import type { Point } from './point.js'
 import { clearance, opened, ringOf } from './ring.js'
+import type { GeoShape, Point } from './shape.js'
 import {
   type Arc,
   arcsThrough,

@@ -1,9 +1,8 @@
 import type { Scope } from '../query.js'
 import type { Area } from './area.js'
 import { type Box, boundsOf, boundsOfCircle, boundsOfShape } from './bounds.js'
-import type { GeoShape } from './geo-shape.js'
 import type { Place } from './place.js'
-import type { Point } from './point.js'
+import type { GeoShape, Point } from './shape.js'
 
 /**
  * One of the squares of a map of the earth that is divided in four again and again: of level 0 there is one, of level 26

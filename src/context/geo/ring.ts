@@ -1,4 +1,4 @@
-import { type Point, samePoint } from './point.js'
+import { type Point, samePoint } from './shape.js'
 import {
   type Arc,
   angleToArc,

@@ -1,4 +1,4 @@
-import type { Point } from './point.js'
+import type { Point } from './shape.js'
 
 /** A point of the unit sphere, or the normal of a plane through its centre. */
 export type Vector3 = readonly [x: number, y: number, z: number]

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Entity, Tenant } from '../../context/entity.js'
-import { expirationOf } from '../../context/expiration.js'
 import { locationAttribute } from '../../context/location.js'
+import { expirationOf } from '../../context/value.js'
 import { fnv1a, shardOf } from '../../hash.js'
 import type { Sequence } from '../../shared-memory/sequences.js'
 import { CountChanges } from '../count-changes.js'

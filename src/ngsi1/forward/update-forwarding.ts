@@ -6,8 +6,13 @@ import type { Forwarder } from '../../providers/forwarder.js'
 import type { AnsweredName } from '../../providers/provider-format.js'
 import type { ProviderFailure } from '../../providers/provider-request.js'
 import { entityKey } from '../../providers/query-plan.js'
-import { type ForwardedUpdate, updateAtProviders } from '../../providers/remote-update.js'
-import { outcomesOf, type ShareFate, type ShareOutcome } from '../../providers/share-outcomes.js'
+import {
+  type ForwardedUpdate,
+  outcomesOf,
+  type ShareFate,
+  type ShareOutcome,
+  updateAtProviders,
+} from '../../providers/remote-update.js'
 import { type Lacking, planUpdate, type Share, type Sharing } from '../../providers/update-plan.js'
 import { err, ok, type Result } from '../../result.js'
 import { inSlices, mapInSlices } from '../../slices.js'

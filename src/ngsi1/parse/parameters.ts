@@ -1,7 +1,6 @@
 import type { ApiResponse } from '../../api/api.js'
 import { excessiveLimit, freeValues, isDecimal, pageGiven, wrongOffset, wrongOptions } from '../../api/parameters.js'
-import { hasForbidden } from '../../context/characters.js'
-import type { EntityType } from '../../context/entity.js'
+import { type EntityType, hasForbidden } from '../../context/entity.js'
 import { maxOrderKeys, type OrderKey, parseOrder } from '../../context/order.js'
 import type { Scope } from '../../context/query.js'
 import { badRequest } from '../render/status.js'

@@ -1,5 +1,4 @@
-import { hasForbidden, hasForbiddenInId } from '../../context/characters.js'
-import type { Value } from '../../context/entity.js'
+import { hasForbidden, hasForbiddenInId, type Value } from '../../context/entity.js'
 import { maxValues } from '../../context/entity-size.js'
 import {
   type JsonLeaves,

@@ -1,5 +1,4 @@
-import { excessiveLength } from '../../context/characters.js'
-import type { EntityId, EntityType, Metadata } from '../../context/entity.js'
+import { type EntityId, type EntityType, excessiveLength, type Metadata } from '../../context/entity.js'
 import { type GivenAttribute, type UpdateAction, updateActions } from '../../context/update.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'

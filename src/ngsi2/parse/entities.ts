@@ -1,6 +1,5 @@
 import type { ApiResponse } from '../../api/api.js'
-import { hasForbidden } from '../../context/characters.js'
-import type { EntityId, EntityType } from '../../context/entity.js'
+import { type EntityId, type EntityType, hasForbidden } from '../../context/entity.js'
 import { type GivenAttribute, type UpdateAction, updateActions } from '../../context/update.js'
 import { parseDecimal } from '../../context/value.js'
 import { err, ok, type Result } from '../../result.js'

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../../api/api.js'
 import type { EntityId, EntityType } from '../../context/entity.js'
-import { PatternsTogether } from '../../context/patterns-together.js'
+import { PatternsTogether } from '../../context/pattern.js'
 import type { Scope, Selector } from '../../context/query.js'
 import { parseJson } from '../../json-reader.js'
 import { err, type Result } from '../../result.js'

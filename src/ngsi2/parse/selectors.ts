@@ -1,6 +1,5 @@
-import { excessiveLength, hasForbiddenInIdentifier } from '../../context/characters.js'
-import type { EntityId, EntityType } from '../../context/entity.js'
-import { PatternsTogether } from '../../context/patterns-together.js'
+import { type EntityId, type EntityType, excessiveLength, hasForbiddenInIdentifier } from '../../context/entity.js'
+import { PatternsTogether } from '../../context/pattern.js'
 import type { Scope, Selector } from '../../context/query.js'
 import type { FiringCondition } from '../../subscription/terms.js'
 import { filterScope, patternMistake, placeOfExpression } from '../entity-query.js'

@@ -1,4 +1,4 @@
-import { PatternsTogether } from '../../context/patterns-together.js'
+import { PatternsTogether } from '../../context/pattern.js'
 import type { Selector } from '../../context/query.js'
 import type { Result } from '../../result.js'
 import {

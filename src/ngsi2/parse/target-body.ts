@@ -1,5 +1,4 @@
-import { excessiveLength, hasForbidden, hasForbiddenInId } from '../../context/characters.js'
-import type { Value } from '../../context/entity.js'
+import { excessiveLength, hasForbidden, hasForbiddenInId, type Value } from '../../context/entity.js'
 import { hasMacro } from '../../expression/template.js'
 import { unsendable } from '../../subscription/custom-message.js'
 import { parseNotificationUrl, streamReference } from '../../subscription/notification-url.js'

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../../api/api.js'
-import { excessiveLength, hasForbidden, hasForbiddenInIdentifier } from '../../context/characters.js'
-import { parseDate } from '../../context/date.js'
+import { excessiveLength, hasForbidden, hasForbiddenInIdentifier } from '../../context/entity.js'
+import { parseDate } from '../../context/value.js'
 import {
   hasMoreLevels,
   type JsonMalformed,

@@ -1,10 +1,8 @@
-import { compareBytes, type Metadata, type Value } from '../../context/entity.js'
-import { geometryOf } from '../../context/geo/geojson.js'
-import { quote, renderValue } from '../../context/json-text.js'
-import { isListed } from '../../context/listed.js'
+import { compareBytes, isListed, type Metadata, type Value } from '../../context/entity.js'
+import { geometryOf } from '../../context/geo/shape-parse.js'
 import { ignoresShape, isMarked } from '../../context/location.js'
-import { isObject, shownType } from '../../context/value.js'
-import type { ShownAttribute, ShownEntity } from '../../providers/merge-responses.js'
+import { isObject, quote, renderValue, shownType } from '../../context/value.js'
+import type { ShownAttribute, ShownEntity } from '../../providers/query-plan.js'
 
 /** How entities are shown [NGSIv2 context 7]. */
 export interface Representation {

@@ -1,6 +1,5 @@
-import type { Attribute, Metadata } from '../../context/entity.js'
-import { quote } from '../../context/json-text.js'
-import { isListed } from '../../context/listed.js'
+import { type Attribute, isListed, type Metadata } from '../../context/entity.js'
+import { quote } from '../../context/value.js'
 import type { Change } from '../../subscription/change.js'
 import { indexOf } from '../../subscription/change-index.js'
 import { alterationFor } from '../../subscription/hearing.js'

@@ -1,6 +1,6 @@
 import type { Attribute, EntityId, EntityType, Metadata, ServicePath, Tenant } from '../../context/entity.js'
-import { isExpiration } from '../../context/expiration.js'
 import { shapeOfLocation } from '../../context/location.js'
+import { isExpiration } from '../../context/value.js'
 import { type Given, type GivenObject, refuse } from '../../ngsi2/parse/tree.js'
 import type { Milliseconds } from '../../time.js'
 import { sorted } from '../entity-line.js'

@@ -1,5 +1,5 @@
 import type { Tenant, Value } from '../../context/entity.js'
-import { everywhere } from '../../context/service-path.js'
+import { everywhere } from '../../context/scope-headers.js'
 import { maxNesting } from '../../json-reader.js'
 import { parseNewSubscription } from '../../ngsi2/parse/subscription-body.js'
 import { type Given, type GivenObject, isGivenObject, refuse } from '../../ngsi2/parse/tree.js'

@@ -2,8 +2,8 @@ import { test } from 'tap'
 import { unbounded } from '../../../src/context/effort.js'
 import type { Value } from '../../../src/context/entity.js'
 import { type Area, parseArea } from '../../../src/context/geo/area.js'
-import { compileArea } from '../../../src/context/geo/compile-area.js'
-import type { Point } from '../../../src/context/geo/point.js'
+import { compileArea } from '../../../src/context/geo/compile.js'
+import type { Point } from '../../../src/context/geo/shape.js'
 
 const corners = [
   { latitude: '48.15', longitude: '16.3' },

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Point } from '../../../src/context/geo/point.js'
+import type { Point } from '../../../src/context/geo/shape.js'
 import {
   angleBetween,
   cross,

@@ -1,7 +1,6 @@
 import { test } from 'tap'
-import { maxPoints } from '../../../src/context/geo/geo-shape.js'
-import { type PlaceWords, parsePlace } from '../../../src/context/geo/place.js'
-import { detailsOfPlace } from '../../../src/context/geo/place-errors.js'
+import { detailsOfPlace, type PlaceWords, parsePlace } from '../../../src/context/geo/place.js'
+import { maxPoints } from '../../../src/context/geo/shape.js'
 
 function placeWords(georel: string | undefined, geometry: string, coords: string): PlaceWords {
   return {

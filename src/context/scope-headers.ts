@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../result.js'
-import type { ServicePath } from './entity.js'
+import type { ServicePath, Tenant } from './entity.js'
 import type { PathRange } from './query.js'
 
 const maxPaths = 10
@@ -84,4 +84,20 @@ const allPaths: readonly PathRange[] = [everywhere]
 /** Where a read looks: everywhere unless the request says where [context 5.2], [NGSIv2 context 5]. */
 export function pathsOfRead(paths: readonly PathRange[]): readonly PathRange[] {
   return paths.length === 0 ? allPaths : paths
+}
+
+const defaultTenant = '' as Tenant
+const maxTenant_characters = 50
+
+/**
+ * The tenant that a Fiware-Service header names. A refusal is the text of the error. Without `multiservice` the header is
+ * checked but means nothing [context 5.1], [NGSIv2 context 5].
+ */
+export function parseTenant(header: string | undefined, multiservice: boolean): Result<Tenant, string> {
+  if (header === undefined || header === '') return ok(defaultTenant)
+  if (header.length > maxTenant_characters) return err('bad length - a tenant name can be max 50 characters long')
+  if (!/^[A-Za-z0-9_]+$/.test(header)) {
+    return err('bad character in tenant name - only underscore and alphanumeric characters are allowed')
+  }
+  return ok(multiservice ? (header.toLowerCase() as Tenant) : defaultTenant)
 }

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { test } from 'tap'
 import type { Entity } from '../../src/context/entity.js'
-import { heapSize } from '../../src/context/heap-size.js'
+import { heapSize } from '../../src/context/entity-size.js'
 import { decodeEntity } from '../../src/lmdb/record.js'
 
 setFlagsFromString('--expose-gc')

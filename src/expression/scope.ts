@@ -1,5 +1,6 @@
 import type { Effort } from '../context/effort.js'
 import type { Value } from '../context/entity.js'
+import type { Occurrences } from '../context/occurrences.js'
 import { isArray, isObject } from '../context/value.js'
 import type { Milliseconds } from '../time.js'
 
@@ -101,4 +102,76 @@ function membersWithin(
     size += own
   }
   return Math.max(size, 2) <= limit_bytes ? Math.max(size, 2) : undefined
+}
+
+/** An entity as an expression sees it: values as clients do, dates as texts. */
+export interface EntityInScope {
+  readonly id: string
+  readonly type: string
+  /** The tenant, the path and the token of the request: the empty text without them. */
+  readonly service: string
+  readonly servicePath: string
+  readonly authToken: string
+  /** Each name once. */
+  readonly attributes: readonly NamedAttribute[]
+}
+
+interface NamedAttribute {
+  readonly name: string
+  readonly value: Value
+  /** Also what is built in: `previousValue`, `actionType`, `dateCreated`, `dateModified`. */
+  readonly metadata: readonly { readonly name: string; readonly value: Value }[]
+}
+
+/** The name of the metadata of all attributes, an object of objects, which no attribute hides. */
+export const metadataName = 'metadata'
+
+/**
+ * Looks up the names that expressions can use on an entity. An attribute hides `service`, `servicePath` and `authToken`,
+ * but neither `id`, `type` nor `metadata` [NGSIv2 subscriptions 6.3].
+ */
+export function namesOf(entity: EntityInScope): ExpressionScope['lookUp'] {
+  const { id, type, service, servicePath, authToken, attributes } = entity
+  const names = new Map<string, Value>(Object.entries({ service, servicePath, authToken }))
+  for (const { name, value } of attributes) names.set(name, value)
+  names.set('id', id).set('type', type)
+  let metadata: Value | undefined
+  return (name) => {
+    if (name !== metadataName) return names.get(name)
+    metadata ??= metadataOf(attributes)
+    return metadata
+  }
+}
+
+function metadataOf(attributes: readonly NamedAttribute[]): Value {
+  return Object.fromEntries(
+    attributes.map(({ name, metadata }) => [
+      name,
+      Object.fromEntries(metadata.map((element) => [element.name, element.value])),
+    ]),
+  )
+}
+
+/** A value within a text: a text as it is, everything else as JSON [NGSIv2 subscriptions 6.2]. */
+export function textOf(value: Value): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Gives the regular expression of a text, ready to be searched for; nothing when it does not compile. */
+export type Regexes = (text: string) => Occurrences | undefined
+
+/** What a transformation has beside its input and its arguments. */
+export interface TransformationParts {
+  readonly scope: ExpressionScope
+  readonly regexes: Regexes
+}
+
+export interface Transformation {
+  /**
+   * The steps, of about 20 ns each, that it takes to read the input and the arguments, at most. They are paid before `run`; to tell
+   * them takes no longer than a few steps itself.
+   */
+  readonly cost: (input: Value, inputs: readonly Value[], scope: ExpressionScope) => number
+  /** Null for an input or argument of a kind that it does not take, and when the effort is spent: it pays for what it makes. */
+  readonly run: (input: Value, inputs: readonly Value[], parts: TransformationParts) => Value
 }

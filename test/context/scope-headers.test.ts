@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { ServicePath } from '../../src/context/entity.js'
-import { parseServicePaths, pathsOfRead } from '../../src/context/service-path.js'
+import { parseServicePaths, parseTenant, pathsOfRead } from '../../src/context/scope-headers.js'
 import { limitNow_ms } from '../pace.js'
 
 test('service paths are checked level by level', async (t) => {
@@ -46,4 +46,12 @@ test('paths of many slashes are refused in linear time', async (t) => {
     t.ok(performance.now() - began < limitNow_ms(1000))
   }
   t.same(parseServicePaths(slashes, 'all'), { ok: true, value: [{ path: '/', below: false }] })
+})
+
+test('a tenant is folded to lower case, and the default one without multiservice', async (t) => {
+  t.same(parseTenant('Acme_7', true), { ok: true, value: 'acme_7' })
+  t.same(parseTenant('Acme_7', false), { ok: true, value: '' })
+  t.same(parseTenant(undefined, true), { ok: true, value: '' })
+  t.same(parseTenant('', true), { ok: true, value: '' })
+  t.ok(parseTenant('a'.repeat(50), true).ok)
 })
