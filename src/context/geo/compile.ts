@@ -88,7 +88,7 @@ function compileCircle({ centre, radius_m }: Circle): (point: Point) => boolean 
   return (point) => angleBetween(vectorOf(point), middle) * earthRadius_m <= radius_m
 }
 
-/** What is nowhere farther from a point than so much is nowhere nearer to the opposite point than the rest of half the earth. */
+/** A figure lies within a circle when none of it is nearer to the antipode of the centre than half the circumference less the radius. */
 function circleOfFigures({ centre, radius_m, inverted }: Circle): (figure: Figure) => boolean {
   const middle = vectorOf(centre)
   const angle = radius_m / earthRadius_m
@@ -106,12 +106,15 @@ function compilePolygon(polygon: AreaPolygon): (point: Point) => boolean {
   return (point) => inBoxes(bounds, point) && holds(vectorOf(point))
 }
 
+/** A polygon is the place of its ring: what is not a point is covered by it, or disjoint from it. */
 function polygonOfFigures({ vertices, inverted }: AreaPolygon, effort: Effort): (figure: Figure) => boolean {
-  let made: Figure | undefined // Most entities are points, for which it is not needed.
+  let test: ((figure: Figure) => boolean) | undefined // Most entities are points, for which it is not needed.
   return (figure) => {
-    made ??= figureOf({ kind: 'polygons', polygons: [[vertices]] })
-    if (areApart(made, figure)) return inverted
-    if (inverted) return !intersect(made, figure, effort)
-    return made.regions.every((region) => covers(region, figure, effort))
+    test ??= figureTest(
+      inverted ? 'disjoint' : 'coveredBy',
+      figureOf({ kind: 'polygons', polygons: [[vertices]] }),
+      effort,
+    )
+    return test(figure)
   }
 }
