@@ -95,9 +95,7 @@ export class Application {
     }
     const others = resources.filter((resource) => !isForNavigation(resource))
     const routes = others.flatMap((resource) =>
-      [resource.pattern, ...(resource.aliases ?? [])]
-        .flatMap(variants)
-        .map((pattern) => this.#newRoute(resource, pattern)),
+      [resource.pattern, ...(resource.aliases ?? [])].map((pattern) => this.#newRoute(resource, pattern)),
     )
     const patterns = new Map<string, string>()
     for (const { pattern, honoPath, resource, names } of routes.sort(fixedFirst)) {
@@ -190,12 +188,6 @@ function requestPath({ incoming }: NodeExchange): RequestPath {
 /** The path of a target with a query is a part of it, and would keep all of it in memory. */
 function copyOf(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le')
-}
-
-/** `/log/trace[/{levels}]` stands for the pattern without and with its last segment. */
-function variants(pattern: string): readonly string[] {
-  const optional = /^([^[]*)\[([^[]*)\]$/.exec(pattern)
-  return optional === null ? [pattern] : [optional[1] ?? '', `${optional[1]}${optional[2]}`]
 }
 
 /** The order of two routes by the first segment in which one is fixed and the other is not. */

@@ -19,7 +19,7 @@ import { Stages } from './request-stages.js'
 import { ResponseSender, type SendOutcome } from './response-sender.js'
 import type { ResponseWriter } from './response-writer.js'
 import { rejectionOf, type ServerContext } from './server-context.js'
-import { interfaceOf, isManagement, type Target } from './target.js'
+import { interfaceOf, kinds, type Target } from './target.js'
 
 const maxHeaders = 200
 
@@ -129,7 +129,7 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
       const { rawHeaders, httpVersionMinor } = incoming
       if (rawHeaders.length > 2 * maxHeaders) this.#notHttp(431)
       else if (!namesHost(rawHeaders, httpVersionMinor)) this.#notHttp(400)
-      else if (this.#memory.take(headCost_bytes(head.url, rawHeaders)) || isManagement(head.target.kind)) {
+      else if (this.#memory.take(headCost_bytes(head.url, rawHeaders)) || kinds[head.target.kind].isManagement) {
         this.#reader.begin()
       } else this.#noRoomForHead()
     })
@@ -196,7 +196,7 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
     const rejection = rejectionOf[response.status]
     if (rejection !== undefined) context.meter.rejected(rejection)
     // Whoever tries tokens or keys, or what of the management is not for them, is seen in the log [management 13].
-    const isTrying = response.status === 401 || (response.status === 403 && isManagement(head.target.kind))
+    const isTrying = response.status === 401 || (response.status === 403 && kinds[head.target.kind].isManagement)
     if (isTrying) context.alarms.occurred('BadInput', log.context.from, reasonOf(response))
     if (counted) {
       const resource = head.target.route?.resource
@@ -250,7 +250,7 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
 
   #needsPermit({ operation }: Admitted): boolean {
     const { context, head } = this.#exchange
-    const isCounted = operation !== undefined && !isManagement(head.target.kind)
+    const isCounted = operation !== undefined && !kinds[head.target.kind].isManagement
     return isCounted && (context.policy === 'all' || context.policy === operation.use)
   }
 
@@ -267,7 +267,7 @@ export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendO
     this.#isWorkedOn = true
     if (this.isLong) context.steps.beginSlices(this)
     const { verb, headers, target, correlator } = head
-    const isForManagement = isManagement(target.kind)
+    const isForManagement = kinds[target.kind].isManagement
     runOperation(context, {
       operation: admitted.operation,
       resource: admitted.route.resource,

@@ -9,20 +9,15 @@ import { brokerRefusal, needsTrust, notFromHere, type TrustCheck } from './manag
 import type { Cors } from './response-headers.js'
 import type { SiteCheck } from './site-check.js'
 import {
-  hasShortErrors,
   type Interfaces,
-  ignoresAccept,
   interfaceOf,
-  isManagement,
-  isPolled,
+  kinds,
   type MatchedRoute,
-  needsToken,
   noParameters,
   type PathKind,
   parseParameters,
   parsePath,
   refusesBrokers,
-  refusesSites,
   type Target,
   verbsOf,
 } from './target.js'
@@ -56,8 +51,8 @@ export interface RefusedRequest {
 /** Checks 1 to 4, which need no body; the value are the service paths [management 11.4]. */
 export function checkTarget(rules: CheckRules, head: Head): Result<readonly PathRange[], ApiResponse> {
   const { target, headers } = head
-  if (needsToken(target.kind) && !rules.hasToken(headers.authorization)) return err(unauthorized(head))
-  const foreign = refusesSites(target.kind) ? rules.sites.refusal(useOf(head), headers) : undefined
+  if (kinds[target.kind].needsToken && !rules.hasToken(headers.authorization)) return err(unauthorized(head))
+  const foreign = kinds[target.kind].refusesSites ? rules.sites.refusal(useOf(head), headers) : undefined
   if (foreign !== undefined) return err(errorResponse(target.kind, 403, foreign))
   const sent = refusesBrokers(target.kind, head.path) ? brokerRefusal(headers) : undefined
   if (sent !== undefined) return err(errorResponse('management', 403, sent))
@@ -115,7 +110,7 @@ function checkMediaType(
 function checkAccept(rules: CheckRules, head: Head, parameters: ReturnType<typeof parseParameters>) {
   const { kind, route } = head.target
   const isOfText = interfaceOf(rules.interfaces, kind)?.isOfText(head.path) === true
-  const hasOneType = ignoresAccept(kind) || route?.resource.givesEvents === true
+  const hasOneType = kinds[kind].ignoresAccept || route?.resource.givesEvents === true
   const accept = hasOneType ? ok('json' as const) : parseAccept(head.headers.accept)
   if (!accept.ok) return errorResponse(kind, accept.error.status, accept.error.text)
   const refusal = checkParameters(rules, head, parameters)
@@ -138,7 +133,7 @@ function checkPresence(head: Head, body_bytes: number): ApiResponse | undefined 
   const { verb, target } = head
   // On a path that has no such verb that is the error to tell.
   const isWrongVerb = target.route !== undefined && operationOf(target.route.resource, verb, false) === undefined
-  if ((verb === 'GET' || verb === 'DELETE') && body_bytes > 0 && !isManagement(target.kind) && !isWrongVerb) {
+  if ((verb === 'GET' || verb === 'DELETE') && body_bytes > 0 && !kinds[target.kind].isManagement && !isWrongVerb) {
     return errorResponse(target.kind, 400, 'Rigel accepts no payload for GET/DELETE requests')
   }
   const needsBody = verb === 'POST' || verb === 'PUT' || verb === 'PATCH'
@@ -157,7 +152,7 @@ function checkOperation(
   if (verb === 'OPTIONS' && rules.cors.takesOptions(kind)) {
     return ok({ route, operation: undefined, parameters })
   }
-  const operation = operationOf(route.resource, verb, isPolled(kind))
+  const operation = operationOf(route.resource, verb, kinds[kind].isPolled)
   if (operation === undefined) return err({ response: wrongVerb(rules, target, route.resource), counted: true })
   const verbInEffect = operation.changes?.(parameters) === true ? 'DELETE' : verb
   if (kind === 'management' && needsTrust(route.resource.pattern, verbInEffect) && !rules.isTrusted(head)) {
@@ -182,7 +177,7 @@ function wrongVerb({ cors }: CheckRules, { kind }: Target, resource: Resource): 
   const verbs = verbsOf(resource)
   const allowed = cors.tellsOfOptions(kind) ? [...verbs, 'OPTIONS'] : verbs
   const headers = { Allow: allowed.join(', ') }
-  if (!hasShortErrors(kind)) return { status: 405, headers }
+  if (!kinds[kind].hasShortErrors) return { status: 405, headers }
   return { ...errorResponse(kind, 405, 'method not allowed'), headers }
 }
 

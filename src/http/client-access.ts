@@ -9,7 +9,7 @@ import { errorResponse } from './errors.js'
 import { type Head, single } from './headers.js'
 import type { RefusalLines } from './refusal-lines.js'
 import type { RequestLog } from './request-log.js'
-import { isManagement } from './target.js'
+import { kinds } from './target.js'
 
 /** What of a request says who asks for what. */
 type Asked = Pick<Head, 'target' | 'verb' | 'headers'>
@@ -40,7 +40,7 @@ export class ClientAccess {
   /** The response to a request that may not go on. A key is taken out of the head: it is for nobody else. */
   refusal(head: Head, log: RequestLog, now: Nanoseconds): ApiResponse | undefined {
     const { keys, multiservice, isPreflight } = this.#rules
-    if (isManagement(head.target.kind) || isPreflight(head)) return undefined
+    if (kinds[head.target.kind].isManagement || isPreflight(head)) return undefined
     if (keys !== undefined) {
       const key = takeKey(keys, head)
       if (key !== undefined) log.keyUsed(key.name)
@@ -53,7 +53,7 @@ export class ClientAccess {
   /** Whether a request needs a key, and has none for what it asks for. Nothing is taken out of its head. */
   lacksKey(asked: Asked): boolean {
     const { keys, multiservice } = this.#rules
-    if (keys === undefined || isManagement(asked.target.kind)) return false
+    if (keys === undefined || kinds[asked.target.kind].isManagement) return false
     const { ofBearer, ofToken } = keysIn(keys, asked)
     return keyRefusal(ofBearer ?? ofToken, asked, tenantOf(asked, multiservice)) !== undefined
   }

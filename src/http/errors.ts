@@ -1,10 +1,10 @@
 import type { ApiResponse, StatusText } from '../api/api.js'
 import { type ErrorStatus, reasonPhrases, shortForm } from '../api/response.js'
-import { hasShortErrors, type PathKind } from './target.js'
+import { kinds, type PathKind } from './target.js'
 
 /** An error in the form that the path's interface has for errors [management 1, 11.3]. */
 export function errorResponse(kind: PathKind, status: ErrorStatus, text: string): ApiResponse {
-  if (hasShortErrors(kind)) return shortForm(status, text)
+  if (kinds[kind].hasShortErrors) return shortForm(status, text)
   return { status, body: JSON.stringify({ orionError: statusText(status, text) }) }
 }
 

@@ -19,7 +19,7 @@ import { announcedBody } from './headers.js'
 import { MalformedInput, type RefusedBytes } from './malformed.js'
 import { LastResponseWriter, NodeResponseWriter, type ResponseWriter } from './response-writer.js'
 import type { ServerContext } from './server-context.js'
-import { isManagement, type Target } from './target.js'
+import { kinds, type Target } from './target.js'
 import { turnAway } from './turn-away.js'
 
 /** What is set on a server of Node's. */
@@ -118,7 +118,7 @@ export class Listener {
     const { url = '', headers, rawHeaders } = incoming
     const body_bytes = Math.min(announcedBody(headers) ?? 0, readMost_bytes)
     const begin = () => this.#take(connection, incoming, outgoing, target)
-    if (connection.keep(begin, headCost_bytes(url, rawHeaders) + body_bytes, isManagement(target.kind))) return
+    if (connection.keep(begin, headCost_bytes(url, rawHeaders) + body_bytes, kinds[target.kind].isManagement)) return
     // Its refusal would itself have to wait behind the requests before it.
     this.#context.meter.rejected('memory')
     connection.socket.destroy()

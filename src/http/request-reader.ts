@@ -7,7 +7,7 @@ import { type Admitted, checkRequest, checkTarget, type RefusedRequest, tooLarge
 import { isText, mediaTypeOf } from './headers.js'
 import { step } from './request-life.js'
 import type { FaultGuard, RequestParts } from './request-parts.js'
-import { isManagement } from './target.js'
+import { kinds } from './target.js'
 
 /** What becomes of a request that has been checked and read. */
 export interface ReadOutcome extends FaultGuard {
@@ -68,7 +68,7 @@ export class RequestReader implements BodyReader {
 
   get payload(): Payload {
     const { headers, target } = this.#exchange.head
-    if (this.payload_bytes === 0 || isManagement(target.kind)) return 'none'
+    if (this.payload_bytes === 0 || kinds[target.kind].isManagement) return 'none'
     return isText(mediaTypeOf(headers['content-type']) ?? '') ? 'text' : 'json'
   }
 

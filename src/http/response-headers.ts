@@ -1,6 +1,6 @@
 import type { ApiResponse, Resource } from '../api/api.js'
 import type { Head } from './headers.js'
-import { type Interfaces, interfaceOf, type PathKind, saysWhatItIs, verbsOf } from './target.js'
+import { type Interfaces, interfaceOf, kinds, type PathKind, verbsOf } from './target.js'
 
 /** What the headers of a response say besides what the response itself has. */
 interface ResponseFacts {
@@ -49,7 +49,7 @@ export class Cors {
 
   /** Whether OPTIONS is answered on paths of this kind; elsewhere it is a wrong verb. */
   takesOptions(kind: PathKind): boolean {
-    return this.on && (saysWhatItIs(kind) || this.#sharesEverything(kind))
+    return this.on && (kinds[kind].saysWhatItIs || this.#sharesEverything(kind))
   }
 
   /** Whether the response to a wrong verb names OPTIONS among the verbs. */
@@ -80,7 +80,7 @@ export class Cors {
 
   #isShared(kind: PathKind, verb: string): boolean {
     if (this.#sharesEverything(kind)) return true
-    if (saysWhatItIs(kind)) return verb === 'GET' || verb === 'OPTIONS'
+    if (kinds[kind].saysWhatItIs) return verb === 'GET' || verb === 'OPTIONS'
     return verb === 'GET' && kind === 'ngsi1'
   }
 }

@@ -12,7 +12,7 @@ import type { RequestReader } from './request-reader.js'
 import type { PendingResponse } from './response-batch.js'
 import { responseHeaders } from './response-headers.js'
 import type { RenderedResponse } from './response-writer.js'
-import { isManagement, type PathKind, saysWhatItIs } from './target.js'
+import { kinds, type PathKind } from './target.js'
 
 /** How long the rest of a body that is too long is read, so that the client can read the response [management 11.7]. */
 const drain_ms = 5_000
@@ -70,7 +70,7 @@ export class ResponseSender implements PendingResponse {
     const body = this.#render(response)
     if (!this.#exchange.life.take(step.respond)) return
     const { kind } = this.#exchange.head.target
-    const isOfOperators = isManagement(kind) && !saysWhatItIs(kind)
+    const isOfOperators = kinds[kind].isManagement && !kinds[kind].saysWhatItIs
     const isCounted = body.length > small_characters && this.#memory?.isTaken !== true && !isOfOperators
     if (!isCounted || this.hold(2 * body.length)) this.#queue(response, body)
     else {
@@ -233,12 +233,12 @@ const notTimed: SpentTimes = { stages_ms: {}, partitions: 0 }
 /** What is counted as errors for clients: those in the body, else that of HTTP. Operators see theirs by the status. */
 function errorsOf({ status, errors }: ApiResponse, kind: PathKind): readonly string[] {
   if (errors !== undefined) return errors
-  return status < 400 || isManagement(kind) ? noErrors : [String(status)]
+  return status < 400 || kinds[kind].isManagement ? noErrors : [String(status)]
 }
 
 /** What a request is counted under in the metrics: what the page of the console asks of the management stands apart [management 7]. */
 function countedRoute({ target, headers }: Head): Countable | undefined {
   const resource = target.route?.resource
-  if (!isManagement(target.kind) || headers['rigel-console'] !== '1') return resource
+  if (!kinds[target.kind].isManagement || headers['rigel-console'] !== '1') return resource
   return resource?.pattern.startsWith('/admin/') === true ? consoleRoute : resource
 }

@@ -33,7 +33,7 @@ import { ReplyInterleaving, ResponseBatch } from './response-batch.js'
 import { Cors } from './response-headers.js'
 import type { FrontEndContext, ServerContext } from './server-context.js'
 import { SiteCheck } from './site-check.js'
-import { type Interfaces, isOnBothPorts, kindOf, segmentsOf } from './target.js'
+import { type Interfaces, kindOf, kinds, segmentsOf } from './target.js'
 
 /** The options that the front end goes by. */
 export type HttpOptions = Pick<
@@ -202,7 +202,7 @@ async function stop(
 function mainResources({ interfaces, management, options }: HttpServerParts): readonly Resource[] {
   const forClients = [...interfaces.ngsi1.resources, ...interfaces.ngsi2.resources]
   if (options.adminPort === undefined) return [...forClients, ...management]
-  return [...forClients, ...management.filter(({ pattern }) => isOnBothPorts(kindOf(segmentsOf(pattern))))]
+  return [...forClients, ...management.filter(({ pattern }) => kinds[kindOf(segmentsOf(pattern))].isOnBothPorts)]
 }
 
 function newContext(parts: HttpServerParts, admission: Admission, servesManagement: boolean): ServerContext {

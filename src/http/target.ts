@@ -159,52 +159,58 @@ export interface Interfaces {
 /** The interface that paths of a kind belong to; what nobody serves is NGSIv1's, and that of management is no interface for clients. */
 export function interfaceOf({ ngsi1, ngsi2 }: Interfaces, kind: PathKind): Interface | undefined {
   if (kind === 'ngsi2') return ngsi2
-  return isManagement(kind) ? undefined : ngsi1
+  return kinds[kind].isManagement ? undefined : ngsi1
 }
 
-/** Whether errors have the short form instead of the orionError form [management 1]. */
-export function hasShortErrors(kind: PathKind): boolean {
-  return kind !== 'ngsi1' && kind !== 'other'
+/** How paths of a kind differ from those of NGSIv1. */
+interface KindTraits {
+  /** Errors have the short form instead of the orionError form [management 1]. */
+  readonly hasShortErrors: boolean
+  /** Of the management interface: bodies and service paths are not looked at [management 11.4]. */
+  readonly isManagement: boolean
+  /** Polled by machines, of the console, or version and description: HEAD is allowed [management 8.2]. */
+  readonly isPolled: boolean
+  /** Version and description: reads are shared with pages of other origins [management 11.6]. */
+  readonly saysWhatItIs: boolean
+  /** The token is needed, if there is one [management 13]. */
+  readonly needsToken: boolean
+  /** Requests that another web site caused are refused; what other kinds tell is not worth it [management 13]. */
+  readonly refusesSites: boolean
+  /** Served on the port of the context interface and on that of the management [management 13]. */
+  readonly isOnBothPorts: boolean
+  /** Responses have one media type, whatever the client accepts [management 11.4]. */
+  readonly ignoresAccept: boolean
 }
 
-/** Whether the path is one of the management interface: bodies and service paths are not looked at [management 11.4]. */
-export function isManagement(kind: PathKind): boolean {
-  return kind === 'management' || isPolled(kind)
+const plain: KindTraits = {
+  hasShortErrors: false,
+  isManagement: false,
+  isPolled: false,
+  saysWhatItIs: false,
+  needsToken: false,
+  refusesSites: false,
+  isOnBothPorts: false,
+  ignoresAccept: false,
+}
+const managed: KindTraits = { ...plain, hasShortErrors: true, isManagement: true }
+const polled: KindTraits = { ...managed, isPolled: true }
+
+/** The traits of each kind of path. */
+export const kinds: { readonly [Kind in PathKind]: KindTraits } = {
+  ngsi1: plain,
+  ngsi2: { ...plain, hasShortErrors: true },
+  management: { ...managed, needsToken: true, refusesSites: true },
+  version: { ...polled, saysWhatItIs: true, isOnBothPorts: true },
+  reference: { ...polled, saysWhatItIs: true, isOnBothPorts: true, ignoresAccept: true },
+  health: { ...polled, isOnBothPorts: true, ignoresAccept: true },
+  metrics: { ...polled, needsToken: true, ignoresAccept: true },
+  console: { ...polled, ignoresAccept: true },
+  other: plain,
 }
 
-/** Paths that machines poll, those that say what the broker is, and the console: they may use HEAD [management 8.2]. */
-export function isPolled(kind: PathKind): boolean {
-  return kind === 'health' || kind === 'metrics' || kind === 'console' || saysWhatItIs(kind)
-}
-
-/** Version and description: shared with pages of other origins as far as reads go [management 11.6]. */
-export function saysWhatItIs(kind: PathKind): boolean {
-  return kind === 'version' || kind === 'reference'
-}
-
-/** Whether the token is needed, if there is one [management 13]. */
-export function needsToken(kind: PathKind): boolean {
-  return kind === 'management' || kind === 'metrics'
-}
-
-/** Whether requests that another web site caused are refused: metrics, health, version, description and the console's files say nothing worth it. */
-export function refusesSites(kind: PathKind): boolean {
-  return kind === 'management'
-}
-
-/** Whether requests that a broker has sent are refused: the same, and all of the console, be it served or not [management 13]. */
+/** Whether requests that a broker has sent are refused: of management, and all of the console, be it served or not [management 13]. */
 export function refusesBrokers(kind: PathKind, path: string): boolean {
-  return refusesSites(kind) || segmentsOf(path)[0] === 'console'
-}
-
-/** Whether the path is served on the port of the context interface and on the one of the management [management 13]. */
-export function isOnBothPorts(kind: PathKind): boolean {
-  return kind === 'health' || saysWhatItIs(kind)
-}
-
-/** `/metrics`, `/health/…`, the description and the console have one media type, whatever the client accepts [management 11.4]. */
-export function ignoresAccept(kind: PathKind): boolean {
-  return kind === 'metrics' || kind === 'health' || kind === 'reference' || kind === 'console'
+  return kinds[kind].refusesSites || segmentsOf(path)[0] === 'console'
 }
 
 /** Whether POST, PUT and PATCH may come without a body: under `/log/`, `/admin/` and `/v1/admin/` [management 11.4]. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { overloaded } from './errors.js'
 import { announcedBody, correlatorOf, single } from './headers.js'
 import type { ServerContext } from './server-context.js'
-import { isManagement, type Target } from './target.js'
+import { kinds, type Target } from './target.js'
 
 /** In which head and body can be written as one text. */
 const plain = /^[\x20-\x7e]*$/
@@ -25,7 +25,7 @@ export function turnAway(
     target.route?.resource.operations
   const use = operations?.[verb]?.use
   const request_bytes = announcedBody(headers)
-  if (use === undefined || isManagement(target.kind) || (policy !== 'all' && policy !== use)) return false
+  if (use === undefined || kinds[target.kind].isManagement || (policy !== 'all' && policy !== use)) return false
   if (request_bytes === undefined || request_bytes > rules.maxBody_bytes || !admission.isOverloaded) return false
   // Whoever has no key is told so later, with a line in the log: to them it is not said that there is overload.
   if (access?.lacksKey({ target, verb, headers })) return false

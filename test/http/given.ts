@@ -156,7 +156,7 @@ export const managementResources: readonly Resource[] = [
   { pattern: '/health/live', anyCase: false, operations: { GET: read } },
   { pattern: '/statistics', anyCase: true, operations: { GET: read, DELETE: read } },
   {
-    pattern: '/log/trace[/{levels}]',
+    pattern: '/log/trace/{levels}',
     anyCase: true,
     operations: {
       PUT: {
