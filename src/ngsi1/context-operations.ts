@@ -62,8 +62,8 @@ export function updateContext(services: Ngsi1Services): Operation {
 }
 
 /**
- * What an update says beside a payload that may be parsed by partitions. Undefined when the payload has to be read here: it
- * is long, or the headers are wrong, which is said after what is wrong with the payload.
+ * The head of an update whose payload partitions may parse. Undefined when the front end has to parse it: the payload is long, or the
+ * headers are wrong, which is reported after mistakes in the payload.
  */
 function rawRequestOf(services: Ngsi1Services, request: ApiRequest): RawRequest | undefined {
   if (isLong(request.body)) return undefined
@@ -82,8 +82,8 @@ function rawRequestOf(services: Ngsi1Services, request: ApiRequest): RawRequest 
 }
 
 /**
- * An update of one entity, as nearly all are, is parsed and answered by its partition, whatever is in it. Undefined when it
- * is not about one id, or may have to be passed on.
+ * An update of one entity, as nearly all are: its partition parses and answers it, whatever is in it. Undefined when the update is not
+ * about exactly one id, or may have to be forwarded.
  */
 function rawUpdateOf(
   services: Ngsi1Services,
@@ -95,7 +95,7 @@ function rawUpdateOf(
   return { tenant, path, id, body, flags: encodeFlags(flags), origin }
 }
 
-/** An update that the broker cannot take now counts, since nobody knows better. */
+/** An update that the broker cannot take now is counted as accepted: nobody has parsed its payload. */
 function checked(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse, ApiResponse> {
   if (!reply.ok) return ok(unavailableResponse(reply.error))
   const { text, errors = [] } = reply.value
@@ -189,7 +189,7 @@ export async function query(
   return { status: 200, body: () => renderPage(texts.joined, page.value.count) }
 }
 
-/** A page without results says whether there are results before it, if that was asked for [context 7.6]. */
+/** With `details=on`, a page without results reports whether earlier pages have some [context 7.6]. */
 function nothingOn({ count = 0 }: Page, { counted, offset }: Query, notFound: StatusText): StatusText {
   if (!counted || count === 0) return notFound
   return statusOf(404, `Number of matching entities: ${count}. Offset is ${offset}`)

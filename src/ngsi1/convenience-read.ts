@@ -29,7 +29,7 @@ export interface ReadRow {
     tenant: Tenant,
     types: TypesMeant,
   ) => Promise<ApiResponse>
-  /** The same response as a text that was rendered before; undefined when there is none, or when more has to be looked at. */
+  /** The text of an earlier equal response; undefined without one, or when the response has to be made anew. */
   readonly atHand?: (services: Ngsi1Services, request: ApiRequest, tenant: Tenant) => string | undefined
   /** The response to a type that contradicts the path [context 8.1]. */
   readonly contradicted: (request: ApiRequest, status: StatusText) => ApiResponse
@@ -72,7 +72,7 @@ export const entitiesOfId: ReadRow = {
       return { status: 200, body: () => renderEntities([...entities], foundStatus(held.count, counted), format) }
     }),
   atHand: allOfIdAtHand,
-  // There is no type in the path that could be contradicted.
+  // Without a type in the path, a parameter cannot contradict it.
   contradicted: (_, status) => statusResponse('statusCode', status),
 }
 
@@ -111,8 +111,8 @@ export const instanceOfTypeAndId = attributeRow((request) => {
 const renderedResponses = new WeakMap<readonly Entity[], string>()
 
 /**
- * GET of the entities of an id without parameters, most of them read again and again: as long as the entities are the
- * same, their response is too. Providers would have to be asked each time.
+ * GET of the entities of an id without parameters. Most are read again and again, and their response stays the same as long as the
+ * entities do. Not for what providers may hold: they have to be asked each time.
  */
 function allOfIdAtHand({ broker, forwarding }: Ngsi1Services, request: ApiRequest, tenant: Tenant): string | undefined {
   const isHeldHere = forwarding === undefined || broker.registry.index.isEmpty(tenant)
@@ -165,7 +165,7 @@ function attributeRow(notFound: (request: ApiRequest) => StatusText): ReadRow {
 interface HeldOfId {
   readonly entities: readonly Entity[]
   readonly count: number
-  /** A part of them with what providers say of it and of what is not held here [subscriptions 8.2]. */
+  /** A page of them, completed with what providers hold [subscriptions 8.2]. */
   readonly page: (
     attributes: readonly string[],
     offset: number,
@@ -197,7 +197,7 @@ async function ofId(
   })
 }
 
-/** Of entities that have none of the attributes named nothing is on a page. */
+/** A page leaves out entities that have none of the named attributes. */
 function pageOf(entities: readonly Entity[], query: Query): Page {
   const results = query.attributes.length === 0 ? entities : entities.filter(compileQuery(query))
   return { entities: results.slice(query.offset, query.offset + query.limit), count: results.length }
@@ -239,7 +239,7 @@ function noEntity(request: ApiRequest, type: string, elements: string, status: S
   return reporting({ status: 200, body }, errorsOf([{ status }]))
 }
 
-/** The first entity stands alone, too: that is where clients of Orion look [context 8.3]. */
+/** The response repeats the first entity outside the list: clients of Orion look there [context 8.3]. */
 function renderEntities(entities: readonly ShownEntity[], status: StatusText, format: AttributeFormat): string {
   const [first = '', ...others] = entities.map((entity) => renderEntity(entity, [], format))
   const all = [first, ...others].join(',')

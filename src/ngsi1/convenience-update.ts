@@ -173,12 +173,12 @@ function elementOf(
   return { id: segment(request, 'id') as EntityId, type: type ?? ('' as EntityType), isPattern: false, attributes }
 }
 
-/** When several entities were meant, the status of the first stands for all [context 8.4]. */
+/** The status of the first entity stands for all [context 8.4]. */
 function bareResponse(responses: readonly ElementResponse[]): ApiResponse {
   return statusResponse('bare', first(responses).status)
 }
 
-/** A single failed item is answered as an error, without what it echoes [context 8.3]. */
+/** A single failed item is reported as an error, without its echo [context 8.3]. */
 function onlyFailure(responses: readonly ElementResponse[]): ApiResponse | undefined {
   const { status } = first(responses)
   return responses.length === 1 && !isOk(status) ? statusResponse('errorCode', status) : undefined

@@ -8,7 +8,7 @@ import { checkElement } from './parse/check-element.js'
 import type { GivenElement } from './parse/update-payload.js'
 import { okStatus, statusOfRefusal } from './render/status.js'
 
-/** An update as every operation of NGSIv1 that writes means it. */
+/** The update that every writing operation of NGSIv1 is translated into. */
 export interface UpdateRequest extends UpdateFlags {
   readonly tenant: Tenant
   readonly path: ServicePath
@@ -17,14 +17,14 @@ export interface UpdateRequest extends UpdateFlags {
   readonly origin: Origin
 }
 
-/** What a request says of its update beside the payload. */
+/** The head of an update: what the request has beside the payload. */
 export interface UpdateFlags {
   /** Whether an element without a type means only the entity without one [context 6.2]. */
   readonly untyped: boolean
   readonly autocast: boolean
 }
 
-/** What became of a context element, for one of the entities that it means. */
+/** The outcome of a context element for one of its entities. */
 export interface ElementResponse {
   readonly id: EntityId
   readonly type: EntityType
@@ -34,8 +34,8 @@ export interface ElementResponse {
 }
 
 /**
- * Carries out an update here: what became of each element, in their order. Elements that can not be right are not sent
- * to the broker [context 6.2, 6.5].
+ * Carries out an update here, and gives the outcome of each element, in their order. Elements that are wrong whatever is stored are not
+ * sent to the broker [context 6.2, 6.5].
  */
 export async function resultsOf(
   broker: Broker,
@@ -53,7 +53,7 @@ export async function resultsOf(
   return ok(refusals.map((refusal) => refusal ?? left.next().value))
 }
 
-/** What became of an element: it was refused before it was sent, or this is the broker's reply. */
+/** The outcome of an element: refused before it was sent, or the broker's reply. */
 export type ElementResult = ElementResponse | UpdateReply | undefined
 
 /** The responses to one element. */
@@ -112,7 +112,7 @@ class Responses {
   }
 }
 
-/** The response to an element that can not be right whatever is stored; nothing when it may be [context 6.5 rows 1 to 4]. */
+/** The response to an element that is wrong whatever is stored; undefined for other elements [context 6.5 rows 1 to 4]. */
 export function refusedResponse(
   element: GivenElement,
   { action, path }: Pick<UpdateRequest, 'action' | 'path'>,

@@ -50,7 +50,7 @@ async function store(
   return failure === undefined ? responseOf(okStatus) : unavailableResponse(failure)
 }
 
-/** Whoever notifies is to send everything again unless everything was stored that can be. */
+/** The notifier has to send everything again unless all that is valid was stored. */
 function failureOf(replies: readonly UpdateReply[]): Unavailable | undefined {
   const failures = new Set<ElementFailure>()
   for (const { items } of replies) {

@@ -22,7 +22,6 @@ import { requestedExistence, requestedType, requestsUntyped } from './parse/para
 import { type PayloadRefusal, parseTraced } from './parse/payload-errors.js'
 import { badRequest, statusOf, statusResponse } from './render/status.js'
 
-/** What the operations of NGSIv1 work with. */
 export interface Ngsi1Services extends ForwardingServices {
   readonly options: Pick<Options, 'multiservice' | 'strictNgsiv1Ids' | 'ngsiv1Autocast' | 'queryTimeout_ms'>
   readonly longPayloads: LongPayloads
@@ -35,7 +34,6 @@ export type ParsePayload<Payload, Refusal extends PayloadRefusal = PayloadRefusa
   request: ApiRequest,
 ) => Steps<Result<Payload, Refusal>>
 
-/** What an operation with a payload is made of. */
 interface PayloadOperation<Payload, Refusal extends PayloadRefusal> {
   readonly use: Use
   readonly wrapStatus?: (status: StatusText) => unknown
@@ -83,7 +81,7 @@ export function pathOperation(
   }
 }
 
-/** Does something for the tenant of a request, whose name is checked after the payload [context 1.5]. */
+/** Does the work for the tenant of a request. The tenant is checked after the payload [context 1.5]. */
 export function forTenant(
   { options }: Ngsi1Services,
   request: ApiRequest,
@@ -120,7 +118,7 @@ export function pathOfSubscription(paths: readonly PathRange[]): Result<PathRang
   return tooMany ? err(statusOf(400, 'max one service-path allowed for subscriptions')) : ok(paths[0])
 }
 
-/** What the notifications that a request causes tell of it [subscriptions 4.1]. */
+/** What notifications carry of the request that causes them [subscriptions 4.1]. */
 export function originOf(
   { forwarding }: Pick<Ngsi1Services, 'forwarding'>,
   { correlator, headers }: Pick<ApiRequest, 'correlator' | 'headers'>,
@@ -132,7 +130,7 @@ export function originOf(
 export interface TypesMeant {
   /** Nothing for any. */
   readonly type: EntityType | undefined
-  /** What is asked of the type of the entities besides. */
+  /** Conditions on the type of the entities. */
   readonly scopes: readonly Scope[]
 }
 

@@ -14,7 +14,7 @@ import { encodeFlags, type RawUpdateFlags, type Rendered, renderElementReply } f
 import { wrapResponses } from './render/elements.js'
 import { reporting, unavailableResponse } from './render/status.js'
 
-/** What a request says of a raw update beside the payload. */
+/** The head of a raw update: what the request has beside the payload. */
 export interface RawRequest extends Pick<RawElements, 'tenant' | 'path' | 'origin'> {
   readonly flags: RawUpdateFlags
 }
@@ -48,7 +48,7 @@ export async function updateRawElements(
   readHere: (payload: UpdatePayload) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
   const replies = await broker.rawElements(raw, client)
-  // There may be room without the elements that are refused whatever is stored: these need no partition.
+  // Elements that are refused whatever is stored need no partition: without them there may be room.
   if (!replies.ok) return readHere(payloadOf(body))
   if (replies.value.every(isReply)) return joined(replies.value)
   const { action, elements } = payloadOf(body)
@@ -79,7 +79,7 @@ function payloadOf(body: string): UpdatePayload {
   return payload.value
 }
 
-/** Texts that are there already: to join them takes no time, however many they are. */
+/** Joins texts that are rendered already, which is quick however many they are. */
 function joined(rendered: readonly Rendered[]): ApiResponse {
   const missing = rendered.flatMap((one) => one.missing ?? [])
   const items = [...rendered.map(({ text }) => text), ...missing].join(',')

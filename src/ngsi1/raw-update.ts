@@ -18,7 +18,7 @@ import { type GivenElement, parseScannedElement, parseUpdate } from './parse/upd
 import { renderResponses, wrapResponses } from './render/elements.js'
 import { errorsOf, statusOf, wrapped } from './render/status.js'
 
-/** How the request means its update, beside the payload: what its URI parameters and the options of the broker say. */
+/** What URI parameters and the options of the broker change in an update. */
 export interface RawUpdateFlags extends UpdateFlags {
   readonly asObject: boolean
   /** `-strictNgsiv1Ids` [context 4.1]. */
@@ -46,8 +46,8 @@ function decodeFlags(number: number): RawUpdateFlags {
 const idMember = /"id"[ \t\r\n]*:[ \t\r\n]*"([^"]+)"/
 
 /**
- * The id in a payload of updateContext that says it once: if there is anything to update at all, it is one element of
- * that id, since every element has to have one. Nothing for bodies of another kind, which have to be read to know.
+ * The id in a payload of updateContext that has the member once: if the payload is valid, it has one element of that id, since every
+ * element has to have one. Undefined for other payloads, which have to be parsed.
  */
 export function onlyId(body: string): EntityId | undefined {
   const at = body.indexOf('"id"')
@@ -61,8 +61,8 @@ export function rawId(body: string): EntityId {
 }
 
 /**
- * What a partition parses and answers raw updates with. Its responses are those of the front end to the same payload
- * [context 6, 10.3]. While `isTimed`, its replies say how long it took.
+ * Parses and answers raw updates in their partition, with the responses that the front end would give [context 6, 10.3]. While
+ * `isTimed`, the replies have the times of parsing and rendering.
  */
 export function rawUpdateInterpreter(log: Log | undefined, isTimed: () => boolean): Interpreter {
   return ({ tenant, path, body, flags: number, origin }) => {
@@ -128,7 +128,7 @@ function withErrors(rendered: Rendered, responses: readonly ElementResponse[]): 
   return errors.length === 0 ? rendered : { ...rendered, errors }
 }
 
-/** Rendering is timed where parsing was. */
+/** Rendering is timed if parsing was. */
 function replyOf(accepted: boolean, render: () => Rendered, parse_ns: number | undefined): RawUpdateReply {
   if (parse_ns === undefined) return rawReply(accepted, render())
   const since = process.hrtime.bigint()

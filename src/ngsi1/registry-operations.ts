@@ -70,7 +70,7 @@ export function notifyContextAvailability(services: Ngsi1Services): Operation {
     use: 'write',
     wrapStatus: (responseCode) => ({ responseCode }),
     parse: parseTold,
-    refused: (refusal) => told(statusOf(400, detailsOfPayload(refusal))),
+    refused: (refusal) => notificationResponse(statusOf(400, detailsOfPayload(refusal))),
     work: (request, tenant, payload) => store(services, request, tenant, payload),
   })
 }
@@ -118,10 +118,10 @@ async function store(
   payload: ToldPayload,
 ): Promise<ApiResponse> {
   const path = pathOfRegistration(request.paths)
-  if (!path.ok) return told(path.error)
+  if (!path.ok) return notificationResponse(path.error)
   const origin = originOf(services, request)
   const stored = await services.broker.registry.notified({ ...payload, tenant, path: path.value, ...origin })
-  return stored.ok ? told(okStatus) : unavailableResponse(stored.error)
+  return stored.ok ? notificationResponse(okStatus) : unavailableResponse(stored.error)
 }
 
 /** The one path that a registration belongs to [subscriptions 7.1]. */
@@ -145,7 +145,7 @@ function notRegistered(registrationId: string, errorCode: StatusText): ApiRespon
 }
 
 /** The response to what a peer has told. */
-function told(responseCode: StatusText): ApiResponse {
+function notificationResponse(responseCode: StatusText): ApiResponse {
   return bodyResponse({ responseCode }, responseCode)
 }
 

@@ -124,7 +124,7 @@ function resource(path: string, counter: string, operations: Resource['operation
   return { pattern: `/v1/${path}`, anyCase: true, counter, operations }
 }
 
-/** A resource that has been there under the older name, too [context 1.3]. */
+/** A resource that is reachable under its older name, too [context 1.3]. */
 function aliased(path: string, counter: string, operations: Resource['operations']): Resource {
   return { ...resource(path, counter, operations), aliases: [`/ngsi10/${path}`] }
 }
@@ -152,8 +152,8 @@ export function registryResources(services: Ngsi1Services): readonly Resource[] 
     aliasedRegistry('notifyContextAvailability', 'availabilityNotificationsReceived', {
       POST: notifyContextAvailability(services),
     }),
-    registryResource(ofEntity, 'contextEntitiesByEntityIdAndType', byPath),
-    registryResource(`${ofEntity}/attributes/{name}`, 'entityByIdAttributeByNameIdAndType', byPath),
+    resource(`registry/${ofEntity}`, 'contextEntitiesByEntityIdAndType', byPath),
+    resource(`registry/${ofEntity}/attributes/{name}`, 'entityByIdAttributeByNameIdAndType', byPath),
     aliasedRegistry('contextEntities/{id}', 'contextEntitiesByEntityId', byPath),
     aliasedRegistry('contextEntities/{id}/attributes', 'contextEntityAttributes', byPath),
     aliasedRegistry('contextEntities/{id}/attributes/{name}', 'entityByIdAttributeByName', byPath),
@@ -168,11 +168,7 @@ export function registryResources(services: Ngsi1Services): readonly Resource[] 
   ]
 }
 
-function registryResource(path: string, counter: string, operations: Resource['operations']): Resource {
-  return { pattern: `/v1/registry/${path}`, anyCase: true, counter, operations }
-}
-
-/** A resource that has been there under the older name, too [subscriptions 1.1], [management 11.6]. */
+/** A resource of the registry, which is reachable under its older name, too [subscriptions 1.1], [management 11.6]. */
 function aliasedRegistry(path: string, counter: string, operations: Resource['operations']): Resource {
-  return { ...registryResource(path, counter, operations), aliases: [`/ngsi9/${path}`] }
+  return { ...resource(`registry/${path}`, counter, operations), aliases: [`/ngsi9/${path}`] }
 }

@@ -35,10 +35,10 @@ import {
 } from './parse/subscription-payload.js'
 import { bodyResponse, okStatus, statusOf, unavailableResponse } from './render/status.js'
 
-/** What the operations on context subscriptions and on availability subscriptions differ in. */
+/** How operations on context subscriptions differ from those on availability subscriptions. */
 interface SubscriptionKind<Creation extends Spanned, Change extends Spanned & NamedSubscription> {
   readonly parseCreation: ParsePayload<Creation>
-  /** The same for the convenience operation. */
+  /** Parses a creation by the convenience operation. */
   readonly parsePosted: ParsePayload<Creation>
   readonly parseChange: ParsePayload<Change, NamedRefusal>
   /** The path that a request binds its subscription to. */
@@ -65,7 +65,7 @@ interface Spanned {
   readonly spans: Spans
 }
 
-/** What the head of a request says of its subscription. */
+/** The head of a request that creates or changes a subscription. */
 interface SubscriptionHead {
   readonly request: ApiRequest
   readonly tenant: Tenant
@@ -179,7 +179,7 @@ async function remove(
     : unavailableResponse(error)
 }
 
-/** No such subscription; the status does not say which. */
+/** The status of an unknown subscription, without its id. */
 const unknown = statusOf(404)
 
 function unmatchingId(request: ApiRequest, { givenId }: NamedSubscription): StatusText | undefined {
@@ -194,7 +194,7 @@ interface Cancelled {
   readonly statusCode: StatusText
 }
 
-/** What is said of the end of a subscription, or of why it has not come to it. */
+/** The response to an unsubscription, or why it has failed. */
 function cancelled(subscriptionId: string, statusCode: StatusText): Cancelled {
   return { subscriptionId, statusCode }
 }
@@ -267,7 +267,7 @@ export function availabilitySubscriptions(
   }
 }
 
-/** Only the creation says that the payload is wrong, and not of what the parser finds [subscriptions 2.1.1]. */
+/** Only a creation begins with `invalid payload`, and not where the parser has found the mistake [subscriptions 2.1.1]. */
 function detailsOfCreation(refusal: PayloadRefusal): string {
   const details = detailsOfPayload(refusal)
   return isParserRefusal(refusal) ? details : `invalid payload: ${details}`

@@ -64,7 +64,7 @@ export function forwardsOf(
   names: readonly string[],
   isHeld: (name: string) => boolean,
 ): readonly QueryForward[] {
-  const drafts = new Drafts(entity)
+  const drafts = new PlannedRequests(entity)
   const isAsked = ({ named }: RegisteredSource) =>
     named.everyId === undefined || entity.everyId === true || entity.isNamed
   if (names.length > 0) {
@@ -99,7 +99,7 @@ interface Draft {
 }
 
 /** What is to be asked of an entity, by provider, in the order in which the providers come up. */
-class Drafts {
+class PlannedRequests {
   readonly #entity: AskableEntity
   readonly #drafts = new Map<string, Draft>()
 
@@ -144,10 +144,10 @@ type Dates = 'created' | 'modified'
  * [subscriptions 8.2].
  */
 export function mergeResponses(held: readonly ShownEntity[], answered: readonly ShownEntity[]): readonly ShownEntity[] {
-  const entities = new Map<string, Growing>()
+  const entities = new Map<string, MergedEntity>()
   for (const element of answered) {
     const key = entityKey(element)
-    const entity = entities.get(key) ?? new Growing(element)
+    const entity = entities.get(key) ?? new MergedEntity(element)
     entities.set(key, entity)
     entity.add(element.attributes)
   }
@@ -161,7 +161,7 @@ export function mergeResponses(held: readonly ShownEntity[], answered: readonly 
 }
 
 /** What providers say of one entity: of each instance what comes first. */
-class Growing {
+class MergedEntity {
   readonly #head: Pick<ShownEntity, 'id' | 'type'>
   readonly #attributes = new Map<string, ShownAttribute>()
 

@@ -39,15 +39,15 @@ function notAsked(forward: UpdateForward): ForwardedUpdate {
   return { forward, answer: err({ kind: 'unreachable', reason: 'too many requests wait for context providers' }) }
 }
 
-/** What became of some attributes of a share: facts, which each API words in its own way. */
+/** The outcome of some attributes of a share; each interface has its own texts for it. */
 export interface ShareOutcome {
-  readonly became: ShareFate
+  readonly result: ShareResult
   readonly attributes: readonly GivenAttribute[]
   /** The entity as the provider has named it; nothing where it has named none. */
   readonly entity?: AnsweredName | undefined
 }
 
-export type ShareFate =
+export type ShareResult =
   /** The provider says this of them, which may be that they were updated. */
   | { readonly kind: 'answered'; readonly status: StatusText }
   /** The provider says nothing of them, or that it does not know the entity. */
@@ -55,14 +55,14 @@ export type ShareFate =
   /** The provider has not answered as it should. */
   | { readonly kind: 'failed'; readonly failure: ProviderFailure }
 
-/** What became of each share of those that were passed on; nothing of those that the limit left out. */
+/** The outcomes of each share that was forwarded; shares that the limit left out have none. */
 export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Share, readonly ShareOutcome[]> {
   const outcomes = new Map<Share, readonly ShareOutcome[]>()
   for (const { forward, answer } of passed) {
     if (answer.ok) for (const [share, outcome] of resolve(forward.shares, answer.value)) outcomes.set(share, outcome)
     else {
-      const became = { kind: 'failed', failure: answer.error } as const
-      for (const share of forward.shares) outcomes.set(share, [{ became, attributes: share.attributes }])
+      const result = { kind: 'failed', failure: answer.error } as const
+      for (const share of forward.shares) outcomes.set(share, [{ result, attributes: share.attributes }])
     }
   }
   return outcomes
@@ -163,12 +163,12 @@ class OpenShare {
   }
 
   resolve(attribute: GivenAttribute, status: StatusText, entity: AnsweredName): void {
-    this.#outcomes.push({ became: { kind: 'answered', status }, attributes: [attribute], entity })
+    this.#outcomes.push({ result: { kind: 'answered', status }, attributes: [attribute], entity })
   }
 
   resolveRest(status: StatusText | undefined, entity?: AnsweredName): void {
-    const became: ShareFate = status === undefined ? { kind: 'notFound' } : { kind: 'answered', status }
-    this.#outcomes.push({ became, attributes: [...this.#left.values()], entity })
+    const result: ShareResult = status === undefined ? { kind: 'notFound' } : { kind: 'answered', status }
+    this.#outcomes.push({ result, attributes: [...this.#left.values()], entity })
     this.#left.clear()
   }
 

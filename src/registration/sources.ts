@@ -89,7 +89,7 @@ export function isRegistered(index: RegistrationIndex, lookup: SourceLookup, id:
 }
 
 /** What names an entity in one way, and which of its contexts count. */
-interface Naming {
+interface MatchingName {
   readonly named: NamedEntity
   readonly counts: (context: IndexedContext) => boolean
 }
@@ -99,7 +99,7 @@ function namingOf(
   index: RegistrationIndex,
   lookup: SourceLookup,
   { id, type, everyId }: RegisteredEntity,
-): readonly Naming[] {
+): readonly MatchingName[] {
   const registrations = index.of(lookup.tenant)
   if (registrations === undefined) return []
   const types = type === '' ? [type] : [type, untyped]
@@ -115,7 +115,7 @@ function namingOf(
 
 const untyped = '' as EntityType
 
-function firstHaving(naming: readonly Naming[], name: string): RegisteredSource | undefined {
+function firstHaving(naming: readonly MatchingName[], name: string): RegisteredSource | undefined {
   let first: RegisteredSource | undefined
   for (const { named, counts } of naming) {
     const context = named.having(name).find(counts)

@@ -28,8 +28,8 @@ function outcomesIn(
   }))
   const outcomes = outcomesOf([{ forward, answer: ok({ elements: answered, status: undefined }) }])
   return shares.map((one) =>
-    (outcomes.get(one) ?? []).map(({ became, attributes }) => [
-      became.kind === 'answered' ? became.status.code : became.kind,
+    (outcomes.get(one) ?? []).map(({ result, attributes }) => [
+      result.kind === 'answered' ? result.status.code : result.kind,
       ...attributes.map(({ name }) => name),
     ]),
   )

@@ -14,7 +14,6 @@ export interface ShownNames extends Iterable<ShownEntity> {
   readonly length: number
 }
 
-/** What a read finds, here and at providers. */
 export interface FoundEntities {
   /** Read one by one where no provider is asked. */
   readonly entities: ShownNames

@@ -9,8 +9,8 @@ import { entityKey } from '../../providers/query-plan.js'
 import {
   type ForwardedUpdate,
   outcomesOf,
-  type ShareFate,
   type ShareOutcome,
+  type ShareResult,
   updateAtProviders,
 } from '../../providers/remote-update.js'
 import { type Lacking, planUpdate, type Share, type Sharing } from '../../providers/update-plan.js'
@@ -35,8 +35,8 @@ export interface NothingDone {
 }
 
 /**
- * Passes on what an update that was carried out here left undone, and joins what became of it; undefined when nobody is
- * registered for any of it [subscriptions 8.3].
+ * Forwards what an update has left undone here, and joins the outcomes; undefined when nobody is registered for any of it
+ * [subscriptions 8.3].
  */
 export async function fillGaps(
   forwarder: Forwarder,
@@ -58,7 +58,7 @@ export async function fillGaps(
   return responses.length === 0 ? err({ kind: 'nothingDone', status: statusOf(404) }) : ok(responses)
 }
 
-/** Whether something of an element was done here, or failed so that it has to be told apart from what was. */
+/** Whether something of an element was done here, or has failed in a way that its own response reports. */
 function mayBeDone(result: ElementResult): boolean {
   if (result === undefined || !('items' in result)) return false
   return result.items.some(({ refusal }) => refusal === undefined || refusal.kind === 'unavailable')
@@ -191,7 +191,6 @@ function headOf({ id, type, isPattern = false }: AnsweredName): Pick<ElementResp
   return { id, type, isPattern }
 }
 
-/** What became of some attributes. */
 interface UpdateOutcome {
   readonly status: StatusText
   readonly attributes: readonly GivenAttribute[]
@@ -199,7 +198,7 @@ interface UpdateOutcome {
   readonly entity?: AnsweredName | undefined
 }
 
-/** Attributes of one entity by what became of them, success first: one response for each status. */
+/** Attributes of one entity by status, success first: one response for each status. */
 class Groups {
   readonly #head: Pick<ElementResponse, 'id' | 'type' | 'isPattern'>
   readonly #done: UpdateOutcome[] = []
@@ -210,7 +209,7 @@ class Groups {
     this.#head = { id, type, isPattern: false }
   }
 
-  /** What became of an element of which nothing was passed on. */
+  /** Adds an element of which nothing was forwarded. */
   addLocal({ refusal }: UpdateItem, here: ElementResponse, lacks: readonly ElementResponse[]): void {
     if (refusal === undefined) this.#done.push(here)
     else if (refusal.kind !== 'attributeUnknown') this.#unfound.push(here)
@@ -218,12 +217,12 @@ class Groups {
     this.#unfound.push(...lacks)
   }
 
-  /** What became of an element of which something was. */
+  /** Adds an element of which something was forwarded. */
   addShared({ gap, sharing }: Shared, outcomes: ReadonlyMap<Share, readonly ShareOutcome[]>): void {
     this.#done.push({ status: okStatus, attributes: gap.done ?? [] })
     for (const share of sharing.shares) {
-      for (const { became, attributes, entity } of outcomes.get(share) ?? []) {
-        this.#forwarded.push({ status: statusOfFate(became, share.id), attributes, entity })
+      for (const { result, attributes, entity } of outcomes.get(share) ?? []) {
+        this.#forwarded.push({ status: statusOfResult(result, share.id), attributes, entity })
       }
     }
     this.#unfound.push({ status: statusOf(404, gap.id), attributes: sharing.unfound })
@@ -264,15 +263,15 @@ class Groups {
   }
 }
 
-/** The status of what became of some attributes of an entity that a provider was asked to update [subscriptions 8.3]. */
-function statusOfFate(became: ShareFate, id: EntityId): StatusText {
-  switch (became.kind) {
+/** The status of attributes of an entity that a provider was asked to update [subscriptions 8.3]. */
+function statusOfResult(result: ShareResult, id: EntityId): StatusText {
+  switch (result.kind) {
     case 'answered':
-      return became.status
+      return result.status
     case 'notFound':
       return statusOf(404, id)
     case 'failed':
-      return statusOfFailure(became.failure)
+      return statusOfFailure(result.failure)
   }
 }
 

@@ -12,7 +12,7 @@ import type { ParserRefusal } from './shape.js'
 /** Why a payload is refused as a whole: what the parser or what the checks have found [context 10.3], [subscriptions 1.3]. */
 export type PayloadRefusal = ParserRefusal | CheckRefusal
 
-/** What the checks of a payload that could be read find. */
+/** What checks find in a payload that has been read. */
 export type CheckRefusal =
   | { readonly kind: 'elementsMissing' }
   | { readonly kind: 'selectorsMissing' }
@@ -55,7 +55,6 @@ export type CheckRefusal =
 
 export type NamedThing = 'attribute' | 'metadata'
 
-/** What a query or a subscription may name a number of. */
 type CountedThing =
   | 'entities'
   | 'attributes'
@@ -65,7 +64,7 @@ type CountedThing =
   /** Members and items of compound values. */
   | 'values'
 
-/** Whether there are no more of something than are taken. */
+/** Refuses more of something than are taken. */
 export function atMost(
   max: number,
   of: CountedThing,
@@ -142,7 +141,7 @@ const areaWording: Wording<AreaMalformed, string> = {
   verticesTooMany: () => 'too many vertices for a polygon',
 }
 
-/** Two of the mistakes have older names in NGSIv1 [NGSIv2 context 14.5]. */
+/** Two of the mistakes have older texts in NGSIv1 [NGSIv2 context 14.5]. */
 function placeDetails(why: PlaceMalformed): string {
   if (why.kind === 'polygonPointsTooFew') return 'not enough vertices for a polygon'
   if (why.kind === 'pointsUnsuited' && why.geometry === 'line') return 'not enough points for a line'

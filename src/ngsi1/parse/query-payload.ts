@@ -67,7 +67,7 @@ function checkSelector({ id = '', type = '', isPattern = '' }: SelectorDrafts[nu
   })
 }
 
-/** The pattern that clients write for every id asks for nothing, which is counted from an index. */
+/** Clients write `.*` for every id. Entities of any id can be counted from an index, those of a pattern cannot. */
 function patternOf(pattern: string): Selector['id'] {
   return pattern === '.*' ? { kind: 'any' } : { kind: 'pattern', pattern }
 }
@@ -80,7 +80,6 @@ export interface QueryPayload {
   readonly scopes: readonly Scope[]
 }
 
-/** What restricts a query or a subscription. */
 export const restriction = record({
   attributeExpression: text,
   scopes: list('scope', record({ type: text, value: anything })),

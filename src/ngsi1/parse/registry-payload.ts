@@ -42,7 +42,7 @@ export interface RegistrationPayload extends RegistrationLife {
   readonly contexts: readonly RegisteredContext[]
 }
 
-/** What a convenience registration says of what its path names [subscriptions 7.6]. */
+/** The payload of a convenience registration, whose path names what is registered [subscriptions 7.6]. */
 interface ProviderPayload extends RegistrationLife {
   readonly provider: string
 }

@@ -26,7 +26,7 @@ interface Fitting<Read> {
   readonly fits: (parsed: unknown) => parsed is Read
 }
 
-/** The part as it is meant; what is wrong with it is told to the walk. */
+/** Gives what was read; mistakes go to the walk. */
 interface Short<Read> extends Fitting<Read> {
   readonly read: (json: Json, path: string, walk: Walk) => Read
 }
@@ -131,7 +131,7 @@ export function record<Fields extends { readonly [key: string]: Shape<unknown> }
   }
 }
 
-/** A array; `item` is what paths call its items. */
+/** An array; `item` is what paths call its items. */
 export function list<Item>(item: string, shape: Shape<Item>): Long<readonly Item[]> {
   return {
     *steps(json, path, walk) {
@@ -198,7 +198,7 @@ export function* parseBody<Read>(
 /** As in the brackets of a regular expression. Escapes can stand for forbidden characters. */
 export const unusualCharacters = "\\\\<>'=;()"
 
-/** Numbers and literals have no business in a body of the usual kind either. */
+/** A usual body has no numbers and literals either; `fits` finds those. */
 const unusual = new RegExp(`[${unusualCharacters}]`)
 
 /** Whether a body has neither escapes nor forbidden characters. */
@@ -214,7 +214,7 @@ export function readQuickly<Read>(body: string, shape: Shape<Read>): Read | unde
   return isUsual(body) ? readUsual(body, shape) : undefined
 }
 
-/** The same of a body that is known to have neither escapes nor forbidden characters. */
+/** Reads a body that is known to be usual; undefined when it does not have the shape. */
 export function readUsual<Read>(body: string, shape: Shape<Read>): Read | undefined {
   try {
     const parsed: unknown = JSON.parse(body)
@@ -283,7 +283,7 @@ class CompoundReader {
   }
 }
 
-/** Whether one of the texts of a value is such a one; the keys of its objects do not count. */
+/** Whether a predicate holds for one of the texts of a value, whose keys do not count. */
 export function hasLeaf(json: Json, isSuch: (text: string) => boolean): boolean {
   if (typeof json === 'string') return isSuch(json)
   if (isJsonArray(json)) return json.some((item) => hasLeaf(item, isSuch))

@@ -27,7 +27,7 @@ const notifyConditions = list(
 
 type ConditionDrafts = ReadBy<typeof notifyConditions>
 
-/** What holds without conditions: every change fires [subscriptions 2.1]. */
+/** Without conditions every change fires [subscriptions 2.1]. */
 const anyChange: Conditions = { onChange: [], interval_ms: undefined }
 
 const shortestInterval_ms = 1000
@@ -120,7 +120,6 @@ export interface NamedSubscription {
   readonly givenId: string
 }
 
-/** What a subscription and its changes have in common. */
 const terms = { duration: text, throttling: text, notifyConditions, restriction }
 
 const subscriptionShape = record({
@@ -272,7 +271,7 @@ export function isReference(text: string): boolean {
   const { name, port } = parts
   const hostIsLegal = name === undefined || isHostName(name)
   const portIsLegal = port === undefined || (Number(port) >= 1 && Number(port) <= highestPort)
-  // Addresses such as 10.0.0.256 look like names; whoever sends would not take them.
+  // Addresses such as 10.0.0.256 look like names; the client that sends notifications would refuse them.
   return hostIsLegal && portIsLegal && URL.canParse(text)
 }
 

@@ -58,7 +58,7 @@ const replaceShape = record({ attributes, attributeDomainName: text })
 
 const attributeShape = record({ type: identifier, value, metadatas })
 
-/** Elements that are checked before somebody may look at the clock. */
+/** Elements that are checked between two pauses. */
 const checkedAtOnce = 256
 
 /** Reads and checks the payload of updateContext [context 6.1, 10.3]. */

@@ -57,7 +57,7 @@ export function wrapResponses(items: string): string {
   return `{"contextResponses":[${items}]}`
 }
 
-/** The same, in slices: there are many, or they may be long. */
+/** The response to an update with many or long items, rendered in slices. */
 export async function renderLargeUpdate(
   responses: readonly ElementResponse[],
   format: AttributeFormat,
@@ -156,7 +156,7 @@ function renderEchoBody({ type, instance, location, metadata }: GivenAttribute):
   return `"type":${quote(type)},"value":""${renderMetadata(type, instance, location, metadata)}`
 }
 
-/** What is given without a value keeps the one it has, which an empty one would not. */
+/** An attribute without a value keeps its value at the provider; an empty one would replace it. */
 function renderGivenBody({ type, value, instance, location, metadata }: GivenAttribute): string {
   const given = value === undefined ? '' : `,"value":${renderValue(value, type)}`
   return `"type":${quote(type)}${given}${renderMetadata(type, instance, location, metadata)}`
@@ -189,7 +189,7 @@ const array = { asObject: false }
 export const renderNotice: NoticeRenderer = ({ id, attributes }, entities) =>
   renderedFor(id, renderFound(entities, attributes, array))
 
-/** The same renderer for many notifications about one entity: remembers what was rendered last, and for which subscription. */
+/** A renderer for many notifications about one entity, which remembers what it has rendered last and for which subscription. */
 export function rememberingNotice(): NoticeRenderer {
   let last: { readonly of: Entity | undefined; readonly names: string; readonly text: string } | undefined
   return ({ id, attributes }, entities) => {

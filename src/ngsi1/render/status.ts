@@ -26,7 +26,6 @@ export function statusOf(code: Code, details?: string): StatusText {
   return details === undefined ? status : { ...status, details }
 }
 
-/** Everything went well. */
 export const okStatus = statusOf(200)
 
 /** Whether a status reports success. */
@@ -109,7 +108,7 @@ const wording: Wording<AnyRefusal, StatusText, [attempt: Attempt]> = {
         ),
 }
 
-/** By element what the responses of whole requests say [management 11.9]. */
+/** The statuses of single elements, with the texts of responses to whole requests [management 11.9]. */
 const failures: { readonly [Why in ElementFailure]: StatusText } = {
   storageFull: statusOf(503, 'storage full: not carried out'),
   recordTooLarge: statusOf(413, tooMuchForCluster),
@@ -118,7 +117,7 @@ const failures: { readonly [Why in ElementFailure]: StatusText } = {
   fault: statusOf(500, 'internal error: not carried out'),
 }
 
-/** Location errors speak of two actions by the name of their plainer sibling [context 6.5]. */
+/** Location errors report APPEND_STRICT as APPEND and REPLACE as UPDATE [context 6.5]. */
 const spoken: { readonly [Action in UpdateAction]: UpdateAction } = {
   APPEND: 'APPEND',
   APPEND_STRICT: 'APPEND',
@@ -154,7 +153,7 @@ export function reporting(response: ApiResponse, errors: readonly string[]): Api
   return errors.length === 0 ? response : { ...response, errors }
 }
 
-/** An error that HTTP knows, too [context 10.2]. */
+/** An error that HTTP reports, too [context 10.2]. */
 export function badRequest(details: string): ApiResponse {
   return statusResponse('orionError', statusOf(400, details), 400)
 }

@@ -87,8 +87,8 @@ function notUpdated(
 ): readonly GivenAttribute[] {
   const done = new Set<string>()
   for (const share of sharing?.shares ?? []) {
-    for (const { became, attributes } of outcomes.get(share) ?? []) {
-      if (became.kind !== 'answered' || became.status.code !== '200') continue
+    for (const { result, attributes } of outcomes.get(share) ?? []) {
+      if (result.kind !== 'answered' || result.status.code !== '200') continue
       for (const { name } of attributes) done.add(name)
     }
   }
