@@ -103,7 +103,7 @@ const scalar = /(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|fal
 /** A string with an escape or a control character: all others stand for themselves. */
 const needsCare = /[^ -[\]-\uffff]/
 
-/** A array or an object of which not all is read yet. */
+/** An array or an object of which not all is read yet. */
 type Open<Leaf> =
   | { readonly items: JsonTree<Leaf>[] }
   | { readonly members: (readonly [string, JsonTree<Leaf>])[]; key: string }

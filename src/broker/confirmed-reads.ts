@@ -90,7 +90,7 @@ export class ConfirmedReads {
   async #reachedHere(partition: number, limit_ms: number): Promise<readonly number[]> {
     const position = this.#positions[partition]
     const last = position?.commitIndex ?? 0
-    // Looked at before it is asked whether the node may say so.
+    // The commit index is read before the question whether this node still owns the partition.
     const isReached = position?.isConfirmed() === true && (await position.reaches(last, limit_ms))
     return isReached ? [partition] : []
   }

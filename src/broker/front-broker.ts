@@ -181,7 +181,7 @@ export class FrontBroker implements Broker {
     return held(page, client)
   }
 
-  /** The same, with what is needed to order the page among the notices of changes [subscriptions 5.2]. */
+  /** A page of a query with the last notice of each partition, which orders the page among the notices of changes [subscriptions 5.2]. */
   async state(query: Query): Promise<Result<StatePage, Unavailable>> {
     const { readers, queries } = this.#parts
     const confirming = this.#confirming(query)

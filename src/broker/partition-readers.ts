@@ -31,7 +31,7 @@ export interface StatePage extends Dated {
   readonly entities: readonly Entity[]
 }
 
-/** The same as its records lie on disk. */
+/** A page of stored records with the last notice of its partition. */
 export type StateRecords = RecordPage & Dated
 
 /** Reads all partitions from the thread that holds it: a front end for single ids, a query thread for scans. */

@@ -4,7 +4,7 @@ import type { SubscriptionService } from './broker.js'
 import type { RegistryService } from './registry-service.js'
 import type { Unavailable } from './unavailable.js'
 
-/** The service for who waits no longer than this for a change: it may be carried out after that. */
+/** Subscriptions for callers that wait no longer than this for a change, which may be carried out after that. */
 export function patientSubscriptions(service: SubscriptionService, limit_ms: number): SubscriptionService {
   return {
     subscribe: (asked) => inTime(service.subscribe(asked), limit_ms),
@@ -22,7 +22,7 @@ export function patientSubscriptions(service: SubscriptionService, limit_ms: num
   }
 }
 
-/** The same of what is registered. */
+/** A registry for callers that wait no longer than this for a change, which may be carried out after that. */
 export function patientRegistry(service: RegistryService, limit_ms: number): RegistryService {
   return {
     index: service.index,

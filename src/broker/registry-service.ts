@@ -69,7 +69,7 @@ export interface RegistryService {
   readonly confirmed?: (() => Promise<Result<undefined, Unavailable>>) | undefined
   /** Answers when the registration is on disk with the notifications that it causes, and in every thread's index. */
   register(asked: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>>
-  /** The same of a new registration of NGSIv2. */
+  /** Registers a new registration of NGSIv2, and answers as `register` does. */
   add(asked: NewRegistration): Promise<Result<RegistrationId, Unavailable>>
   /**
    * Ends a resource of NGSIv2, whatever its path; answers when that is on disk, and in every thread's index. Others of the

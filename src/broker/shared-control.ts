@@ -36,7 +36,7 @@ export interface CoordinatorService {
   mark(control: number): Promise<readonly PartitionMark[] | undefined>
 }
 
-/** The same, and what front ends of this node ask of it. */
+/** A coordinator service that front ends of this node can ask to confirm that they read its latest state. */
 export interface SharingService extends CoordinatorService {
   /** See `ControlSharing`. */
   confirmed(): Promise<Result<undefined, Unavailable>>

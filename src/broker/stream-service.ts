@@ -57,7 +57,7 @@ export class ClientStreams implements StreamService {
   }
 
   async open(request: StreamRequest, client: Client): Promise<Result<BodyStream, StreamRefusal | 'away'>> {
-    // Of a node that was paused others have come since, whom nobody would replace.
+    // The client has left while this process was paused: opening its stream would replace a newer listener.
     if (client.gone) return err('away')
     const listening: Listening = { early: [], queue: undefined, stream: undefined, late: undefined }
     const opened = await this.#source.open(request, (piece) => this.#take(listening, piece))

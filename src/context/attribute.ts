@@ -152,7 +152,6 @@ function isSameValue(a: HeldValue, b: HeldValue): boolean {
   return a === b || sameValue(plainValue(a), plainValue(b))
 }
 
-/** See `overlayMetadata`. */
 function metadataAfter(held: HeldMetadata, given: readonly Metadata[]): HeldMetadata {
   if (!(held instanceof LargeMetadata)) return overlayMetadata(held, given)
   return given.length === 0 ? held : held.overlaid(given)

@@ -32,7 +32,7 @@ export class EntityRoom {
     if (limits.size === Number.POSITIVE_INFINITY) return undefined
     const size = sizeIn(after)
     if (size > limits.size && size > sizeIn(before)) return 'size'
-    // In most it is told by the size that they cannot have that many.
+    // Count the values only if the size allows so many.
     if (size > least_size * limits.values) {
       const values = valuesOf(after)
       if (values > limits.values && values > valuesOf(before)) return 'values'

@@ -10,7 +10,7 @@ export type FilterMalformed =
   | { readonly kind: 'statementEmpty' }
   /** A statement of nothing but blanks. */
   | { readonly kind: 'statementBlank' }
-  /** The same, and it is the only one. */
+  /** The only statement has nothing but blanks. */
   | { readonly kind: 'filterBlank' }
   | { readonly kind: 'leftSideEmpty' }
   | { readonly kind: 'rightSideEmpty' }

@@ -69,7 +69,7 @@ function compileStatement(
 
 type Holds = (value: Value) => boolean
 
-/** A array meets a condition when one of its items does. Kinds are never converted: a number equals no text. */
+/** An array meets a condition when one of its items does. Kinds are never converted: a number equals no text. */
 function compileCondition(
   condition: Exclude<Condition, { kind: 'absent' }>,
   effort: Effort,

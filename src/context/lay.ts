@@ -58,7 +58,7 @@ function asSecondLocation(
   return err({ kind: 'termsUnmet', why: { kind: 'locationsTooMany', name: error.why.name, held: first.name } })
 }
 
-/** No root is longer that a client did not make so. */
+/** Correlators that the broker makes have shorter roots: only one that a client has chosen reaches this length. */
 const root_characters = 256
 
 /** The part of a correlator that all notifications share which one request leads to, cut where it is very long [NGSIv2 subscriptions 4.4]. */

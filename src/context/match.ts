@@ -150,7 +150,7 @@ function finds(pattern: Pattern, text: EntityId | EntityType, effort: Effort): b
   return effort.spend(pattern.steps(text.length)) && pattern.test(text)
 }
 
-/** What has no location is nowhere, and nowhere else [context 7.4.1], [NGSIv2 context 10.4]. */
+/** An entity without a location meets no geographical condition, inverted ones included [context 7.4.1], [NGSIv2 context 10.4]. */
 function located(holds: (location: GeoShape) => boolean): Test {
   return (entity) => {
     const location = locationOf(entity)

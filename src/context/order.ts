@@ -83,7 +83,7 @@ export function compareKeys(keys: readonly OrderKey[]): (a: SortedBy, b: SortedB
 
 const value_bytes = 32
 
-/** Of compound values only the kind matters. */
+/** Compound values are ordered by their kind only. */
 function sortable(value: Value | undefined): Value | undefined {
   if (typeof value !== 'object' || value === null) return value
   return isArray(value) ? [] : {}
@@ -134,7 +134,7 @@ function reader(by: string): ValueReader {
   }
 }
 
-/** Of several instances the first one counts, that of the smallest ID. */
+/** The first of several instances, which has the smallest ID. */
 function firstOf(attributes: readonly Attribute[], by: string): Attribute | undefined {
   return attributes.find(({ name }) => name === by)
 }

@@ -16,7 +16,7 @@ const foldedProperty_steps = 600
 /** Each instruction with such a class tells these ranges apart again. */
 const propertyInstruction_steps = 36
 
-/** Of classes such as `\w`: without case each of their characters is looked at. */
+/** The cost of a class such as `\w`: without case, each of its characters is looked at. */
 const foldedClass_steps = 30
 
 /** Without case the engine looks at each character of a range between these two, unless both are in it. */

@@ -116,7 +116,7 @@ export type UpdateRefusal =
   /** The element could not be stored, or nobody knows whether it was, while others of its request were. */
   | { readonly kind: 'unavailable'; readonly why: ElementFailure }
 
-/** What an update of NGSIv2 was refused for that one of NGSIv1 cannot be. */
+/** Refusals that only updates of NGSIv2 have. */
 export type UnmetTerms =
   /** It was to be created, and is there [NGSIv2 context 8.2]. */
   | { readonly kind: 'entityExists' }

@@ -68,7 +68,7 @@ function ofText(
   }
 }
 
-/** Of a text with another text as its argument. */
+/** A transformation of a text, with another text as its argument. */
 function ofTexts(
   cost: (text: string, argument: string) => number,
   transform: (text: string, argument: string, scope: ExpressionScope) => Value,

@@ -148,7 +148,7 @@ const kindNames: Readonly<Record<string, string>> = {
   object: 'Object',
 }
 
-/** Of an array of numbers with something in it. */
+/** A transformation of an array of numbers that is not empty. */
 function ofNumbers(
   transform: (numbers: readonly number[]) => number,
   cost: (input: readonly Value[]) => number = listSteps,

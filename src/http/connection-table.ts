@@ -215,7 +215,7 @@ const overdueTexts: Readonly<Record<Overdue, string>> = {
   unread: 'it does not read its answers',
 }
 
-/** The same for a connection and the TLS on it. */
+/** The key of a peer, which is equal for a connection and for the TLS on it. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }

@@ -279,7 +279,7 @@ export class ClientConnection implements WaitingInput {
     this.#requests.clear()
   }
 
-  /** They may be a request of their own, which leaves in its turn. */
+  /** The refused bytes may be a later request of this connection, whose response waits for the earlier ones. */
   #finishRefusal(): void {
     const atEnd = this.#atEnd
     this.#atEnd = undefined

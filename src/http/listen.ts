@@ -21,7 +21,7 @@ interface CertificateRefusal {
   readonly reason: string
 }
 
-/** Of a key and its certificate: the names of their flags, or their paths. */
+/** A key and its certificate: the names of their flags, or their paths. */
 interface PairNames {
   readonly key: string
   readonly cert: string

@@ -25,7 +25,7 @@ import { turnAway } from './turn-away.js'
 /** What is set on a server of Node's. */
 export interface ListenerLimits extends TableLimits {
   readonly maxHead_bytes: number
-  /** Of a connection on which nothing moves; 0 for none [management 11.8]. */
+  /** How long a connection may be idle; 0 for any time [management 11.8]. */
   readonly timeout_ms: number
 }
 

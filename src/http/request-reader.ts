@@ -102,7 +102,7 @@ export class RequestReader implements BodyReader {
     } else this.#outcome.turnDown({ response: paths.error, counted: false })
   }
 
-  /** Of a chunked request it is only known once it has been read whether it has a body at all. */
+  /** Only reading tells whether a chunked request has a body at all. */
   #readChunks(): void {
     const { context, head, writer } = this.#exchange
     // Nothing is read of a request whose verb the parser does not know: it is turned down in any case.

@@ -227,7 +227,7 @@ export class ResponseSender implements PendingResponse {
 
 const noErrors: readonly string[] = []
 
-/** Of a request that had begun before slow requests were kept. */
+/** The times of a request that had begun before slow requests were kept. */
 const notTimed: SpentTimes = { stages_ms: {}, partitions: 0 }
 
 /** What is counted as errors for clients: those in the body, else that of HTTP. Operators see theirs by the status. */

@@ -22,7 +22,7 @@ export interface FrontEndContext {
   readonly switches: Switches
   /** Makes the number of an incoming request, for the log [management 10.3]. */
   readonly transaction: () => string
-  /** Where it is told that clients send what can not be understood, and that they do so no more [management 10.7]. */
+  /** Raises and clears the alarm BadInput [management 10.7]. */
   readonly alarms: Pick<AlarmReports, 'isActive' | 'occurred' | 'over'>
 }
 

@@ -62,7 +62,7 @@ export function splitTarget(target: string): { readonly path: string; readonly q
   return { path: utf8(path === '' ? '/' : path), query: question === -1 ? '' : utf8(local.slice(question + 1)) }
 }
 
-/** Of a target without query. */
+/** The parameters of a target without query. */
 export const noParameters: ReadonlyMap<string, string> = new Map()
 
 /**

@@ -23,7 +23,7 @@ export interface RawUpdateFlags extends UpdateFlags {
   readonly asObject: boolean
   /** `-strictNgsiv1Ids` [context 4.1]. */
   readonly strictIds: boolean
-  /** Of an element, that of its payload; nothing for a whole payload. */
+  /** The action of the payload that an element is from; absent for a whole payload. */
   readonly action?: UpdateAction | undefined
 }
 

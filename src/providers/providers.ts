@@ -41,11 +41,11 @@ export interface ProvidersSettings {
   readonly count: (counter: CounterName) => void
   /** A request to this URL has failed for this reason, or has succeeded [management 10.7]. */
   readonly attempted: (url: string, reason: string | undefined) => void
-  /** The same of the registration that names the provider. */
+  /** A request for a registration is over, with the reason of its failure. */
   readonly called?: ((registration: RegistrationId, reason: string | undefined) => void) | undefined
   /** A request is over [management 6.2]. */
   readonly exchanged?: ((exchange: SentRequest) => void) | undefined
-  /** The same for the metrics: what became of it, and how long it took. */
+  /** For the metrics: the result of a request, and how long it took. */
   readonly measured?: ((result: ForwardedResult, duration: Nanoseconds) => void) | undefined
 }
 

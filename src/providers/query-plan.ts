@@ -189,6 +189,7 @@ class MergedEntity {
   }
 }
 
-function attributeKey({ name, instance }: ShownAttribute): string {
-  return `${name.length}:${name}${instance}` // As for entities.
+/** An instance of an attribute as a key. */
+export function attributeKey({ name, instance }: { readonly name: string; readonly instance: string }): string {
+  return `${name.length}:${name}${instance}` // The length comes first, so that no name can imitate an instance.
 }

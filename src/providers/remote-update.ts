@@ -5,7 +5,7 @@ import type { ForwardRefusal } from '../shared-memory/forward-limit.js'
 import type { Forwarder, ForwardResult } from './forwarder.js'
 import type { AnsweredElement, AnsweredName, UpdateAnswer } from './provider-format.js'
 import type { ProviderFailure } from './provider-request.js'
-import { entityKey } from './query-plan.js'
+import { attributeKey, entityKey } from './query-plan.js'
 import type { Share, UpdateForward } from './update-plan.js'
 
 /** An update that was passed on. */
@@ -136,10 +136,6 @@ class EqualShares {
     }
     return undefined
   }
-}
-
-function attributeKey({ name, instance }: GivenAttribute): string {
-  return `${name.length}:${name}${instance}` // As for entities.
 }
 
 /** A share of which not all is known yet. */

@@ -57,7 +57,7 @@ export class MeantEntities {
   }
 }
 
-/** The same for entities that come again and again: each is compared with the patterns once. */
+/** Meant entities that come again and again: each is compared with the patterns once. */
 export class MeantOnce {
   readonly #meant: MeantEntities
   readonly #known = new Map<EntityType, Map<EntityId, boolean>>()

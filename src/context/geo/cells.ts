@@ -127,7 +127,7 @@ function rowOf(latitude: number): number {
   return Math.min(width - 1, Math.max(0, Math.floor(((latitude + 90) / 180) * width)))
 }
 
-/** Of the finest level that is not above the given one where the square is not wider or higher than a cell. */
+/** The cells of the finest level at which the square is not wider or higher than a cell, but none above the given level. */
 function cellsOfSquare({ west, east, south, north }: Square, highest: number): readonly Cell[] {
   const side = Math.max(east - west, north - south)
   let level = highest

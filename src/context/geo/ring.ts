@@ -15,7 +15,7 @@ import {
 /** A closed line of great-circle arcs, ready to be asked what lies inside. */
 export interface Ring {
   readonly edges: readonly Arc[]
-  /** Whether a point lies in the smaller of the parts into which the line divides the sphere; undefined on the line itself. */
+  /** Whether a point lies in the smaller of the parts into which the line divides the sphere; on the line either answer may come. */
   readonly holds: (point: Vector3) => boolean
 }
 

@@ -67,7 +67,7 @@ class LargeAttribute implements Attribute {
   }
 }
 
-/** Of the object itself, so that what copies or writes its members finds them. */
+/** A property of the object itself, so that whatever copies or writes its members finds it. */
 const ownValue: PropertyDescriptor = {
   enumerable: true,
   get(this: LargeAttribute) {

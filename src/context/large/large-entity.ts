@@ -104,7 +104,7 @@ export class LargeEntity implements Entity {
   }
 }
 
-/** Of the object itself, so that what copies or writes its members finds them. */
+/** A property of the object itself, so that whatever copies or writes its members finds it. */
 const ownAttributes: PropertyDescriptor = {
   enumerable: true,
   get(this: LargeEntity) {

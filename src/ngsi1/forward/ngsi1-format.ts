@@ -149,7 +149,7 @@ function itemsOf(json: Answered | undefined): readonly AnsweredObject[] {
   return json.flatMap((item) => objectOf(item) ?? [])
 }
 
-/** Of equal members the last one counts. */
+/** The member of a name: the last one where several have it. */
 function memberOf(json: AnsweredObject, name: string): Answered | undefined {
   return json.members.findLast(([key]) => key === name)?.[1]
 }

@@ -32,7 +32,7 @@ const anyChange: Conditions = { onChange: [], interval_ms: undefined }
 
 const shortestInterval_ms = 1000
 
-/** Of all conditions together. */
+/** The most triggers of all conditions together. */
 const maxTriggers = 1000
 
 /** Checks conditions and joins those of one type; nothing when there are none [subscriptions 2.1, 2.1.1]. */

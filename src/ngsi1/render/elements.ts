@@ -136,7 +136,7 @@ function renderAttributes<Attr extends Instance>(
   return `"attributes":${asObject ? `{${text}}` : `[${text}]`}`
 }
 
-/** Of each name the instance with the smallest ID, in the place where the name comes first. */
+/** The instance with the smallest ID for each name, in the place where the name comes first. */
 function firstInstances<Attr extends Instance>(attributes: readonly Attr[]): readonly Attr[] {
   const first = new Map<string, Attr>()
   for (const attribute of attributes) {

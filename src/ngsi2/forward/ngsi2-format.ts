@@ -112,7 +112,7 @@ function* readEntities(body: string): Steps<readonly ShownEntity[] | undefined> 
   return entities
 }
 
-/** Of members of one name the last one counts. */
+/** Reads an entity; the last one of several members with one name counts. */
 function* readEntity({ members }: TreeObject): Steps<ShownEntity | undefined> {
   let [id, type] = ['', '']
   const attributes = new Map<string, ShownAttribute>()

@@ -13,7 +13,7 @@ export class MemberTexts {
   /** Where the text of each attribute begins, and behind the last one where another would begin. */
   readonly #starts: readonly number[]
 
-  /** Of attributes that ascend by name. */
+  /** `attributes` ascend by name. */
   constructor(attributes: readonly VisibleAttribute[], form: ShownForm) {
     this.#form = form
     this.#attributes = attributes.filter(isShown)
