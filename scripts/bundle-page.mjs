@@ -5,9 +5,11 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { constants, gzipSync } from 'node:zlib'
+import { commit } from './commit.mjs'
 import { writeLicences } from './licences.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const folder = join(root, 'dist', 'console')
 
 /** What a browser loads before it shows the first page, and what it loads in all, packed. */
@@ -112,6 +114,7 @@ async function bundle({ build }) {
     .filter((each) => each !== name(script))
     .map((each) => `<link rel="modulepreload" href="/console/${each}">`)
   const index = readFileSync(join(root, page, 'index.html'), 'utf8')
+    .replace('BUILD', `${version} ${commit}`)
     .replace('SCRIPT', name(script))
     .replace('STYLE', name(style))
     .replace('ICON', name(icon))

@@ -6,39 +6,7 @@ import { unavailable } from '../ngsi2/errors.js'
 import type { Result } from '../result.js'
 import type { ConsoleParts } from './console-parts.js'
 import { GivenParameters } from './given-parameters.js'
-
-/** The tenants that have entities, those with most first. */
-export interface TenantList {
-  readonly count: number
-  readonly tenants: readonly ShownTenant[]
-}
-
-/** A tenant, the empty text for the one without name. */
-export interface ShownTenant {
-  readonly service: string
-  readonly entities: number
-  readonly types: number
-  readonly servicePaths: number
-}
-
-/** Types by tenant and path, those with most entities first. */
-export interface TypeList {
-  /** Of all that fit, on whatever page. */
-  readonly count: number
-  readonly entities: number
-  readonly types: readonly ShownType[]
-}
-
-/** A type of entities in a path of a tenant; the empty text for entities without type. */
-export interface ShownType {
-  readonly service: string
-  readonly servicePath: string
-  readonly type: string
-  readonly entities: number
-  /** The names that most have, each with the number of entities that have it. */
-  readonly attributes: Readonly<Record<string, number>>
-  readonly attributeNames: number
-}
+import type { ShownType, TenantList, TypeList } from './shapes.js'
 
 /** Tenants and types, from the counts that are kept with each update [console: data]. */
 export function censusViews(parts: Pick<ConsoleParts, 'broker'>): readonly Resource[] {

@@ -8,6 +8,7 @@ import type { Measures } from '../measure/measures.js'
 import type { Options } from '../options.js'
 import { traceArea } from '../trace-area.js'
 import { libraryVersions, versionFacts } from '../version.js'
+import type { Configuration } from './shapes.js'
 
 /** What the resource of settings shows. */
 interface ConfigParts {
@@ -20,7 +21,7 @@ interface ConfigParts {
 export function configResources({ settings, options, measures }: ConfigParts): readonly Resource[] {
   const { partitions } = measures.threads
   const sizes = () => Array.from({ length: partitions }, (_, number) => measures.partitions.value('used_bytes', number))
-  const shown = () => ({
+  const shown = (): Configuration => ({
     version: versionFacts.version,
     gitHash: versionFacts.git_hash,
     libraries: libraryVersions(),
@@ -30,7 +31,6 @@ export function configResources({ settings, options, measures }: ConfigParts): r
       partitions,
       used_bytes: sizes().reduce((sum, bytes) => sum + bytes, 0),
     },
-    /** The numbers of the trace levels, by the names of their areas. */
     traceAreas: traceArea,
     settings,
   })

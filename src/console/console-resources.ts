@@ -4,6 +4,7 @@ import { json, shortForm } from '../api/response.js'
 import { consoleRoute } from '../measure/counted-routes.js'
 import { ok } from '../result.js'
 import type { PageFile, PageFiles } from './page-files.js'
+import type { ConsoleFacts } from './shapes.js'
 
 /** Where the console is, on the port of the management. */
 const place = '/console'
@@ -16,12 +17,6 @@ const index = 'index.html'
  * the broker is of a cluster, since one that is has a page more.
  */
 const access = 'access.json'
-
-/** What a browser has to know of a broker before it reads anything. */
-interface ConsoleFacts {
-  readonly needsToken: boolean
-  readonly ofCluster: boolean
-}
 
 /**
  * The console: its files, which hold no secret and need no token, and the way to it for browsers that are sent to the

@@ -10,67 +10,7 @@ import { dateText, now } from '../time.js'
 import type { ConsoleParts } from './console-parts.js'
 import { cursorText, readCursor } from './entity-cursor.js'
 import { GivenParameters } from './given-parameters.js'
-
-/** A page of entities, and where to go on. */
-export interface EntityList {
-  readonly entities: readonly ShownEntityRow[]
-  /** What `after` says for the next page; absent at the end. A page may be short, or empty, and yet there is more. */
-  readonly next?: string | undefined
-  /** Of the first page: how many there are, where that is known without a scan and was not refused. */
-  readonly total?: { readonly count: number; readonly exact: boolean } | undefined
-}
-
-/** An entity in a list. */
-export interface ShownEntityRow {
-  readonly id: string
-  readonly type: string
-  readonly servicePath: string
-  readonly created: string
-  readonly modified: string
-  /** How many attributes it has, and the first names. */
-  readonly attributes: number
-  readonly names: readonly string[]
-  /** Longitude and latitude. */
-  readonly location?: readonly [number, number] | undefined
-}
-
-/** Where entities are: longitudes and latitudes in turn. */
-export interface PointList {
-  readonly points: readonly number[]
-  /** How many more there are in the area, about. */
-  readonly beyond: number
-}
-
-/** Entities of one id, whole. */
-export interface WholeEntities {
-  readonly entities: readonly WholeEntity[]
-  /** Entities of the id that are not shown. */
-  readonly more: number
-}
-
-/** An entity with all instances of its attributes, and who it concerns. */
-export interface WholeEntity {
-  readonly id: string
-  readonly type: string
-  readonly service: string
-  readonly servicePath: string
-  readonly created: string
-  readonly modified: string
-  readonly attributes: readonly WholeAttribute[]
-  /** Subscriptions that mean it, by creation. */
-  readonly subscriptions: { readonly count: number; readonly ids: readonly string[] }
-  /** Registrations whose providers are asked for it. */
-  readonly registrations: readonly { readonly id: string; readonly provider: string }[]
-}
-
-/** One instance of an attribute. */
-export interface WholeAttribute extends Pick<Attribute, 'name' | 'type' | 'value' | 'metadata'> {
-  /** Its metadata `ID`; the empty text without it. */
-  readonly instance: string
-  readonly isLocation: boolean
-  readonly created: string
-  readonly modified: string
-}
+import type { EntityList, PointList, ShownEntityRow, WholeAttribute, WholeEntities, WholeEntity } from './shapes.js'
 
 const which = ['service', 'type', 'path', 'area', 'limit']
 const mostShown = 1000

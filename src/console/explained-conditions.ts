@@ -9,14 +9,7 @@ import { termsOf } from '../subscription/patch.js'
 import type { Subscription } from '../subscription/subscription.js'
 import type { FiringCondition, SubscriptionTerms } from '../subscription/terms.js'
 import { dateText, type Milliseconds, never } from '../time.js'
-
-/** One condition of a subscription: what it asks, what there is, and whether that fits. */
-export interface ExplainedCondition {
-  readonly condition: string
-  readonly fits: boolean
-  readonly asked: unknown
-  readonly held: unknown
-}
+import type { ExplainedCondition } from './shapes.js'
 
 /** A condition that is to be tried: what a subscription asks that asks for nothing else. */
 export interface TriedCondition extends Omit<ExplainedCondition, 'fits'> {

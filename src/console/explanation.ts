@@ -5,7 +5,8 @@ import type { Matcher } from '../subscription/matcher.js'
 import type { Subscription } from '../subscription/subscription.js'
 import { type Alteration, alterations } from '../subscription/terms.js'
 import { dateText, type Milliseconds } from '../time.js'
-import { conditionsOf, type ExplainedCondition, plainOf, type TriedCondition } from './explained-conditions.js'
+import { conditionsOf, plainOf, type TriedCondition } from './explained-conditions.js'
+import type { ExplainedCondition, Explanation } from './shapes.js'
 
 /** What may be imagined to happen to the entity. */
 export const imaginedChanges: readonly Alteration[] = alterations
@@ -24,18 +25,6 @@ export interface ExplainingParts {
   readonly newMatcher: () => Matcher
   /** Notices that may wait for one subscription. */
   readonly queueMax: number
-}
-
-/** Whether a change of an entity would be notified, and each condition of that. */
-export interface Explanation {
-  readonly id: string
-  readonly type: string
-  readonly servicePath: string
-  /** Whether a notice would be made now; whether it is sent at once is what the last conditions say. */
-  readonly wouldNotify: boolean
-  /** Why not, in the words of the trace. */
-  readonly why?: string | undefined
-  readonly conditions: readonly ExplainedCondition[]
 }
 
 /**

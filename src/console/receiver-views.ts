@@ -4,22 +4,7 @@ import type { ReceiverState } from '../delivery/message.js'
 import { dateText, type Milliseconds } from '../time.js'
 import type { ConsoleParts } from './console-parts.js'
 import { GivenParameters } from './given-parameters.js'
-
-/** A page of receivers, those for which most waits first. */
-export interface ReceiverList {
-  /** Of all that fit, on whatever page. */
-  readonly count: number
-  readonly receivers: readonly ShownReceiver[]
-}
-
-/** A receiver with its dates as texts; of one that nothing was sent to since the start, what happened is absent. */
-export interface ShownReceiver
-  extends Omit<ReceiverState, 'oldestQueued' | 'nextAttempt' | 'lastSuccess' | 'lastFailure'> {
-  readonly oldestQueued?: string | undefined
-  readonly nextAttempt?: string | undefined
-  readonly lastSuccess?: string | undefined
-  readonly lastFailure?: string | undefined
-}
+import type { ReceiverList, ShownReceiver } from './shapes.js'
 
 /** Who is delivered to, by scheme, host and port, or MQTT broker [console: data]. */
 export function receiverViews({ broker }: Pick<ConsoleParts, 'broker'>): readonly Resource[] {

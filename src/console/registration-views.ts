@@ -4,36 +4,13 @@ import type { Tenant } from '../context/entity.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { operation } from '../management/response-forms.js'
 import { callsTogether, type RegistrationCalls } from '../providers/provider-request.js'
-import {
-  type RegisteredContext,
-  type Registration,
-  type RegistrationId,
-  registrationTermsOf,
-} from '../registration/registration.js'
+import { type Registration, type RegistrationId, registrationTermsOf } from '../registration/registration.js'
 import { inSlices, listText, type Steps } from '../slices.js'
 import { dateText, type Milliseconds, never, now } from '../time.js'
 import type { ConsoleParts } from './console-parts.js'
 import { GivenParameters } from './given-parameters.js'
 import { optionalDate } from './receiver-views.js'
-
-/** A registration as it is stored, with how the calls of its providers went since the broker began; secrets of URLs are hidden. */
-export interface ShownRegistration {
-  readonly id: string
-  readonly service?: string | undefined
-  readonly servicePath: string
-  readonly description?: string | undefined
-  readonly status: 'active' | 'inactive' | 'expired'
-  readonly mode: string
-  readonly legacy: boolean
-  readonly expires?: string | undefined
-  readonly copiedFrom?: string | undefined
-  readonly contexts: readonly RegisteredContext[]
-  readonly calls: number
-  readonly failures: number
-  readonly lastCall?: string | undefined
-  readonly lastFailure?: string | undefined
-  readonly lastFailureReason?: string | undefined
-}
+import type { ShownRegistration } from './shapes.js'
 
 const names = ['service', 'status', 'text', 'limit', 'offset']
 

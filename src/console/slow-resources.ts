@@ -7,6 +7,7 @@ import type { ProcessPeers } from '../management/shared-answers.js'
 import type { Measures } from '../measure/measures.js'
 import { mostSlow } from '../measure/slow-requests.js'
 import { GivenParameters } from './given-parameters.js'
+import type { SlowList } from './shapes.js'
 
 /** What the resources of slow requests work on. */
 interface SlowParts {
@@ -24,7 +25,8 @@ export function slowResources({ measures, peers, log }: SlowParts): readonly Res
   async function shown() {
     const parts = await peers.gather('slow', undefined)
     const requests = parts.flat().toSorted((one, other) => other.time_ms - one.time_ms)
-    return json({ above: switches.get('slowAbove_ms'), requests: requests.slice(0, mostSlow) })
+    const list: SlowList = { above: switches.get('slowAbove_ms'), requests: requests.slice(0, mostSlow) }
+    return json(list)
   }
 
   function preparedChange(request: ApiRequest): Prepared {

@@ -6,45 +6,7 @@ import { subjectShown } from '../ngsi2/render/shown-resources.js'
 import { termsOf } from '../subscription/patch.js'
 import type { HttpTarget, MqttTarget, Template } from '../subscription/terms.js'
 import { dateText, type Milliseconds } from '../time.js'
-
-/** A subscription in a list: how its deliveries go. */
-export type SubscriptionRow = ReturnType<typeof stateShown>
-
-/** The same with what it is about, and how it notifies. */
-export interface SubscriptionDetails extends SubscriptionRow {
-  readonly description?: string | undefined
-  /** Which entities, and what fires it, as NGSIv2 shows it. */
-  readonly subject: object
-  readonly notification: NotificationDetails
-  /** Seconds between two notifications, of one with a time-interval condition. */
-  readonly interval?: number | undefined
-}
-
-interface NotificationDetails {
-  readonly attrs?: readonly string[]
-  readonly exceptAttrs?: readonly string[]
-  readonly attrsFormat: string
-  readonly metadata: readonly string[]
-  readonly onlyChangedAttrs: boolean
-  readonly covered: boolean
-  readonly maxFailsLimit?: number | undefined
-  readonly kind: 'http' | 'mqtt'
-  readonly isCustom: boolean
-}
-
-/** A subscription as it is stored, with its template, without secrets. */
-export interface WholeSubscription extends SubscriptionDetails {
-  readonly target: object
-  readonly queue: Pick<InspectedQueue, 'state' | 'underWay'>
-  /** The last failed attempts since the courier began, the newest first. */
-  readonly lastFailures: readonly ShownFailure[]
-}
-
-/** A failed attempt with its date as text. */
-export interface ShownFailure {
-  readonly at: string
-  readonly reason: string
-}
+import type { SubscriptionDetails, SubscriptionRow, WholeSubscription } from './shapes.js'
 
 /** How the deliveries of a subscription go at a moment. */
 export function shownState({ subscription, delivery, fired }: ShownSubscription, at: Milliseconds): SubscriptionRow {

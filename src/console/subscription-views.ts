@@ -12,6 +12,7 @@ import { now } from '../time.js'
 import type { ConsoleParts } from './console-parts.js'
 import { explanationOf, imaginedChanges } from './explanation.js'
 import { GivenParameters } from './given-parameters.js'
+import type { ExplanationList } from './shapes.js'
 import { shownDetails, shownState, shownWhole } from './subscription-details.js'
 
 const path = '/admin/subscriptions'
@@ -133,11 +134,12 @@ function explaining(parts: ConsoleParts): Operation {
         if (entities.value.length === 0) return noSuchEntity
         const asked = { tenant: of, attributes, change, at: now() }
         const some = entities.value.slice(0, mostExplained)
-        return json({
+        const list: ExplanationList = {
           subscription: segment(request, 'id').toLowerCase(),
           entities: some.map((entity) => explanationOf(shown, entity, asked, parts)),
           more: entities.value.length - some.length,
-        })
+        }
+        return json(list)
       })
     },
   }

@@ -1,7 +1,6 @@
 import { request } from 'node:http'
 import { t as root, type Test, test } from 'tap'
 import type { LiveHello } from '../../src/console/live-frame.js'
-import { readHello } from '../../src/console/page/live/live-reader.js'
 import { type Described, described, targetOf } from '../openapi/given-description.js'
 import { RunningBroker } from '../running.js'
 
@@ -62,7 +61,7 @@ test('what the broker serves beside the interfaces for clients is known here, ro
   const broker = await RunningBroker.start(t)
   const { text } = await broker.send('GET', '/admin/live')
   const [, data = ''] = /^data: (.*)$/m.exec(text) ?? []
-  const hello: LiveHello = readHello(JSON.parse(data))
+  const hello: LiveHello = JSON.parse(data)
   const served = hello.routes.map(({ name }) => name).filter((name) => name.startsWith('/') && !forClients.test(name))
   const unknown = served.filter((name) => !operations.some(({ path }) => plain(path) === plain(name)))
   t.ok(served.length > 30, `${served.length} routes`)

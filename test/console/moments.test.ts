@@ -1,11 +1,9 @@
 import { test } from 'tap'
 import type { LiveFrame, LiveWaitDistribution } from '../../src/console/live-frame.js'
-import { readFrame, readHello } from '../../src/console/page/live/live-reader.js'
 import { type Moment, momentOf, type WholeFrame } from '../../src/console/page/live/moment.js'
 import { Series, thinned } from '../../src/console/page/live/series.js'
 import { quantileOf } from '../../src/console/page/live/wait-buckets.js'
 import { concernsOf } from '../../src/console/page/overview/concerns.js'
-import { Misread } from '../../src/console/page/raw.js'
 import { givenFrame, givenHello } from './given-live.js'
 
 function whole(frame: LiveFrame): WholeFrame {
@@ -16,16 +14,6 @@ function whole(frame: LiveFrame): WholeFrame {
 function after(changed: Partial<LiveFrame>, before: Partial<LiveFrame> = {}): Moment {
   return momentOf(givenHello, whole(givenFrame(before)), whole(givenFrame({ time_ms: 12_000, ...changed })))
 }
-
-test('what the broker sends is read as it is, and anything else is refused with the place of the fault', async (t) => {
-  t.same(readHello(JSON.parse(JSON.stringify(givenHello))), givenHello)
-  t.same(readFrame(JSON.parse(JSON.stringify(givenFrame()))), givenFrame())
-  t.throws(
-    () => readFrame({ ...givenFrame(), now: { connections: 'many' } }),
-    new Misread('now: connections: no number'),
-  )
-  t.throws(() => readHello(undefined), Misread)
-})
 
 test('rates are differences by seconds, and routes say what updates and what reads', async (t) => {
   const { updates, reads, errors, update, read } = after({

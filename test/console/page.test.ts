@@ -52,4 +52,13 @@ test('the page of the console shows what a broker has stored', async (t) => {
   await until(() => shown().includes('Silo-of-the-page'))
   t.match(browser.window.document.querySelector('h1')?.textContent, /Entities/)
   t.match(shown(), /Subscriptions.*Registrations/, 'the navigation is there')
+
+  const { compareVersions, read, sentenceOf } = await import('../../src/console/page/session.js')
+  const { live } = await import('../../src/console/page/live/live-state.js')
+  await until(() => live.value !== undefined)
+  t.notMatch(shown(), 'Rigel was updated', 'the broker is of the version that the page was built from')
+  compareVersions({ version: '0.0.0', gitHash: 'another' })
+  await until(() => shown().includes('Rigel was updated: reload.'))
+  const fault: unknown = await read('/admin/config').catch((thrown) => thrown)
+  t.equal(sentenceOf(fault), 'Rigel was updated: load the page again', 'nothing is taken for something else')
 })

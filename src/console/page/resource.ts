@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Observable, useObservable } from './observable.js'
-import type { Reader } from './raw.js'
 import { isForbidden, read, sentenceOf, signIn } from './session.js'
 
 /** Whether all that is shown stands still. */
@@ -22,12 +21,11 @@ const nothing = { value: undefined, at_ms: 0, fault: undefined }
 const usual_ms = 2_000
 
 /**
- * A resource of the management as it is now: read at once, and again and again while the tab is looked at and nothing is paused. Another
- * path is another resource. `again` reads it now.
+ * A resource of the management, with the type that `shapes.ts` has for it: read at once, and again and again while the tab is looked at
+ * and nothing is paused. Another path is another resource. `again` reads it now.
  */
 export function useResource<Value>(
   path: string | undefined,
-  reader: Reader<Value>,
   every_ms = usual_ms,
 ): Known<Value> & { readonly again: () => void } {
   const [known, setKnown] = useState<Known<Value> & { readonly path?: string | undefined }>(nothing)
@@ -41,7 +39,7 @@ export function useResource<Value>(
     const take = async (): Promise<void> => {
       if (document.visibilityState === 'visible') {
         try {
-          const value = await read(path, reader, gone.signal)
+          const value = await read<Value>(path, gone.signal)
           if (!gone.signal.aborted) setKnown({ path, value, at_ms: Date.now(), fault: undefined })
         } catch (fault) {
           if (gone.signal.aborted) return

@@ -1,5 +1,5 @@
+import type { ConsoleFacts } from '../shapes.js'
 import { Observable } from './observable.js'
-import { Misread, type Reader, readFlag, readMembers } from './raw.js'
 
 /** How the console stands with the broker's token: not known yet; none is needed or one was given; one is needed; the one given was wrong. */
 export type SignIn = 'unknown' | 'done' | 'needed' | 'wrong'
@@ -16,13 +16,11 @@ export const ofCluster = new Observable(false)
 /** Kept in the memory of the tab only: in no address, cookie, storage or log. */
 let token: string | undefined
 
-const readAccess = readMembers({ needsToken: readFlag, ofCluster: readFlag })
-
 /** Finds out whether the broker has a token; nothing else is asked for before. */
 export async function openSession(): Promise<void> {
   // A broker that can not be reached now is asked for other things again and again.
   const unknown = { needsToken: false, ofCluster: false }
-  const { needsToken, ...broker } = await read('/console/access.json', readAccess).catch(() => unknown)
+  const { needsToken, ...broker } = await read<ConsoleFacts>('/console/access.json').catch(() => unknown)
   ofCluster.set(broker.ofCluster)
   signIn.set(needsToken ? 'needed' : 'done')
 }
@@ -36,6 +34,20 @@ export function giveToken(given: string): void {
 /** Whether a token is sent, so that a call that can be copied says where it belongs. */
 export function usesToken(): boolean {
   return token !== undefined
+}
+
+/** Whether the broker is of another version than this page: the two may not understand each other. */
+export const isOutdated = new Observable(false)
+
+/** Nothing is read any more, since the page would take it for something else. */
+class Outdated extends Error {
+  override readonly name = 'Outdated'
+}
+
+/** Compares what the broker says of itself with what this page was built from. */
+export function compareVersions({ version, gitHash }: { readonly version: string; readonly gitHash: string }): void {
+  const built = document.querySelector<HTMLMetaElement>('meta[name="rigel-build"]')?.content
+  if (built !== undefined && built !== `${version} ${gitHash}`) isOutdated.set(true)
 }
 
 /** Why the broker has not done what it was asked for. */
@@ -68,17 +80,22 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
   throw new Refused(response.status, await descriptionOf(response))
 }
 
-/** Reads a resource of the management. */
-export async function read<Value>(path: string, reader: Reader<Value>, signal?: AbortSignal): Promise<Value> {
+/** Reads a resource of the management, which a broker of the same version answers with the type that `shapes.ts` has for it. */
+export async function read<Value>(path: string, signal?: AbortSignal): Promise<Value> {
+  if (isOutdated.value) throw new Outdated()
   const response = await send(path, signal === undefined ? {} : { signal })
-  return reader(await response.json())
+  return fromJson(await response.text())
+}
+
+/** What the broker sends, as the type that it has there. */
+export function fromJson<Value>(text: string): Value {
+  return JSON.parse(text) as Value
 }
 
 /** What went wrong, in a sentence for people. */
 export function sentenceOf(fault: unknown): string {
   if (fault instanceof Refused) return fault.message
-  if (fault instanceof Misread)
-    return `the broker answered with something unknown (${fault.message}): load the page again`
+  if (fault instanceof Outdated) return 'Rigel was updated: load the page again'
   return 'the broker cannot be reached'
 }
 

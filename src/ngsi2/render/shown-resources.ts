@@ -31,13 +31,13 @@ export function renderSubscriptions(shown: readonly ShownSubscription[], at: Mil
 }
 
 /** What a subscription is about and what fires it. */
-export function subjectShown(subscription: Subscription): object {
+export function subjectShown(subscription: Subscription) {
   const { selectors } = subscription
   return { entities: selectors.map(selectorShown), condition: conditionShown(subscription, termsOf(subscription)) }
 }
 
 /** Which entities a subscription is about. */
-export function selectorShown({ id, type, typePattern }: Selector): unknown {
+export function selectorShown({ id, type, typePattern }: Selector) {
   return {
     ...(id.kind === 'exact' ? { id: id.id } : { idPattern: id.kind === 'pattern' ? id.pattern : '.*' }),
     ...(type !== undefined && type !== '' && { type }),
@@ -45,7 +45,7 @@ export function selectorShown({ id, type, typePattern }: Selector): unknown {
   }
 }
 
-function conditionShown({ onChange = [] }: Subscription, { condition }: SubscriptionTerms): unknown {
+function conditionShown({ onChange = [] }: Subscription, { condition }: SubscriptionTerms) {
   const { expression = {}, jexl, alterations = [], onMetadata = true } = condition ?? {}
   return {
     attrs: onChange,

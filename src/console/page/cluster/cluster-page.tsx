@@ -1,3 +1,4 @@
+import type { ClusterPartition, ClusterView, NodeView } from '../../shapes.js'
 import { countText } from '../format.js'
 import { countColumn, minor, textColumn } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
@@ -6,13 +7,12 @@ import { PageHead } from '../parts/page-head.js'
 import { Chip, type Tone } from '../parts/small-parts.js'
 import { Shown } from '../parts/states.js'
 import { useResource } from '../resource.js'
-import { type ReadCluster, type ReadNode, type ReadPartition, readCluster } from './cluster-reading.js'
 
 const path = '/admin/cluster'
 
 /** The cluster of the broker: its nodes, who owns which partition, how far the copies are. */
 export function ClusterPage() {
-  const known = useResource(path, readCluster)
+  const known = useResource<ClusterView>(path)
   return (
     <>
       <PageHead title="Cluster" curl={[path]} />
@@ -23,7 +23,7 @@ export function ClusterPage() {
   )
 }
 
-function Cluster({ cluster }: { readonly cluster: ReadCluster }) {
+function Cluster({ cluster }: { readonly cluster: ClusterView }) {
   const { nodes, partitions } = cluster
   const members = nodes.filter(({ isMember }) => isMember).length
   return (
@@ -62,18 +62,18 @@ function Cluster({ cluster }: { readonly cluster: ReadCluster }) {
   )
 }
 
-function stateOf({ isMember, isLeaving, unreachable = [] }: ReadNode): readonly [tone: Tone, text: string] {
+function stateOf({ isMember, isLeaving, unreachable = [] }: NodeView): readonly [tone: Tone, text: string] {
   if (!isMember) return ['bad', 'away']
   if (isLeaving) return ['warning', 'leaves']
   return unreachable.length > 0 ? ['warning', `does not reach ${unreachable.join(', ')}`] : ['good', 'member']
 }
 
-function NodeState({ node }: { readonly node: ReadNode }) {
+function NodeState({ node }: { readonly node: NodeView }) {
   const [tone, text] = stateOf(node)
   return <Chip tone={tone}>{text}</Chip>
 }
 
-const nodeColumns: readonly Column<ReadNode>[] = [
+const nodeColumns: readonly Column<NodeView>[] = [
   textColumn('node', ({ name }) => name),
   { name: 'state', cell: (node) => <NodeState node={node} />, order: (node) => stateOf(node)[1] },
   countColumn('owns', ({ owns }) => owns.length),
@@ -87,7 +87,7 @@ const nodeColumns: readonly Column<ReadNode>[] = [
   },
 ]
 
-const partitionColumns: readonly Column<ReadPartition>[] = [
+const partitionColumns: readonly Column<ClusterPartition>[] = [
   countColumn('partition', ({ partition }) => partition),
   {
     name: 'owner',

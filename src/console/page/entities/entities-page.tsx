@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import type { EntityList as EntityPage, PointList, ShownEntityRow, TenantList, TypeList } from '../../shapes.js'
 import { openPage, setParameter } from '../address.js'
 import { countText } from '../format.js'
 import { minor, textColumn, timeColumn } from '../parts/columns.js'
@@ -9,17 +10,9 @@ import { PageHead } from '../parts/page-head.js'
 import { FailedState, LoadingState, Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
 import { useResource } from '../resource.js'
-import {
-  countedEntities,
-  type EntityInList,
-  type PlacesShown,
-  readEntityPage,
-  readPoints,
-  readTenants,
-  readTypes,
-  typesPath,
-} from './entities-reading.js'
 import { EntityDetail } from './entity-detail.js'
+import type { PlacesShown } from './entity-map.js'
+import { countedEntities, typesPath } from './type-counts.js'
 import { TypeNavigation } from './type-navigation.js'
 
 /** What is stored: types with counts, entities page by page or on a map, one of them whole where the address says its id. */
@@ -42,11 +35,11 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
   const search = pathWith('/admin/entities', { service, ...asked, attribute, limit, total: 'off' })
   const places = pathWith('/admin/entities/points', { service, type, path, area })
   // Asked for here, since the map itself may have to be loaded first.
-  const points = useResource(isMap ? places : undefined, readPoints, 10_000)
-  const types = useResource(typesPath(service, path), readTypes, 5_000)
+  const points = useResource<PointList>(isMap ? places : undefined, 10_000)
+  const types = useResource<TypeList>(typesPath(service, path), 5_000)
   const isCounted = area === undefined && ofId.prefix === undefined && ofId.pattern === undefined
   const total = isCounted && types.value !== undefined ? countedEntities(types.value, type, attribute) : undefined
-  const tenants = useResource('/admin/tenants?limit=1000', readTenants, 10_000)
+  const tenants = useResource<TenantList>('/admin/tenants?limit=1000', 10_000)
   const named = tenants.value?.tenants.map((tenant) => tenant.service).filter((name) => name !== '') ?? []
   return (
     <>
@@ -94,7 +87,7 @@ function EntityList({
 }) {
   const [turned, setTurned] = useState<readonly TurnedPage[]>([])
   const { after, before = 0 }: Partial<TurnedPage> = turned.at(-1) ?? {}
-  const known = useResource(after === undefined ? search : `${search}&after=${after}`, readEntityPage, 5_000)
+  const known = useResource<EntityPage>(after === undefined ? search : `${search}&after=${after}`, 5_000)
   return (
     <Shown known={known} what="The entities">
       {({ entities, next }) => (
@@ -143,11 +136,11 @@ function totalText(total: number | undefined, shown: number, isMore: boolean): s
   return `${isMore ? 'at least ' : ''}${countText(shown)}`
 }
 
-function openEntity({ id, type, servicePath }: EntityInList): void {
+function openEntity({ id, type, servicePath }: ShownEntityRow): void {
   openPage('entities', { id, type, path: servicePath })
 }
 
-const columns: readonly Column<EntityInList>[] = [
+const columns: readonly Column<ShownEntityRow>[] = [
   { name: 'id', cell: ({ id }) => <StoredText text={id} most={80} />, order: ({ id }) => id },
   { name: 'type', cell: ({ type }) => <StoredText text={type} most={60} />, order: ({ type }) => type },
   {

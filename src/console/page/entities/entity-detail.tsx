@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { WholeAttribute, WholeEntities, WholeEntity } from '../../shapes.js'
 import { linkTo } from '../address.js'
 import { CopyButton } from '../parts/copy-button.js'
 import { FactList } from '../parts/fact-list.js'
@@ -11,7 +12,6 @@ import { Chip } from '../parts/small-parts.js'
 import { Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
 import { useResource } from '../resource.js'
-import { type AttributeInFull, type EntityInFull, readWholeEntities } from './entities-reading.js'
 import { useWatch, type WatchedChange } from './watch.js'
 
 /** How often an entity that is watched is read, in milliseconds. */
@@ -23,7 +23,7 @@ export function EntityDetail({ id }: { readonly id: string }) {
   const [service, type, path] = [useParameter('tenant') ?? '', useParameter('type'), useParameter('path')]
   const [isWatched, setWatched] = useState(false)
   const call = pathWith(`/admin/entities/${encodeURIComponent(id)}`, { service, type, path })
-  const known = useResource(call, readWholeEntities, isWatched ? watched_ms : usual_ms)
+  const known = useResource<WholeEntities>(call, isWatched ? watched_ms : usual_ms)
   const { changes, fresh } = useWatch(isWatched, known.value?.entities)
   return (
     <>
@@ -50,7 +50,7 @@ export function EntityDetail({ id }: { readonly id: string }) {
   )
 }
 
-function Whole({ entity, fresh }: { readonly entity: EntityInFull; readonly fresh: ReadonlySet<string> }) {
+function Whole({ entity, fresh }: { readonly entity: WholeEntity; readonly fresh: ReadonlySet<string> }) {
   const { type, service, servicePath, created, modified, attributes, subscriptions, registrations } = entity
   return (
     <section aria-label="Entity">
@@ -110,11 +110,11 @@ function Whole({ entity, fresh }: { readonly entity: EntityInFull; readonly fres
   )
 }
 
-function keyOf({ name, instance }: AttributeInFull): string {
+function keyOf({ name, instance }: WholeAttribute): string {
   return JSON.stringify([name, instance])
 }
 
-function AttributeRow({ attribute, isFresh }: { readonly attribute: AttributeInFull; readonly isFresh: boolean }) {
+function AttributeRow({ attribute, isFresh }: { readonly attribute: WholeAttribute; readonly isFresh: boolean }) {
   const { name, instance, type, value, metadata, isLocation, created, modified } = attribute
   return (
     <tr class={isFresh ? 'flash' : undefined}>
@@ -192,7 +192,7 @@ function Links({
 /** As many characters are shown; all of them are copied. */
 const most_characters = 100_000
 
-function RawJson({ entity }: { readonly entity: EntityInFull }) {
+function RawJson({ entity }: { readonly entity: WholeEntity }) {
   const [isOpen, setOpen] = useState(false)
   const text = isOpen ? JSON.stringify(entity, null, 2) : ''
   return (

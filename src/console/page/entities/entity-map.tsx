@@ -1,12 +1,17 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { PointList } from '../../shapes.js'
 import { setParameter } from '../address.js'
 import { countText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { useParameter } from '../parts/filter-fields.js'
 import { Shown } from '../parts/states.js'
+import type { Known } from '../resource.js'
 import { colours } from '../theme.js'
-import type { PlacesShown } from './entities-reading.js'
 import { boxOf, boxText, drawMap, type MapArea, type MapView, scaleOf, viewOf, widened, world } from './map-drawing.js'
+
+export interface PlacesShown {
+  readonly known: Known<PointList>
+}
 
 /** Where entities are: dragging asks for the area, which is what the address and the list beside the map say. */
 export function EntityMap({ known }: PlacesShown) {

@@ -1,10 +1,10 @@
+import type { ShownType, TypeList } from '../../shapes.js'
 import { linkTo, openedAddress } from '../address.js'
 import { countText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
 import type { Known } from '../resource.js'
-import type { ListedTypes, TypeInList } from './entities-reading.js'
 
 /** As many types are shown beside the table. */
 const most = 200
@@ -14,7 +14,7 @@ export function TypeNavigation({
   known,
   open,
 }: {
-  readonly known: Known<ListedTypes>
+  readonly known: Known<TypeList>
   readonly open: string | undefined
 }) {
   const { type: _, ...others } = Object.fromEntries(useObservable(openedAddress).parameters)
@@ -49,7 +49,7 @@ export function TypeNavigation({
   )
 }
 
-function summed(types: readonly TypeInList[]): readonly (readonly [type: string, entities: number])[] {
+function summed(types: readonly ShownType[]): readonly (readonly [type: string, entities: number])[] {
   const sums = new Map<string, number>()
   for (const { type, entities } of types) sums.set(type, (sums.get(type) ?? 0) + entities)
   return [...sums].sort(([, a], [, b]) => b - a)

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { EntityInFull } from './entities-reading.js'
+import type { WholeEntity } from '../../shapes.js'
 
 /** A change that was seen. */
 export interface WatchedChange {
@@ -16,7 +16,7 @@ const mostChanges = 50
 const fresh_ms = 1_500
 
 /** What has changed of entities that are read again and again, and which of their attributes just have. */
-export function useWatch(isOn: boolean, entities: readonly EntityInFull[] | undefined) {
+export function useWatch(isOn: boolean, entities: readonly WholeEntity[] | undefined) {
   const [changes, setChanges] = useState<readonly WatchedChange[]>([])
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set())
   const seen = useRef<ReadonlyMap<string, string> | undefined>(undefined)

@@ -3,15 +3,25 @@ import { clockText } from '../format.js'
 import { type Connection, connection } from '../live/live-state.js'
 import { useObservable } from '../observable.js'
 import { paused } from '../resource.js'
+import { isOutdated } from '../session.js'
 
 /** Says that what is shown is not what is. */
 export function Banner() {
   const state = useObservable(connection)
   const still = useObservable(paused)
-  if (state.kind !== 'lost' && !still) return null
+  const outdated = useObservable(isOutdated)
+  if (state.kind !== 'lost' && !still && !outdated) return null
   return (
     <section class="banners" aria-label="State of the console" aria-live="off">
       {state.kind === 'lost' && <Lost {...state} />}
+      {outdated && (
+        <p class="banner bad">
+          <span aria-hidden="true">↻ </span>Rigel was updated: reload.{' '}
+          <button type="button" onClick={() => location.reload()}>
+            Reload
+          </button>
+        </p>
+      )}
       {still && (
         <p class="banner">
           <span aria-hidden="true">❚❚ </span>Paused: figures stand still.{' '}

@@ -1,10 +1,10 @@
+import type { ReadyState, TenantList } from '../../shapes.js'
 import { linkTo, openedAddress, setParameter } from '../address.js'
 import { useClock } from '../clock.js'
 import { spanText } from '../format.js'
 import { connection, live } from '../live/live-state.js'
 import { useObservable } from '../observable.js'
 import { Chip } from '../parts/small-parts.js'
-import { readList, readMembers, readText } from '../raw.js'
 import { paused, useResource } from '../resource.js'
 import { readOnly } from '../session.js'
 import { spans, useSpan } from '../span.js'
@@ -41,13 +41,11 @@ export function StatusHeader() {
   )
 }
 
-const health = readMembers({ status: readText })
-
 function Facts() {
   const known = useObservable(live)
   const { kind } = useObservable(connection)
   const onlyReads = useObservable(readOnly)
-  const { value, fault } = useResource(kind === 'lost' ? undefined : '/health/ready', health, 5_000)
+  const { value, fault } = useResource<ReadyState>(kind === 'lost' ? undefined : '/health/ready', 5_000)
   const isReady = value?.status === 'ok' && fault === undefined
   return (
     <p class="facts">
@@ -78,12 +76,10 @@ function Uptime({ start_ms }: { readonly start_ms: number }) {
   return <span class="quiet">up {spanText((useClock() - start_ms) / 1000)}</span>
 }
 
-const tenantList = readMembers({ tenants: readList(readMembers({ service: readText })) })
-
 /** Chooses what pages show whose content belongs to a tenant; there from the first tenant with a name on. */
 function TenantSwitch() {
   const chosen = useObservable(openedAddress).parameters.get('tenant') ?? ''
-  const { value } = useResource('/admin/tenants', tenantList, 30_000)
+  const { value } = useResource<TenantList>('/admin/tenants', 30_000)
   const known = value?.tenants.map(({ service }) => service).filter((name) => name !== '') ?? []
   if (known.length === 0 && chosen === '') return null
   const names = known.includes(chosen) || chosen === '' ? known : [...known, chosen]

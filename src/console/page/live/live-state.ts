@@ -1,9 +1,8 @@
-import type { LiveDistributions, LiveHello } from '../../live-frame.js'
+import type { LiveDistributions, LiveFrame, LiveHello } from '../../live-frame.js'
 import { Observable } from '../observable.js'
 import { paused } from '../resource.js'
-import { readOnly, sentenceOf } from '../session.js'
+import { compareVersions, fromJson, isOutdated, readOnly, sentenceOf } from '../session.js'
 import { readStream } from '../stream-reader.js'
-import { readFrame, readHello } from './live-reader.js'
 import { type Moment, momentOf, stageNames, type WholeFrame } from './moment.js'
 import { Series } from './series.js'
 
@@ -48,9 +47,8 @@ export function followLive(): void {
   readStream('/admin/live', {
     opened: () => connection.set({ kind: 'open' }),
     event: (name, text) => {
-      const raw: unknown = JSON.parse(text)
-      if (name === 'hello') greet(readHello(raw))
-      else if (name === 'frame') take(raw)
+      if (name === 'hello') greet(fromJson(text))
+      else if (name === 'frame' && !isOutdated.value) take(fromJson(text))
     },
     lost: (fault, wait_ms) => {
       const { value } = connection
@@ -62,6 +60,7 @@ export function followLive(): void {
 }
 
 function greet(said: LiveHello): void {
+  compareVersions(said)
   if (hello !== undefined && hello.processStart_ms !== said.processStart_ms) {
     frames = []
     restarts.set([...restarts.value, said.processStart_ms].slice(-manyRestarts))
@@ -70,9 +69,8 @@ function greet(said: LiveHello): void {
   readOnly.set(said.isReadOnly)
 }
 
-function take(raw: unknown): void {
+function take(frame: LiveFrame): void {
   if (hello === undefined) return
-  const frame = readFrame(raw)
   const before = frames.at(-1)
   const distributions = new Map<number, LiveDistributions>(before?.distributions)
   for (const each of frame.distributions) distributions.set(each.partition, each)

@@ -1,3 +1,4 @@
+import type { ReceiverList, ShownReceiver } from '../../shapes.js'
 import { openPage } from '../address.js'
 import { bytesText, countText } from '../format.js'
 import { countColumn, durationColumn, minor, timeColumn } from '../parts/columns.js'
@@ -8,27 +9,7 @@ import { PageHead } from '../parts/page-head.js'
 import { Chip } from '../parts/small-parts.js'
 import { Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
-import { readList, readMembers, readNumber, readOptional, readText } from '../raw.js'
 import { useResource } from '../resource.js'
-
-const readReceiver = readMembers({
-  receiver: readText,
-  subscriptions: readNumber,
-  ids: readList(readText),
-  underWay: readNumber,
-  queueDepth: readNumber,
-  queueBytes: readNumber,
-  oldestQueued: readOptional(readText),
-  nextAttempt: readOptional(readText),
-  accepted: readOptional(readNumber),
-  failed: readOptional(readNumber),
-  meanLatency_ms: readOptional(readNumber),
-  lastSuccess: readOptional(readText),
-  lastFailure: readOptional(readText),
-  lastFailureReason: readOptional(readText),
-})
-const readPage = readMembers({ count: readNumber, receivers: readList(readReceiver) })
-type Receiver = ReturnType<typeof readReceiver>
 
 const limit = 100
 
@@ -36,7 +17,7 @@ const limit = 100
 export function ReceiversPage() {
   const offset = useOffset()
   const path = pathWith('/admin/receivers', { text: useParameter('text'), limit, offset })
-  const known = useResource(path, readPage)
+  const known = useResource<ReceiverList>(path)
   return (
     <>
       <PageHead title="Receivers" curl={[path]} />
@@ -63,21 +44,21 @@ export function ReceiversPage() {
 }
 
 /** The one subscription, or all of the receiver. */
-function openReceiver({ receiver, ids, subscriptions }: Receiver): void {
+function openReceiver({ receiver, ids, subscriptions }: ShownReceiver): void {
   const [id] = ids
   openPage('subscriptions', subscriptions === 1 && id !== undefined ? { id } : { receiver })
 }
 
-function isFailing({ lastFailure, lastSuccess }: Receiver): boolean {
+function isFailing({ lastFailure, lastSuccess }: ShownReceiver): boolean {
   return lastFailure !== undefined && (lastSuccess === undefined || Date.parse(lastFailure) > Date.parse(lastSuccess))
 }
 
-function stateOf(row: Receiver): string {
+function stateOf(row: ShownReceiver): string {
   if (isFailing(row)) return 'failing'
   return row.accepted === undefined ? 'nothing sent yet' : 'well'
 }
 
-const columns: readonly Column<Receiver>[] = [
+const columns: readonly Column<ShownReceiver>[] = [
   {
     name: 'state',
     cell: (row) => (

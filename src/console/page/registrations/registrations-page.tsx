@@ -1,3 +1,4 @@
+import type { RegistrationList as RegistrationPage, ShownRegistration } from '../../shapes.js'
 import { linkTo, openPage } from '../address.js'
 import { countText } from '../format.js'
 import { countColumn, minor, textColumn } from '../parts/columns.js'
@@ -9,33 +10,8 @@ import { OptionalTime } from '../parts/optional-time.js'
 import { PageHead } from '../parts/page-head.js'
 import { Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
-import { readFlag, readList, readMembers, readNumber, readOptional, readText } from '../raw.js'
 import { useResource } from '../resource.js'
 import { StatusChip } from '../subscriptions/status-chip.js'
-
-const readContext = readMembers({
-  entities: readList(readMembers({ id: readText, type: readText })),
-  attributes: readList(readMembers({ name: readText })),
-  provider: readText,
-})
-const readRegistration = readMembers({
-  id: readText,
-  service: readOptional(readText),
-  servicePath: readText,
-  description: readOptional(readText),
-  status: readText,
-  mode: readText,
-  legacy: readFlag,
-  expires: readOptional(readText),
-  contexts: readList(readContext),
-  calls: readNumber,
-  failures: readNumber,
-  lastCall: readOptional(readText),
-  lastFailure: readOptional(readText),
-  lastFailureReason: readOptional(readText),
-})
-const readPage = readMembers({ count: readNumber, registrations: readList(readRegistration) })
-type Registration = ReturnType<typeof readRegistration>
 
 const limit = 100
 
@@ -49,7 +25,7 @@ function RegistrationList() {
   const offset = useOffset()
   const asked = { text: useParameter('text'), status: useParameter('status'), service: useParameter('tenant') }
   const path = pathWith('/admin/registrations', { ...asked, limit, offset })
-  const known = useResource(path, readPage)
+  const known = useResource<RegistrationPage>(path)
   return (
     <>
       <PageHead title="Registrations" curl={[path]} />
@@ -77,7 +53,7 @@ function RegistrationList() {
   )
 }
 
-function aboutText({ contexts: [context] }: Registration): string {
+function aboutText({ contexts: [context] }: ShownRegistration): string {
   if (context === undefined) return 'nothing'
   const [entity, ...others] = context.entities
   const what =
@@ -88,11 +64,11 @@ function aboutText({ contexts: [context] }: Registration): string {
   return `${what}${others.length === 0 ? '' : ` and ${others.length} more`}${names === '' ? '' : `: ${names}`}`
 }
 
-function providerOf({ contexts: [context] }: Registration): string {
+function providerOf({ contexts: [context] }: ShownRegistration): string {
   return context?.provider ?? ''
 }
 
-const columns: readonly Column<Registration>[] = [
+const columns: readonly Column<ShownRegistration>[] = [
   { name: 'status', cell: ({ status }) => <StatusChip status={status} />, order: ({ status }) => status },
   { name: 'about', cell: (row) => <StoredText text={aboutText(row)} most={80} />, order: aboutText },
   {
@@ -122,7 +98,7 @@ const columns: readonly Column<Registration>[] = [
 
 function RegistrationDetail({ id }: { readonly id: string }) {
   const path = `/admin/registrations/${encodeURIComponent(id)}`
-  const known = useResource(path, readRegistration)
+  const known = useResource<ShownRegistration>(path)
   return (
     <>
       <p>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { ServiceMetrics, SlowList } from '../../shapes.js'
 import { countText } from '../format.js'
 import { connection, live } from '../live/live-state.js'
 import { useObservable } from '../observable.js'
@@ -10,8 +11,7 @@ import { LoadingState, Shown, Stale } from '../parts/states.js'
 import { useResource } from '../resource.js'
 import { readOnly, send, sentenceOf } from '../session.js'
 import { type RouteRow, rejectedOf, routesOf } from './routes-of-live.js'
-import { readServices, type ServiceRow } from './services-reading.js'
-import { readSlow } from './slow-reading.js'
+import { type ServiceRow, servicesOf } from './services.js'
 import { SlowTable } from './slow-table.js'
 
 /** What clients ask for: by route, the slow ones with their stages, by tenant and path, and what is turned away. */
@@ -71,7 +71,7 @@ const routeColumns: readonly Column<RouteRow>[] = [
 ]
 
 function SlowRequests() {
-  const known = useResource('/admin/slow', readSlow)
+  const known = useResource<SlowList>('/admin/slow')
   const onlyReads = useObservable(readOnly)
   const [fault, setFault] = useState<string>()
   const [above, setAbove] = useState('50')
@@ -132,16 +132,16 @@ function keepChange(above: string) {
 }
 
 function Services() {
-  const known = useResource('/admin/metrics', readServices, 5_000)
+  const known = useResource<ServiceMetrics>('/admin/metrics', 5_000)
   return (
     <section aria-labelledby="services">
       <h2 id="services">By tenant and path</h2>
       <Shown known={known} what="The metrics">
-        {(rows) => (
+        {(metrics) => (
           <DataTable
             caption="Requests by tenant and path, since the metrics were reset"
             columns={serviceColumns}
-            rows={rows}
+            rows={servicesOf(metrics)}
             keyOf={({ tenant, path }) => `${tenant} ${path}`}
             empty="No request has been counted by tenant and path yet."
           />

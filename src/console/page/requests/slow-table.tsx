@@ -1,11 +1,11 @@
-import { clockText, exactText } from '../format.js'
+import type { ShownSlowRequest, SlowList } from '../../shapes.js'
+import { clockText, durationText, exactText } from '../format.js'
 import { bytesColumn, durationColumn, minor, textColumn } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { StageSwatch, stages } from '../parts/stages.js'
-import { partitionText, type Slow, type SlowShown, stagesText } from './slow-reading.js'
 
 /** The slow requests, each with its stages as a bar, in the colours of Overview. */
-export function SlowTable({ slow }: { readonly slow: Slow }) {
+export function SlowTable({ slow }: { readonly slow: SlowList }) {
   const { above, requests } = slow
   const longest_ms = requests.reduce((most, { duration_ms }) => Math.max(most, duration_ms), 0)
   const none = above === 0 ? 'No requests are kept: it is off.' : `No request took longer than ${above} ms so far.`
@@ -17,12 +17,25 @@ export function SlowTable({ slow }: { readonly slow: Slow }) {
       <DataTable
         caption="The last slow requests, the latest first"
         columns={slowColumns(longest_ms)}
-        rows={requests}
+        rows={keyed(requests)}
         keyOf={({ key }) => key}
         empty={none}
       />
     </>
   )
+}
+
+type KeyedRequest = ShownSlowRequest & { readonly key: string }
+
+/** Each request with what tells it from others, also of the same moment and correlator. */
+function keyed(requests: readonly ShownSlowRequest[]): readonly KeyedRequest[] {
+  const seen = new Map<string, number>()
+  return requests.map((request) => {
+    const name = `${request.time_ms} ${request.correlator} ${request.duration_ms}`
+    const times = (seen.get(name) ?? 0) + 1
+    seen.set(name, times)
+    return { ...request, key: `${name} ${times}` }
+  })
 }
 
 /** Each stage has its place in the bar and its name in its text; the colour is for those who see it. */
@@ -38,7 +51,7 @@ function Legend() {
   )
 }
 
-function slowColumns(longest_ms: number): readonly Column<SlowShown>[] {
+function slowColumns(longest_ms: number): readonly Column<KeyedRequest>[] {
   return [
     {
       name: 'at',
@@ -69,15 +82,31 @@ function slowColumns(longest_ms: number): readonly Column<SlowShown>[] {
   ]
 }
 
-function StageBar({ request, longest_ms }: { readonly request: SlowShown; readonly longest_ms: number }) {
+function StageBar({ request, longest_ms }: { readonly request: ShownSlowRequest; readonly longest_ms: number }) {
   const text = stagesText(request)
   return (
     <span class="stages-bar" title={text}>
       <span class="unseen">{text}</span>
       {stages.map(({ name, tone }) => {
-        const width = `${(100 * (request.stages_ms.get(name) ?? 0)) / Math.max(longest_ms, 0.001)}%`
+        const width = `${(100 * (request.stages_ms[name] ?? 0)) / Math.max(longest_ms, 0.001)}%`
         return <i key={name} class={`stage ${tone}`} aria-hidden="true" style={{ width }} />
       })}
     </span>
   )
+}
+
+/** The stages of a request with their durations, and of its commit how long the log took. */
+function stagesText({ stages_ms, log_ms }: Pick<ShownSlowRequest, 'stages_ms' | 'log_ms'>): string {
+  return Object.entries(stages_ms)
+    .map(([name, spent_ms]) => {
+      const text = `${name} ${durationText(spent_ms / 1000)}`
+      return name === 'commit' && log_ms !== undefined ? `${text} (log ${durationText(log_ms / 1000)})` : text
+    })
+    .join(', ')
+}
+
+/** The partition that took longest, and of how many. */
+function partitionText({ partition, partitions }: Pick<ShownSlowRequest, 'partition' | 'partitions'>): string {
+  if (partition === undefined) return 'none'
+  return partitions === 1 ? String(partition) : `${partition}, slowest of ${partitions}`
 }

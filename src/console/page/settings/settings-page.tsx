@@ -1,3 +1,4 @@
+import type { Configuration, ShownSetting } from '../../shapes.js'
 import { setParameter } from '../address.js'
 import { bytesText, countText } from '../format.js'
 import { type Column, DataTable } from '../parts/data-table.js'
@@ -6,14 +7,13 @@ import { FlagLink } from '../parts/flag-link.js'
 import { PageHead } from '../parts/page-head.js'
 import { Shown } from '../parts/states.js'
 import { useResource } from '../resource.js'
-import { type Configuration, readConfiguration, type ShownSetting } from './settings-reading.js'
 
 /** It changes with a restart only, or as the data grows. */
 const every_ms = 30_000
 
 /** Every setting, its value, where it came from and what it means; what runs, and on which data. */
 export function SettingsPage() {
-  const known = useResource('/admin/config', readConfiguration, every_ms)
+  const known = useResource<Configuration>('/admin/config', every_ms)
   return (
     <>
       <PageHead title="Settings" curl={['/admin/config']} />
@@ -95,7 +95,11 @@ function About({ configuration }: { readonly configuration: Configuration }) {
           {dataFolder.partitions === 1 ? 'partition' : 'partitions'}, format {dataFolder.format}
         </dd>
         <dt>Libraries</dt>
-        <dd>{[...libraries].map(([name, each]) => `${name} ${each}`).join(', ')}</dd>
+        <dd>
+          {Object.entries(libraries)
+            .map(([name, each]) => `${name} ${each}`)
+            .join(', ')}
+        </dd>
       </dl>
     </section>
   )

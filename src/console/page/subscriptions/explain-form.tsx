@@ -1,23 +1,23 @@
 import { useState } from 'preact/hooks'
+import type { Explanation, ExplanationList } from '../../shapes.js'
 import { pathWith } from '../parts/filter-fields.js'
 import { FoldedJson } from '../parts/folded-json.js'
 import { ScrollRegion } from '../parts/scroll-region.js'
 import { Chip } from '../parts/small-parts.js'
 import { StoredText } from '../parts/stored-text.js'
 import { read, sentenceOf } from '../session.js'
-import { type ExplainedEntity, readExplanation } from './subscriptions-reading.js'
 
 /** Why is nothing sent? Each condition of a subscription, compared with an entity. */
 export function ExplainForm({ id }: { readonly id: string }) {
   const [entity, setEntity] = useState('')
   const [type, setType] = useState('')
-  const [found, setFound] = useState<readonly ExplainedEntity[]>([])
+  const [found, setFound] = useState<readonly Explanation[]>([])
   const [fault, setFault] = useState<string>()
   const explain = async (event: Event) => {
     event.preventDefault()
     try {
       const path = pathWith(`/admin/subscriptions/${encodeURIComponent(id)}/explain`, { entity, type })
-      setFound((await read(path, readExplanation)).entities)
+      setFound((await read<ExplanationList>(path)).entities)
       setFault(undefined)
     } catch (thrown) {
       setFound([])
@@ -58,7 +58,7 @@ export function ExplainForm({ id }: { readonly id: string }) {
   )
 }
 
-function Explained({ entity }: { readonly entity: ExplainedEntity }) {
+function Explained({ entity }: { readonly entity: Explanation }) {
   const { id, type, servicePath, wouldNotify, why, conditions } = entity
   return (
     <>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { WholeSubscription } from '../../shapes.js'
 import { linkTo, openPage } from '../address.js'
 import { bytesText, countText, spanText } from '../format.js'
 import { useObservable } from '../observable.js'
@@ -14,12 +15,11 @@ import { useResource } from '../resource.js'
 import { readOnly, send, sentenceOf } from '../session.js'
 import { ExplainForm } from './explain-form.js'
 import { StatusChip } from './status-chip.js'
-import { readWholeSubscription, type SubscriptionInFull } from './subscriptions-reading.js'
 
 /** One subscription: whole, its queue, what has failed, why nothing is sent, and its end. */
 export function SubscriptionDetail({ id }: { readonly id: string }) {
   const path = `/admin/subscriptions/${encodeURIComponent(id)}?details=on`
-  const known = useResource(path, readWholeSubscription)
+  const known = useResource<WholeSubscription>(path)
   const onlyReads = useObservable(readOnly)
   const [fault, setFault] = useState<string>()
   const { value } = known
@@ -50,7 +50,7 @@ export function SubscriptionDetail({ id }: { readonly id: string }) {
   )
 }
 
-function endOf({ id, queueDepth, queueBytes }: SubscriptionInFull) {
+function endOf({ id, queueDepth, queueBytes }: WholeSubscription) {
   const waiting =
     queueDepth === 0
       ? 'Nothing waits for it now.'
@@ -62,7 +62,7 @@ function endOf({ id, queueDepth, queueBytes }: SubscriptionInFull) {
   }
 }
 
-function Content({ subscription, at_ms }: { readonly subscription: SubscriptionInFull; readonly at_ms: number }) {
+function Content({ subscription, at_ms }: { readonly subscription: WholeSubscription; readonly at_ms: number }) {
   const { id, service, status, description, reference, queue, lastFailures, subject, notification, target } =
     subscription
   return (

@@ -1,3 +1,4 @@
+import type { SubscriptionDetails, SubscriptionList as SubscriptionPage } from '../../shapes.js'
 import { openPage } from '../address.js'
 import { bytesText, countText } from '../format.js'
 import { countColumn, minor, timeColumn } from '../parts/columns.js'
@@ -9,7 +10,6 @@ import { StoredText } from '../parts/stored-text.js'
 import { useResource } from '../resource.js'
 import { StatusChip } from './status-chip.js'
 import { SubscriptionDetail } from './subscription-detail.js'
-import { aboutText, readSubscriptionPage, type SubscriptionInList } from './subscriptions-reading.js'
 
 /** Subscriptions with how their deliveries go; one of them in full where the address says its id. */
 export function SubscriptionsPage() {
@@ -29,7 +29,7 @@ function SubscriptionList() {
     service: useParameter('tenant'),
   }
   const path = pathWith('/admin/subscriptions', { details: 'on', ...asked, limit, offset })
-  const known = useResource(path, readSubscriptionPage)
+  const known = useResource<SubscriptionPage>(path)
   return (
     <>
       <PageHead title="Subscriptions" curl={[path]} />
@@ -58,7 +58,18 @@ function SubscriptionList() {
   )
 }
 
-const columns: readonly Column<SubscriptionInList>[] = [
+/** What a subscription is about, in a line. */
+function aboutText({ subject }: Pick<SubscriptionDetails, 'subject'>): string {
+  const entities = subject.entities.map(({ id, idPattern, type, typePattern }) => {
+    const ofId = id ?? (idPattern === undefined || idPattern === '.*' ? 'any' : `/${idPattern}/`)
+    const ofType = type ?? (typePattern === undefined ? undefined : `/${typePattern}/`)
+    return ofType === undefined ? ofId : `${ofId} of ${ofType}`
+  })
+  const [first = 'nothing', ...others] = entities
+  return others.length === 0 ? first : `${first} and ${others.length} more`
+}
+
+const columns: readonly Column<SubscriptionDetails>[] = [
   { name: 'status', cell: ({ status }) => <StatusChip status={status} />, order: ({ status }) => status },
   {
     name: 'about',

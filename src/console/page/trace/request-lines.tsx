@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../parts/copy-button.js'
 import { ScrollRegion } from '../parts/scroll-region.js'
-import type { LogLine } from './trace-reading.js'
+import type { LogLine } from './log-line.js'
 import { WhatChip } from './what-chip.js'
 
 /** As many lines of one request are drawn; all of them are copied. */

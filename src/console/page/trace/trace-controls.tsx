@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { Configuration, LogLevelState, TraceLevels, VerbosityState } from '../../shapes.js'
 import { useObservable } from '../observable.js'
 import { confirmChange } from '../parts/confirm.js'
 import { SearchField, useParameter } from '../parts/filter-fields.js'
@@ -6,16 +7,15 @@ import { Chip } from '../parts/small-parts.js'
 import { Shown } from '../parts/states.js'
 import { type Known, useResource } from '../resource.js'
 import { readOnly, send, sentenceOf } from '../session.js'
-import { readLevels, readLogLevel, readVerbosity } from './trace-reading.js'
 
 const logLevels = ['NONE', 'FATAL', 'ERROR', 'WARN', 'INFO', 'DEBUG'] as const
 const verbosities = ['0', '1', '2', '3', '4', '5'] as const
 
 /** Which areas are traced and for how long; beside it log level and verbosity. */
-export function TraceControls({ areas }: { readonly areas: Known<ReadonlyMap<string, number>> }) {
-  const levels = useResource('/log/trace', readLevels)
-  const logLevel = useResource('/admin/log', readLogLevel)
-  const verbosity = useResource('/log/verbose', readVerbosity)
+export function TraceControls({ configuration }: { readonly configuration: Known<Configuration> }) {
+  const levels = useResource<TraceLevels>('/log/trace')
+  const logLevel = useResource<LogLevelState>('/admin/log')
+  const verbosity = useResource<VerbosityState>('/log/verbose')
   const onlyReads = useObservable(readOnly)
   const [fault, setFault] = useState<string>()
   const change = async (path: string, method: 'PUT' | 'DELETE' = 'PUT') => {
@@ -33,7 +33,7 @@ export function TraceControls({ areas }: { readonly areas: Known<ReadonlyMap<str
       <div class="finder">
         <Choice
           name="Log level"
-          value={logLevel.value}
+          value={logLevel.value?.level}
           choices={logLevels}
           disabled={onlyReads}
           choose={async (level) => {
@@ -42,7 +42,7 @@ export function TraceControls({ areas }: { readonly areas: Known<ReadonlyMap<str
         />
         <Choice
           name="Verbosity"
-          value={verbosity.value}
+          value={verbosity.value?.verboseLevel}
           choices={verbosities}
           disabled={onlyReads}
           choose={async (level) => {
@@ -51,11 +51,29 @@ export function TraceControls({ areas }: { readonly areas: Known<ReadonlyMap<str
         />
       </div>
       {fault && <p class="failed">That was not done: {fault}.</p>}
-      <Shown known={areas} what="The trace areas">
-        {(all) => <Areas areas={all} on={levels.value ?? new Set()} disabled={onlyReads} change={change} />}
+      <Shown known={configuration} what="The trace areas">
+        {({ traceAreas }) => (
+          <Areas
+            areas={new Map(Object.entries(traceAreas))}
+            on={levelsOf(levels.value)}
+            disabled={onlyReads}
+            change={change}
+          />
+        )}
       </Shown>
     </section>
   )
+}
+
+/** The numbers of the levels that are on. */
+function levelsOf({ tracelevels }: TraceLevels = { tracelevels: 'empty' }): ReadonlySet<number> {
+  const levels = new Set<number>()
+  if (tracelevels === 'empty') return levels
+  for (const item of tracelevels.split(', ')) {
+    const [first = 0, last = first] = item.split('-').map(Number)
+    for (let level = first; level <= last; level += 1) levels.add(level)
+  }
+  return levels
 }
 
 function levelChange(level: string) {

@@ -1,14 +1,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { SkippedLines } from '../../shapes.js'
 import { countText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { CopyButton } from '../parts/copy-button.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { ChoiceField, pathWith, SearchField, useParameter } from '../parts/filter-fields.js'
 import { paused } from '../resource.js'
-import { sentenceOf } from '../session.js'
+import { fromJson, sentenceOf } from '../session.js'
 import { readStream } from '../stream-reader.js'
+import { type LogLine, readLine } from './log-line.js'
 import { RequestLines } from './request-lines.js'
-import { type LogLine, readLine } from './trace-reading.js'
 import { WhatChip } from './what-chip.js'
 
 /** As many lines are kept; older ones go. */
@@ -143,7 +144,7 @@ function useLines(path: string, isPaused: boolean) {
       opened: () => setFault(undefined),
       lost: (thrown) => setFault(thrown === undefined ? 'the broker has ended the connection' : sentenceOf(thrown)),
       event: (name, data) => {
-        if (name === 'skipped') skipped += skippedOf(data)
+        if (name === 'skipped') skipped += fromJson<SkippedLines>(data).lines
         if (name !== 'line') return
         numbers.current += 1
         gathered.push(readLine(data, numbers.current))
@@ -158,11 +159,6 @@ function useLines(path: string, isPaused: boolean) {
 }
 
 const none = { lines: [], skipped: 0 }
-
-function skippedOf(data: string): number {
-  const raw: unknown = JSON.parse(data)
-  return typeof raw === 'object' && raw !== null && 'lines' in raw ? Number(raw.lines) : 0
-}
 
 function save(text: string): void {
   const link = document.createElement('a')

@@ -1,5 +1,5 @@
 import { Chip } from '../parts/small-parts.js'
-import type { LogLine } from './trace-reading.js'
+import type { LogLine } from './log-line.js'
 
 /** What a line of the log is about: its trace area, or its level and what was done. */
 export function WhatChip({ line: { level, area, op } }: { readonly line: LogLine }) {

@@ -3,7 +3,7 @@ import { courses, live, series } from '../live/live-state.js'
 import { useObservable } from '../observable.js'
 import { HeatMap, type HeatMapContent } from '../parts/heat-map.js'
 import { useSpan } from '../span.js'
-import type { WaitName } from './waits-reading.js'
+import type { WaitName } from './wait-meanings.js'
 
 /** As many columns fit. */
 const columns = 150

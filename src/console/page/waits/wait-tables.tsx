@@ -1,17 +1,12 @@
+import type { KindOfWait, KindsOfWaits, PartitionWaits, WaitsOf } from '../../shapes.js'
 import { countText, durationText } from '../format.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { ScrollRegion } from '../parts/scroll-region.js'
-import {
-  type KindOfWait,
-  type KindsOfWaits,
-  type PartitionWaits,
-  type WaitFigure,
-  type WaitName,
-  type WaitsOf,
-  waitFigures,
-  waitMeanings,
-  waitNames,
-} from './waits-reading.js'
+import { type WaitName, waitMeanings, waitNames } from './wait-meanings.js'
+
+/** The figures of a wait, by the names that the broker has for them. */
+const waitFigures = ['count', 'waited', 'total', 'max', 'p50', 'p90', 'p99', 'p999'] as const
+type WaitFigure = (typeof waitFigures)[number]
 
 const figureTitles: Readonly<Record<WaitFigure, string>> = {
   count: 'asked for',

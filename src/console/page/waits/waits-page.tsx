@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import type { WaitList } from '../../shapes.js'
 import { spanText } from '../format.js'
 import { useReset } from '../frame/keyboard.js'
 import { useObservable } from '../observable.js'
@@ -10,12 +11,14 @@ import { Shown } from '../parts/states.js'
 import { useResource } from '../resource.js'
 import { readOnly, send, sentenceOf } from '../session.js'
 import { WaitHeat } from './wait-heat.js'
+import { type WaitName, waitMeanings, waitNames } from './wait-meanings.js'
 import { WaitsByPartition, WaitsOfAll } from './wait-tables.js'
-import { readWaits, type WaitName, type WaitsReading, waitMeanings, waitNames, waitsPath } from './waits-reading.js'
+
+const waitsPath = '/admin/waits?details=on'
 
 /** What requests wait for, how long, and what that means. */
 export function WaitsPage() {
-  const known = useResource(waitsPath, readWaits)
+  const known = useResource<WaitList>(waitsPath)
   const [fault, setFault] = useState<string>()
   const onlyReads = useObservable(readOnly)
   const change = async (path: string, method: 'PUT' | 'DELETE') => {
@@ -76,9 +79,9 @@ const measureChange = {
   action: 'Measure',
 }
 
-function Reading({ reading }: { readonly reading: WaitsReading }) {
-  const { kinds, interval_s } = reading
-  if (kinds === undefined) {
+function Reading({ reading }: { readonly reading: WaitList }) {
+  const { waits, interval } = reading
+  if (waits === undefined) {
     return (
       <div class="state">
         <p>
@@ -98,13 +101,13 @@ function Reading({ reading }: { readonly reading: WaitsReading }) {
   return (
     <>
       <p class="quiet">
-        Measured over {spanText(interval_s)}. Only real waits count: what is free at once adds nothing.
+        Measured over {spanText(Number(interval))}. Only real waits count: what is free at once adds nothing.
       </p>
-      <WaitsOfAll kinds={kinds} />
+      <WaitsOfAll kinds={waits} />
       <div class="side-by-side">
         {waitNames.map((name) => (
           <Kind key={name} name={name}>
-            <WaitsByPartition name={name} kind={kinds[name]} />
+            <WaitsByPartition name={name} kind={waits[name]} />
           </Kind>
         ))}
       </div>

@@ -1,0 +1,29 @@
+import { fromJson } from '../session.js'
+
+/** A line of the log. */
+export interface LogLine {
+  /** Tells it from others. */
+  readonly number: number
+  readonly time: string
+  readonly level: string
+  /** Its trace area; empty for other lines. */
+  readonly area: string
+  readonly op: string
+  readonly message: string
+  readonly correlator: string
+  readonly tenant: string
+  /** As it came. */
+  readonly text: string
+}
+
+/** The members of a line that are looked at, as the broker writes them; each line has some of them. */
+type WrittenLine = Readonly<Partial<Record<'time' | 'lvl' | 'area' | 'op' | 'msg' | 'corr' | 'srv', unknown>>>
+
+/** Reads the event `line` of `/admin/log/tail`. */
+export function readLine(text: string, number: number): LogLine {
+  const { time = '', lvl = '', area = '', op = '', msg = '', corr = '', srv = '' } = fromJson<WrittenLine>(text)
+  return {
+    ...{ number, text, time: String(time), level: String(lvl), area: String(area), op: String(op) },
+    ...{ message: String(msg), correlator: String(corr), tenant: String(srv) },
+  }
+}
