@@ -91,8 +91,7 @@ export interface LiveFrame {
   readonly now: LiveGauges
   /** Nothing while waits are not measured (`-mutexTimeStat`). */
   readonly waits: LiveWaits | null
-  /** By number. */
-  readonly partitions: readonly LivePartition[]
+  readonly partitions: LivePartitions
   /**
    * The distributions of partitions: of all of them up to 64; of more, each frame has those of 64, in turns. They are
    * cumulative like everything else, so what one frame has not another one has.
@@ -166,23 +165,25 @@ export interface LiveWaits {
 /** Shorter, as there are many; see `LiveWait`. */
 export type LivePartitionWait = readonly [count: number, waited: number, total_ns: string, max_ns: string]
 
-export type LivePartition = readonly [
-  /** Commands that wait in its mailbox now. */
-  mailboxDepth: number,
-  turns: number,
-  /** Commands that its turns carried out. */
-  commands: number,
-  /** Time that its turns took to log, sync and apply. */
-  commit_s: number,
-  entities: number,
-  used_bytes: number,
-  /** Size of the records appended to its log. */
-  logged_bytes: number,
-  /** How often its thread was replaced because it had died. */
-  restarts: number,
-  /** 1 while it refuses updates for want of room. */
-  full: 0 | 1,
-]
+/** The figures of the partitions, each with a number for every partition in their order. */
+export interface LivePartitions {
+  /** Commands that wait in the mailbox now. */
+  readonly mailboxDepth: readonly number[]
+  /** Turns that were committed. */
+  readonly commits: readonly number[]
+  /** Commands that the turns carried out. */
+  readonly commands: readonly number[]
+  /** Time that the turns took to log, sync and apply. */
+  readonly commit_s: readonly number[]
+  readonly entities: readonly number[]
+  readonly used_bytes: readonly number[]
+  /** Size of the records appended to the log. */
+  readonly logged_bytes: readonly number[]
+  /** How often the thread was replaced because it had died. */
+  readonly restarts: readonly number[]
+  /** 1 while it refuses updates for want of room, else 0. */
+  readonly isFull: readonly number[]
+}
 
 export interface LiveDistributions {
   readonly partition: number

@@ -5,7 +5,7 @@ import type { Marked } from '../shared-memory/counter-table.js'
 import type {
   LiveDistributions,
   LiveFrame,
-  LivePartition,
+  LivePartitions,
   LivePartitionWait,
   LiveWaitDistribution,
 } from './live-frame.js'
@@ -26,7 +26,7 @@ export function partitionsShown(measures: Measures, sequence: number): Partition
   const inFrame = numbers.filter((number) => Math.floor(number / distributionsEach) === sequence % turns)
   return {
     waits: waits.length === 0 ? null : waitsShown(measures, waits, from),
-    partitions: numbers.map((number) => partitionShown(measures, number)),
+    partitions: columnsShown(measures, numbers),
     distributions: inFrame.map((number) => distributionsShown(measures, number, waits[number])),
   }
 }
@@ -87,20 +87,22 @@ function partitionWaitShown({ count, waited, total, max }: WaitSums): LivePartit
   return [Number(count), Number(waited), String(total), String(max)]
 }
 
-function partitionShown(measures: Measures, number: number): LivePartition {
+function columnsShown(measures: Measures, numbers: readonly number[]): LivePartitions {
   const { partitions } = measures
-  const commits = partitions.distribution('commitDurations', number)
-  return [
-    measures.mailboxDepthOf(number),
-    commits.counts.at(-1) ?? 0,
-    partitions.distribution('commitOperations', number).sum,
-    toMicroseconds(commits.sum),
-    partitions.value('entities', number),
-    partitions.value('used_bytes', number),
-    partitions.value('logged_bytes', number),
-    partitions.value('restarts', number),
-    partitions.value('isFull', number) === 1 ? 1 : 0,
-  ]
+  const column = (name: Parameters<typeof partitions.value>[0]) =>
+    numbers.map((number) => partitions.value(name, number))
+  const commits = numbers.map((number) => partitions.distribution('commitDurations', number))
+  return {
+    mailboxDepth: numbers.map((number) => measures.mailboxDepthOf(number)),
+    commits: commits.map(({ counts }) => counts.at(-1) ?? 0),
+    commands: numbers.map((number) => partitions.distribution('commitOperations', number).sum),
+    commit_s: commits.map(({ sum }) => toMicroseconds(sum)),
+    entities: column('entities'),
+    used_bytes: column('used_bytes'),
+    logged_bytes: column('logged_bytes'),
+    restarts: column('restarts'),
+    isFull: column('isFull'),
+  }
 }
 
 function distributionsShown(

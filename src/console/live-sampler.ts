@@ -139,7 +139,7 @@ export class LiveSampler {
   #disk({ partitions }: Pick<LiveFrame, 'partitions'>): LiveDisk {
     const { options, disk } = this.#sources
     const free = this.#free_bytes
-    const fullest_bytes = Math.max(0, ...partitions.map(([, , , , , used_bytes]) => used_bytes))
+    const fullest_bytes = Math.max(0, ...partitions.used_bytes)
     return {
       free_bytes: free ?? null,
       left_bytes: free === undefined ? null : Math.max(0, free - disk.keepFree_bytes),

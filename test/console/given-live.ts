@@ -53,10 +53,10 @@ export function givenFrame(changed: Partial<LiveFrame> = {}): LiveFrame {
       queriesRunning: 0,
     },
     waits: null,
-    partitions: [
-      [0, 0, 0, 0, 5, 100, 0, 0, 0],
-      [0, 0, 0, 0, 6, 100, 0, 0, 0],
-    ],
+    partitions: {
+      ...{ mailboxDepth: [0, 0], commits: [0, 0], commands: [0, 0], commit_s: [0, 0], logged_bytes: [0, 0] },
+      ...{ entities: [5, 6], used_bytes: [100, 100], restarts: [0, 0], isFull: [0, 0] },
+    },
     distributions: [],
     threads: [
       [0, 0, 1, 1],

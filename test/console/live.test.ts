@@ -22,7 +22,7 @@ interface Frame {
   readonly sequence: number
   readonly time_ms: number
   readonly requests: readonly { readonly route: number; readonly method: number; readonly codes: readonly number[] }[]
-  readonly partitions: readonly (readonly number[])[]
+  readonly partitions: { readonly commands: readonly number[] }
   readonly waits: Record<string, { count: number; waited: number; total_ns: string; max_ns: string }>
   readonly threads: readonly (readonly number[])[]
   readonly now: { readonly inFlight: number }
@@ -61,7 +61,7 @@ test('frames count all requests of all front ends, and all commands of the parti
     requests.find((each) => each.route === route && hello.methods[each.method] === 'POST')?.codes ?? [0, 0]
   t.equal(hello.statusCodes[counted(after)[0] ?? -1], '200')
   t.equal((counted(after)[1] ?? 0) - (counted(before)[1] ?? 0), 300)
-  const commands = ({ partitions }: Frame) => partitions.reduce((sum, partition) => sum + (partition[2] ?? 0), 0)
+  const commands = ({ partitions }: Frame) => partitions.commands.reduce((sum, each) => sum + each, 0)
   t.equal(commands(after) - commands(before), 300)
   t.equal(hello.threads.length, after.threads.length)
   t.ok(after.sequence > before.sequence)

@@ -98,6 +98,7 @@ function said(changed: Partial<LiveFrame>, recent?: Partial<Moment>, restarts: r
 }
 
 const spread = { p50_s: 0.005, p99_s: 0.02, mean_s: 0.005, count: 10 }
+const { partitions } = givenFrame()
 const noWait = { p50_s: 0, p99_s: 0, mean_s: 0, count: 10 }
 
 test('nothing is said when all is well', async (t) => {
@@ -107,7 +108,7 @@ test('nothing is said when all is well', async (t) => {
     [],
     'a queue that is not nearly full',
   )
-  t.same(said({ partitions: [[800, 0, 0, 0, 0, 0, 0, 0, 0]] }), [], 'a mailbox that is not nearly full')
+  t.same(said({ partitions: { ...partitions, mailboxDepth: [800, 0] } }), [], 'a mailbox that is not nearly full')
   t.same(said({ alarms: { NotificationError: [0, 5] } }), [], 'an alarm that is over')
 })
 
@@ -133,12 +134,12 @@ test('each rule of what to look at speaks in words, the worst first', async (t) 
     ],
     [said({ disk: { ...disk, fullestMap: 0.85 } }), /^warning: the fullest partition has used 85 %.*-dbSizeMax/],
     [said({ disk: { ...disk, left_bytes: 0 } }), /^bad: the disk is full/],
-    [said({ partitions: [[0, 0, 0, 0, 0, 0, 0, 0, 1]] }), /^bad: partition 0 refuses updates/],
+    [said({ partitions: { ...partitions, isFull: [1, 0] } }), /^bad: partition 0 refuses updates/],
     [
-      said({ partitions: [[801, 0, 0, 0, 0, 0, 0, 0, 0]] }),
+      said({ partitions: { ...partitions, mailboxDepth: [801, 0] } }),
       /^bad: the mailbox of partition 0 is full to 80 %.*-mailboxSize/,
     ],
-    [said({ partitions: [[0, 0, 0, 0, 0, 0, 0, 2, 0]] }), /^warning: the thread of partition 0 died/],
+    [said({ partitions: { ...partitions, restarts: [2, 0] } }), /^warning: the thread of partition 0 died/],
     [said({ logLinesDropped: 1200 }), /^warning: 1,200 lines of the log/],
     [said({}, { busy: [0.95, 0.1, 0.1, 0.1] }), /^warning: front end 0 is busy for 95 %/],
     [said({}, {}, [9_000]), /^warning: the broker was started anew/],

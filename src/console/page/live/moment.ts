@@ -1,4 +1,11 @@
-import type { LiveBuckets, LiveDistributions, LiveFrame, LiveHello, LiveWaitDistribution } from '../../live-frame.js'
+import type {
+  LiveBuckets,
+  LiveDistributions,
+  LiveFrame,
+  LiveHello,
+  LivePartitions,
+  LiveWaitDistribution,
+} from '../../live-frame.js'
 import { addCounts, bucketCounts, quantileOf, sumOf } from './wait-buckets.js'
 
 /** A frame with the distributions of all partitions, also of those that it has not brought itself. */
@@ -191,22 +198,24 @@ function partitionsOf(
   const threads = new Map(
     hello.threads.flatMap(({ kind, number }, at) => (kind === 'partition' ? [[number, busy[at] ?? Number.NaN]] : [])),
   )
-  return now.frame.partitions.map((reading, number) => {
-    const [mailboxDepth, , commands, commit_s, entities, used_bytes, , restarts, full] = reading
-    const [, , commandsBefore = 0, commitBefore_s = 0] = before.frame.partitions[number] ?? []
+  const partitions = now.frame.partitions
+  return Array.from({ length: hello.partitions }, (_, number) => {
+    const figure = (name: keyof LivePartitions) => partitions[name][number] ?? 0
+    const grown = (name: keyof LivePartitions) => figure(name) - (before.frame.partitions[name][number] ?? 0)
+    const commit_s = grown('commit_s')
     const [was, is] = [before.distributions.get(number), now.distributions.get(number)]
     return {
       number,
-      commitShare: Math.min(1, Math.max(0, commit_s - commitBefore_s) / over_s),
+      commitShare: Math.min(1, Math.max(0, commit_s) / over_s),
       busy: threads.get(number) ?? Number.NaN,
-      mailboxDepth,
-      commands: (commands - commandsBefore) / over_s,
-      commit: spreadOf(bounds, was?.commits ?? [], is?.commits ?? [], commit_s - commitBefore_s),
+      mailboxDepth: figure('mailboxDepth'),
+      commands: grown('commands') / over_s,
+      commit: spreadOf(bounds, was?.commits ?? [], is?.commits ?? [], commit_s),
       sync: spreadOf(bounds, was?.syncs ?? [], is?.syncs ?? [], undefined),
-      entities,
-      used_bytes,
-      restarts,
-      isFull: full === 1,
+      entities: figure('entities'),
+      used_bytes: figure('used_bytes'),
+      restarts: figure('restarts'),
+      isFull: figure('isFull') === 1,
     }
   })
 }

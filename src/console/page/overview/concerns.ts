@@ -71,7 +71,7 @@ function receiversFound({ failing }: Frame['deliveries']): readonly Concern[] {
 }
 
 function roomFound({ map_bytes }: Live['hello'], { disk, partitions }: Frame): readonly Concern[] {
-  const full = partitions.flatMap((reading, number) => (reading[8] === 1 ? [number] : []))
+  const full = partitions.isFull.flatMap((isFull, number) => (isFull === 1 ? [number] : []))
   const refusing: readonly Concern[] =
     full.length === 0
       ? []
@@ -94,7 +94,7 @@ function permitsFound({ permitsFree, permitsTaken, permitsQueued }: Frame['now']
 }
 
 function mailboxesFound({ mailboxSize }: Live['hello'], { partitions }: Frame): readonly Concern[] {
-  return partitions.flatMap(([depth], number): readonly Concern[] => {
+  return partitions.mailboxDepth.flatMap((depth, number): readonly Concern[] => {
     const share = depth / mailboxSize
     if (share <= nearlyFull.queue) return []
     const text = `the mailbox of partition ${number} is full to ${shareText(share)} (-mailboxSize): beyond it updates are refused`
@@ -170,13 +170,13 @@ function restartsFound(restarts: readonly number[], { time_ms, partitions }: Fra
         page: 'trace',
       }),
     )
-  const ofThreads = partitions.flatMap((reading, number): readonly Concern[] =>
-    reading[7] === 0
+  const ofThreads = partitions.restarts.flatMap((times, number): readonly Concern[] =>
+    times === 0
       ? []
       : [
           {
             tone: 'warning',
-            text: `the thread of partition ${number} died and was replaced (${reading[7]})`,
+            text: `the thread of partition ${number} died and was replaced (${times})`,
             page: 'trace',
           },
         ],
