@@ -1,5 +1,6 @@
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Observable, useObservable } from '../observable.js'
+import { send, sentenceOf } from '../session.js'
 
 /** A change that somebody has to agree to. */
 interface Change {
@@ -25,6 +26,24 @@ export function confirmChange(change: Change): Promise<boolean> {
       },
     })
   })
+}
+
+/** Sends changes to the broker; `fault` is why the last one was not done, and `over` is called after each, done or not. */
+export function useChange(over: () => void = () => {}) {
+  const [fault, setFault] = useState<string>()
+  /** Resolves with whether it was done. */
+  const change = async (path: string, method: 'PUT' | 'DELETE' = 'PUT'): Promise<boolean> => {
+    const refusal = await send(path, { method }).then(() => undefined, sentenceOf)
+    setFault(refusal)
+    over()
+    return refusal === undefined
+  }
+  return { change, fault }
+}
+
+/** Why a change was not done. */
+export function ChangeFault({ fault }: { readonly fault: string | undefined }) {
+  return fault === undefined ? null : <p class="failed">That was not done: {fault}.</p>
 }
 
 /** Where the question is shown; stands once in the console. */

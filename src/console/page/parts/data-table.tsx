@@ -16,7 +16,7 @@ export interface Column<Row> {
   readonly total?: (rows: readonly Row[]) => ComponentChildren
 }
 
-interface TableShown<Row> {
+export interface TableShown<Row> {
   /** What the table lists, for those who hear it. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]

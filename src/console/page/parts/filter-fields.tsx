@@ -1,6 +1,6 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { openedAddress, setParameter } from '../address.js'
-import { countText } from '../format.js'
 import { useObservable } from '../observable.js'
 
 /** How long nobody types before a search begins. */
@@ -9,6 +9,30 @@ const rest_ms = 250
 /** What the reader has set a parameter of the address to. */
 export function useParameter(name: string): string | undefined {
   return useObservable(openedAddress).parameters.get(name)
+}
+
+/** What is typed or chosen, below its name. */
+export function Field({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: each child is the one control.
+    <label class="field">
+      <span>{label}</span>
+      {children}
+    </label>
+  )
+}
+
+/** The values that may be chosen. */
+export function Options({ choices }: { readonly choices: readonly string[] }) {
+  return (
+    <>
+      {choices.map((choice) => (
+        <option key={choice} value={choice}>
+          {choice}
+        </option>
+      ))}
+    </>
+  )
 }
 
 /** A field whose text is a parameter of the address, so that what is found can be sent. */
@@ -35,8 +59,7 @@ export function SearchField({
     timer.current = setTimeout(() => setParameter(name, text), rest_ms)
   }
   return (
-    <label class="field">
-      <span>{label}</span>
+    <Field label={label}>
       <input
         type="search"
         spellcheck={false}
@@ -46,7 +69,7 @@ export function SearchField({
         data-search={isFirst ? '' : undefined}
         onInput={({ currentTarget }) => type(currentTarget.value)}
       />
-    </label>
+    </Field>
   )
 }
 
@@ -65,57 +88,13 @@ export function ChoiceField({
 }) {
   const set = useParameter(name) ?? ''
   return (
-    <label class="field">
-      <span>{label}</span>
+    <Field label={label}>
       <select value={set} onChange={({ currentTarget }) => setParameter(name, currentTarget.value)}>
         <option value="">{all}</option>
-        {choices.map((choice) => (
-          <option key={choice} value={choice}>
-            {choice}
-          </option>
-        ))}
+        <Options choices={choices} />
       </select>
-    </label>
+    </Field>
   )
-}
-
-/** Leads through the pages of a list whose length is known. */
-export function Pager({
-  count,
-  limit,
-  what,
-}: {
-  readonly count: number
-  readonly limit: number
-  readonly what: string
-}) {
-  const offset = useOffset()
-  const last = Math.min(count, offset + limit)
-  const to = (place: number) => setParameter('from', place <= 0 ? undefined : String(place))
-  return (
-    <p class="pager">
-      <span class="quiet">
-        {count === 0 ? `no ${what}` : `${what} ${countText(offset + 1)} to ${countText(last)} of ${countText(count)}`}
-        {count > limit && '; columns sort what is on the page'}
-      </span>
-      {count > limit && (
-        <span class="actions">
-          <button type="button" disabled={offset === 0} onClick={() => to(offset - limit)}>
-            Before
-          </button>
-          <button type="button" disabled={last >= count} onClick={() => to(offset + limit)}>
-            Next
-          </button>
-        </span>
-      )}
-    </p>
-  )
-}
-
-/** Where the page of a list begins, as the address says. */
-export function useOffset(): number {
-  const set = useParameter('from') ?? '0'
-  return /^\d{1,7}$/.test(set) ? Number(set) : 0
 }
 
 /** A path with the parameters that are set. */

@@ -2,44 +2,27 @@ import type { ReceiverList, ShownReceiver } from '../../shapes.js'
 import { openPage } from '../address.js'
 import { bytesText, countText } from '../format.js'
 import { countColumn, durationColumn, minor, timeColumn } from '../parts/columns.js'
-import { type Column, DataTable } from '../parts/data-table.js'
-import { Pager, pathWith, SearchField, useOffset, useParameter } from '../parts/filter-fields.js'
+import type { Column } from '../parts/data-table.js'
+import { SearchField, useParameter } from '../parts/filter-fields.js'
+import { ListPage } from '../parts/list-page.js'
 import { OptionalTime } from '../parts/optional-time.js'
-import { PageHead } from '../parts/page-head.js'
 import { Chip } from '../parts/small-parts.js'
-import { Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
-import { useResource } from '../resource.js'
-
-const limit = 100
 
 /** Who is delivered to, and how that goes. */
 export function ReceiversPage() {
-  const offset = useOffset()
-  const path = pathWith('/admin/receivers', { text: useParameter('text'), limit, offset })
-  const known = useResource<ReceiverList>(path)
   return (
-    <>
-      <PageHead title="Receivers" curl={[path]} />
-      <search class="finder">
-        <SearchField name="text" label="Text" hint="scheme, host or port" isFirst />
-      </search>
-      <Shown known={known} what="The receivers">
-        {({ count, receivers }) => (
-          <>
-            <DataTable
-              caption="Receivers"
-              columns={columns}
-              rows={receivers}
-              keyOf={({ receiver }) => receiver}
-              open={openReceiver}
-              empty="Nobody is delivered to: there is no subscription whose receiver fits."
-            />
-            {count > 0 && <Pager count={count} limit={limit} what="receivers" />}
-          </>
-        )}
-      </Shown>
-    </>
+    <ListPage<ReceiverList, ShownReceiver>
+      title="Receivers"
+      path="/admin/receivers"
+      asked={{ text: useParameter('text') }}
+      fields={<SearchField name="text" label="Text" hint="scheme, host or port" isFirst />}
+      rowsOf={({ receivers }) => receivers}
+      columns={columns}
+      keyOf={({ receiver }) => receiver}
+      open={openReceiver}
+      empty="Nobody is delivered to: there is no subscription whose receiver fits."
+    />
   )
 }
 

@@ -2,18 +2,17 @@ import type { RegistrationList as RegistrationPage, ShownRegistration } from '..
 import { linkTo, openPage } from '../address.js'
 import { countText } from '../format.js'
 import { countColumn, minor, textColumn } from '../parts/columns.js'
-import { type Column, DataTable } from '../parts/data-table.js'
+import type { Column } from '../parts/data-table.js'
 import { FactList } from '../parts/fact-list.js'
-import { ChoiceField, Pager, pathWith, SearchField, useOffset, useParameter } from '../parts/filter-fields.js'
+import { ChoiceField, SearchField, useParameter } from '../parts/filter-fields.js'
 import { FoldedJson } from '../parts/folded-json.js'
+import { ListPage } from '../parts/list-page.js'
 import { OptionalTime } from '../parts/optional-time.js'
 import { PageHead } from '../parts/page-head.js'
 import { Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
 import { useResource } from '../resource.js'
 import { StatusChip } from '../subscriptions/status-chip.js'
-
-const limit = 100
 
 /** What is registered, and how the calls of providers go; one registration in full where the address says its id. */
 export function RegistrationsPage() {
@@ -22,34 +21,25 @@ export function RegistrationsPage() {
 }
 
 function RegistrationList() {
-  const offset = useOffset()
   const asked = { text: useParameter('text'), status: useParameter('status'), service: useParameter('tenant') }
-  const path = pathWith('/admin/registrations', { ...asked, limit, offset })
-  const known = useResource<RegistrationPage>(path)
   return (
-    <>
-      <PageHead title="Registrations" curl={[path]} />
-      <search class="finder">
-        <SearchField name="text" label="Text" hint="entity, attribute, provider, id" isFirst />
-        <SearchField name="tenant" label="Tenant" hint="all" />
-        <ChoiceField name="status" label="Status" all="all" choices={['active', 'inactive', 'expired']} />
-      </search>
-      <Shown known={known} what="The registrations">
-        {({ count, registrations }) => (
-          <>
-            <DataTable
-              caption="Registrations"
-              columns={columns}
-              rows={registrations}
-              keyOf={({ id }) => id}
-              open={({ id }) => openPage('registrations', { id })}
-              empty="No registration fits. Providers of context are registered with POST /v2/registrations or POST /v1/registry/registerContext."
-            />
-            {count > 0 && <Pager count={count} limit={limit} what="registrations" />}
-          </>
-        )}
-      </Shown>
-    </>
+    <ListPage<RegistrationPage, ShownRegistration>
+      title="Registrations"
+      path="/admin/registrations"
+      asked={asked}
+      fields={
+        <>
+          <SearchField name="text" label="Text" hint="entity, attribute, provider, id" isFirst />
+          <SearchField name="tenant" label="Tenant" hint="all" />
+          <ChoiceField name="status" label="Status" all="all" choices={['active', 'inactive', 'expired']} />
+        </>
+      }
+      rowsOf={({ registrations }) => registrations}
+      columns={columns}
+      keyOf={({ id }) => id}
+      open={({ id }) => openPage('registrations', { id })}
+      empty="No registration fits. Providers of context are registered with POST /v2/registrations or POST /v1/registry/registerContext."
+    />
   )
 }
 

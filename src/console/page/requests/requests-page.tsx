@@ -4,12 +4,12 @@ import { countText } from '../format.js'
 import { connection, live } from '../live/live-state.js'
 import { useObservable } from '../observable.js'
 import { bytesColumn, countColumn, durationColumn, minor, rateColumn, textColumn } from '../parts/columns.js'
-import { confirmChange } from '../parts/confirm.js'
+import { ChangeFault, confirmChange, useChange } from '../parts/confirm.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { PageHead } from '../parts/page-head.js'
 import { LoadingState, Shown, Stale } from '../parts/states.js'
 import { useResource } from '../resource.js'
-import { readOnly, send, sentenceOf } from '../session.js'
+import { readOnly } from '../session.js'
 import { type RouteRow, rejectedOf, routesOf } from './routes-of-live.js'
 import { type ServiceRow, servicesOf } from './services.js'
 import { SlowTable } from './slow-table.js'
@@ -73,17 +73,8 @@ const routeColumns: readonly Column<RouteRow>[] = [
 function SlowRequests() {
   const known = useResource<SlowList>('/admin/slow')
   const onlyReads = useObservable(readOnly)
-  const [fault, setFault] = useState<string>()
+  const { change, fault } = useChange(known.again)
   const [above, setAbove] = useState('50')
-  const change = async (above_ms: number) => {
-    try {
-      await send(`/admin/slow?above=${above_ms}`, { method: 'PUT' })
-      setFault(undefined)
-    } catch (thrown) {
-      setFault(sentenceOf(thrown))
-    }
-    known.again()
-  }
   return (
     <section aria-labelledby="slow">
       <h2 id="slow">Slow requests</h2>
@@ -91,7 +82,7 @@ function SlowRequests() {
         class="filters"
         onSubmit={async (event) => {
           event.preventDefault()
-          if (await confirmChange(keepChange(above))) await change(Number(above))
+          if (await confirmChange(keepChange(above))) await change(`/admin/slow?above=${Number(above)}`)
         }}
       >
         <label>
@@ -110,12 +101,12 @@ function SlowRequests() {
           Keep
         </button>
         {known.value !== undefined && known.value.above > 0 && (
-          <button type="button" disabled={onlyReads} onClick={() => change(0)}>
+          <button type="button" disabled={onlyReads} onClick={() => change('/admin/slow?above=0')}>
             Keep no more
           </button>
         )}
       </form>
-      {fault && <p class="failed">That was not done: {fault}.</p>}
+      <ChangeFault fault={fault} />
       <Shown known={known} what="The slow requests">
         {(slow) => <SlowTable slow={slow} />}
       </Shown>

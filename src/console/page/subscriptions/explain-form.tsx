@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Explanation, ExplanationList } from '../../shapes.js'
-import { pathWith } from '../parts/filter-fields.js'
+import { Field, pathWith } from '../parts/filter-fields.js'
 import { FoldedJson } from '../parts/folded-json.js'
 import { ScrollRegion } from '../parts/scroll-region.js'
 import { Chip } from '../parts/small-parts.js'
@@ -28,24 +28,22 @@ export function ExplainForm({ id }: { readonly id: string }) {
     <section>
       <h2>Why is nothing sent?</h2>
       <form class="finder" onSubmit={explain}>
-        <label class="field">
-          <span>Entity</span>
+        <Field label="Entity">
           <input
             required
             spellcheck={false}
             value={entity}
             onInput={({ currentTarget }) => setEntity(currentTarget.value)}
           />
-        </label>
-        <label class="field">
-          <span>Type</span>
+        </Field>
+        <Field label="Type">
           <input
             spellcheck={false}
             placeholder="any"
             value={type}
             onInput={({ currentTarget }) => setType(currentTarget.value)}
           />
-        </label>
+        </Field>
         <button type="submit">Explain</button>
       </form>
       <div role="status">

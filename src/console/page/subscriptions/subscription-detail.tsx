@@ -4,7 +4,7 @@ import { linkTo, openPage } from '../address.js'
 import { bytesText, countText, spanText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { Chart } from '../parts/chart.js'
-import { confirmChange } from '../parts/confirm.js'
+import { ChangeFault, confirmChange, useChange } from '../parts/confirm.js'
 import { FactList } from '../parts/fact-list.js'
 import { FoldedJson } from '../parts/folded-json.js'
 import { OptionalTime } from '../parts/optional-time.js'
@@ -12,7 +12,7 @@ import { PageHead } from '../parts/page-head.js'
 import { EmptyState, Shown } from '../parts/states.js'
 import { StoredText } from '../parts/stored-text.js'
 import { useResource } from '../resource.js'
-import { readOnly, send, sentenceOf } from '../session.js'
+import { readOnly } from '../session.js'
 import { ExplainForm } from './explain-form.js'
 import { StatusChip } from './status-chip.js'
 
@@ -21,16 +21,11 @@ export function SubscriptionDetail({ id }: { readonly id: string }) {
   const path = `/admin/subscriptions/${encodeURIComponent(id)}?details=on`
   const known = useResource<WholeSubscription>(path)
   const onlyReads = useObservable(readOnly)
-  const [fault, setFault] = useState<string>()
+  const { change, fault } = useChange()
   const { value } = known
   const end = async () => {
     if (value === undefined || !(await confirmChange(endOf(value)))) return
-    try {
-      await send(`/admin/subscriptions/${encodeURIComponent(id)}`, { method: 'DELETE' })
-      openPage('subscriptions')
-    } catch (thrown) {
-      setFault(sentenceOf(thrown))
-    }
+    if (await change(`/admin/subscriptions/${encodeURIComponent(id)}`, 'DELETE')) openPage('subscriptions')
   }
   return (
     <>
@@ -42,7 +37,7 @@ export function SubscriptionDetail({ id }: { readonly id: string }) {
           End it
         </button>
       </PageHead>
-      {fault && <p class="failed">That was not done: {fault}.</p>}
+      <ChangeFault fault={fault} />
       <Shown known={known} what="The subscription">
         {(subscription) => <Content subscription={subscription} at_ms={known.at_ms} />}
       </Shown>

@@ -2,12 +2,10 @@ import type { SubscriptionDetails, SubscriptionList as SubscriptionPage } from '
 import { openPage } from '../address.js'
 import { bytesText, countText } from '../format.js'
 import { countColumn, minor, timeColumn } from '../parts/columns.js'
-import { type Column, DataTable } from '../parts/data-table.js'
-import { ChoiceField, Pager, pathWith, SearchField, useOffset, useParameter } from '../parts/filter-fields.js'
-import { PageHead } from '../parts/page-head.js'
-import { Shown } from '../parts/states.js'
+import type { Column } from '../parts/data-table.js'
+import { ChoiceField, SearchField, useParameter } from '../parts/filter-fields.js'
+import { ListPage } from '../parts/list-page.js'
 import { StoredText } from '../parts/stored-text.js'
-import { useResource } from '../resource.js'
 import { StatusChip } from './status-chip.js'
 import { SubscriptionDetail } from './subscription-detail.js'
 
@@ -17,44 +15,35 @@ export function SubscriptionsPage() {
   return id === undefined ? <SubscriptionList /> : <SubscriptionDetail id={id} key={id} />
 }
 
-const limit = 100
 const statuses = ['active', 'failed', 'inactive', 'oneshot', 'expired']
 
 function SubscriptionList() {
-  const offset = useOffset()
   const asked = {
+    details: 'on',
     text: useParameter('text'),
     receiver: useParameter('receiver'),
     status: useParameter('status'),
     service: useParameter('tenant'),
   }
-  const path = pathWith('/admin/subscriptions', { details: 'on', ...asked, limit, offset })
-  const known = useResource<SubscriptionPage>(path)
   return (
-    <>
-      <PageHead title="Subscriptions" curl={[path]} />
-      <search class="finder">
-        <SearchField name="text" label="Text" hint="entity, attribute, id, description" isFirst />
-        <SearchField name="receiver" label="Receiver" hint="part of its URL" />
-        <SearchField name="tenant" label="Tenant" hint="all" />
-        <ChoiceField name="status" label="Status" all="all" choices={statuses} />
-      </search>
-      <Shown known={known} what="The subscriptions">
-        {({ count, subscriptions }) => (
-          <>
-            <DataTable
-              caption="Subscriptions"
-              columns={columns}
-              rows={subscriptions}
-              keyOf={({ id }) => id}
-              open={({ id }) => openPage('subscriptions', { id })}
-              empty="No subscription fits. Clients make them with POST /v2/subscriptions or POST /v1/subscribeContext."
-            />
-            {count > 0 && <Pager count={count} limit={limit} what="subscriptions" />}
-          </>
-        )}
-      </Shown>
-    </>
+    <ListPage<SubscriptionPage, SubscriptionDetails>
+      title="Subscriptions"
+      path="/admin/subscriptions"
+      asked={asked}
+      fields={
+        <>
+          <SearchField name="text" label="Text" hint="entity, attribute, id, description" isFirst />
+          <SearchField name="receiver" label="Receiver" hint="part of its URL" />
+          <SearchField name="tenant" label="Tenant" hint="all" />
+          <ChoiceField name="status" label="Status" all="all" choices={statuses} />
+        </>
+      }
+      rowsOf={({ subscriptions }) => subscriptions}
+      columns={columns}
+      keyOf={({ id }) => id}
+      open={({ id }) => openPage('subscriptions', { id })}
+      empty="No subscription fits. Clients make them with POST /v2/subscriptions or POST /v1/subscribeContext."
+    />
   )
 }
 

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { Configuration, LogLevelState, TraceLevels, VerbosityState } from '../../shapes.js'
 import { useObservable } from '../observable.js'
-import { confirmChange } from '../parts/confirm.js'
-import { SearchField, useParameter } from '../parts/filter-fields.js'
+import { ChangeFault, confirmChange, useChange } from '../parts/confirm.js'
+import { Field, Options, SearchField, useParameter } from '../parts/filter-fields.js'
 import { Chip } from '../parts/small-parts.js'
 import { Shown } from '../parts/states.js'
 import { type Known, useResource } from '../resource.js'
-import { readOnly, send, sentenceOf } from '../session.js'
+import { readOnly } from '../session.js'
 
 const logLevels = ['NONE', 'FATAL', 'ERROR', 'WARN', 'INFO', 'DEBUG'] as const
 const verbosities = ['0', '1', '2', '3', '4', '5'] as const
@@ -17,16 +17,9 @@ export function TraceControls({ configuration }: { readonly configuration: Known
   const logLevel = useResource<LogLevelState>('/admin/log')
   const verbosity = useResource<VerbosityState>('/log/verbose')
   const onlyReads = useObservable(readOnly)
-  const [fault, setFault] = useState<string>()
-  const change = async (path: string, method: 'PUT' | 'DELETE' = 'PUT') => {
-    try {
-      await send(path, { method })
-      setFault(undefined)
-    } catch (thrown) {
-      setFault(sentenceOf(thrown))
-    }
+  const { change, fault } = useChange(() => {
     for (const each of [levels, logLevel, verbosity]) each.again()
-  }
+  })
   return (
     <section aria-labelledby="areas">
       <h2 id="areas">What is traced</h2>
@@ -50,7 +43,7 @@ export function TraceControls({ configuration }: { readonly configuration: Known
           }}
         />
       </div>
-      {fault && <p class="failed">That was not done: {fault}.</p>}
+      <ChangeFault fault={fault} />
       <Shown known={configuration} what="The trace areas">
         {({ traceAreas }) => (
           <Areas
@@ -106,8 +99,7 @@ function Choice({
   readonly choose: (choice: string) => Promise<void>
 }) {
   return (
-    <label class="field">
-      <span>{name}</span>
+    <Field label={name}>
       <select
         value={value ?? ''}
         disabled={disabled || value === undefined}
@@ -117,13 +109,9 @@ function Choice({
           await choose(wanted)
         }}
       >
-        {choices.map((choice) => (
-          <option key={choice} value={choice}>
-            {choice}
-          </option>
-        ))}
+        <Options choices={choices} />
       </select>
-    </label>
+    </Field>
   )
 }
 
@@ -146,7 +134,7 @@ function Areas({
   readonly areas: ReadonlyMap<string, number>
   readonly on: ReadonlySet<number>
   readonly disabled: boolean
-  readonly change: (path: string, method?: 'PUT' | 'DELETE') => Promise<void>
+  readonly change: ReturnType<typeof useChange>['change']
 }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const text = useParameter('find') ?? ''
@@ -181,8 +169,7 @@ function Areas({
         }}
       >
         <SearchField name="find" label="Search areas" isFirst />
-        <label class="field">
-          <span>For so many seconds</span>
+        <Field label="For so many seconds">
           <input
             type="number"
             min="1"
@@ -191,7 +178,7 @@ function Areas({
             value={seconds}
             onInput={({ currentTarget }) => setSeconds(currentTarget.value)}
           />
-        </label>
+        </Field>
         <button type="submit" class="main" disabled={disabled || chosen.size === 0}>
           Trace {chosen.size} {chosen.size === 1 ? 'area' : 'areas'}
         </button>

@@ -1,15 +1,14 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
 import type { WaitList } from '../../shapes.js'
 import { spanText } from '../format.js'
 import { useReset } from '../frame/keyboard.js'
 import { useObservable } from '../observable.js'
-import { confirmChange } from '../parts/confirm.js'
+import { ChangeFault, confirmChange, useChange } from '../parts/confirm.js'
 import { FlagLink } from '../parts/flag-link.js'
 import { PageHead } from '../parts/page-head.js'
 import { Shown } from '../parts/states.js'
 import { useResource } from '../resource.js'
-import { readOnly, send, sentenceOf } from '../session.js'
+import { readOnly } from '../session.js'
 import { WaitHeat } from './wait-heat.js'
 import { type WaitName, waitMeanings, waitNames } from './wait-meanings.js'
 import { WaitsByPartition, WaitsOfAll } from './wait-tables.js'
@@ -19,17 +18,8 @@ const waitsPath = '/admin/waits?details=on'
 /** What requests wait for, how long, and what that means. */
 export function WaitsPage() {
   const known = useResource<WaitList>(waitsPath)
-  const [fault, setFault] = useState<string>()
+  const { change, fault } = useChange(known.again)
   const onlyReads = useObservable(readOnly)
-  const change = async (path: string, method: 'PUT' | 'DELETE') => {
-    try {
-      await send(path, { method })
-      setFault(undefined)
-    } catch (thrown) {
-      setFault(sentenceOf(thrown))
-    }
-    known.again()
-  }
   const reset = async () => {
     if (onlyReads || !(await confirmChange(resetChange))) return
     await change('/statistics', 'DELETE')
@@ -52,14 +42,14 @@ export function WaitsPage() {
             disabled={onlyReads}
             onClick={async () => {
               const asked = value.enabled ? true : await confirmChange(measureChange)
-              if (asked) await change(`/admin/stats?semWait=${!value.enabled}`, 'PUT')
+              if (asked) await change(`/admin/stats?semWait=${!value.enabled}`)
             }}
           >
             {value.enabled ? 'Measuring: on' : 'Measuring: off'}
           </button>
         )}
       </PageHead>
-      {fault && <p class="failed">That was not done: {fault}.</p>}
+      <ChangeFault fault={fault} />
       <Shown known={known} what="The waits">
         {(reading) => <Reading reading={reading} />}
       </Shown>

@@ -1,0 +1,79 @@
+import type { ComponentChildren } from 'preact'
+import { setParameter } from '../address.js'
+import { countText } from '../format.js'
+import { useResource } from '../resource.js'
+import { DataTable, type TableShown } from './data-table.js'
+import { pathWith, useParameter } from './filter-fields.js'
+import { PageHead } from './page-head.js'
+import { Shown } from './states.js'
+
+/** As many rows are on a page. */
+const limit = 100
+
+/** A page of a list: what is searched for, a table of what is found, and the way to the rest. */
+export function ListPage<List extends { readonly count: number }, Row>({
+  title,
+  path,
+  asked,
+  fields,
+  rowsOf,
+  ...table
+}: {
+  readonly title: string
+  readonly path: string
+  /** The parameters of the call, beside those of the page. */
+  readonly asked: Readonly<Record<string, string | undefined>>
+  /** What sets them. */
+  readonly fields: ComponentChildren
+  readonly rowsOf: (list: List) => readonly Row[]
+} & Pick<TableShown<Row>, 'columns' | 'keyOf' | 'open' | 'empty'>) {
+  const offset = useOffset()
+  const call = pathWith(path, { ...asked, limit, offset })
+  const known = useResource<List>(call)
+  const what = title.toLowerCase()
+  return (
+    <>
+      <PageHead title={title} curl={[call]} />
+      <search class="finder">{fields}</search>
+      <Shown known={known} what={`The ${what}`}>
+        {(list) => (
+          <>
+            <DataTable caption={title} rows={rowsOf(list)} {...table} />
+            {list.count > 0 && <Pager count={list.count} limit={limit} what={what} />}
+          </>
+        )}
+      </Shown>
+    </>
+  )
+}
+
+/** Leads through the pages of a list whose length is known. */
+function Pager({ count, limit, what }: { readonly count: number; readonly limit: number; readonly what: string }) {
+  const offset = useOffset()
+  const last = Math.min(count, offset + limit)
+  const to = (place: number) => setParameter('from', place <= 0 ? undefined : String(place))
+  return (
+    <p class="pager">
+      <span class="quiet">
+        {count === 0 ? `no ${what}` : `${what} ${countText(offset + 1)} to ${countText(last)} of ${countText(count)}`}
+        {count > limit && '; columns sort what is on the page'}
+      </span>
+      {count > limit && (
+        <span class="actions">
+          <button type="button" disabled={offset === 0} onClick={() => to(offset - limit)}>
+            Before
+          </button>
+          <button type="button" disabled={last >= count} onClick={() => to(offset + limit)}>
+            Next
+          </button>
+        </span>
+      )}
+    </p>
+  )
+}
+
+/** Where the page of a list begins, as the address says. */
+function useOffset(): number {
+  const set = useParameter('from') ?? '0'
+  return /^\d{1,7}$/.test(set) ? Number(set) : 0
+}
