@@ -54,7 +54,7 @@ test('the page of the console shows what a broker has stored', async (t) => {
   t.match(shown(), /Subscriptions.*Registrations/, 'the navigation is there')
 
   const { compareVersions, read, sentenceOf } = await import('../../src/console/page/session.js')
-  const { live } = await import('../../src/console/page/live/live-state.js')
+  const { live } = await import('../../src/console/page/live-state.js')
   await until(() => live.value !== undefined)
   t.notMatch(shown(), 'Rigel was updated', 'the broker is of the version that the page was built from')
   compareVersions({ version: '0.0.0', gitHash: 'another' })

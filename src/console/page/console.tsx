@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import { followAddress } from './address.js'
-import { ConsoleFrame } from './frame/console-frame.js'
-import { followLive } from './live/live-state.js'
+import { ConsoleFrame } from './frame.js'
+import { followLive } from './live-state.js'
 import { openSession, signIn } from './session.js'
 import { followTheme } from './theme.js'
 

@@ -35,13 +35,13 @@ export const pages: readonly ConsolePage[] = [
     id: 'receivers',
     title: 'Receivers',
     letter: 'r',
-    load: async () => (await import('./receivers/receivers-page.js')).ReceiversPage,
+    load: async () => (await import('./receivers.js')).ReceiversPage,
   },
   {
     id: 'registrations',
     title: 'Registrations',
     letter: 'n',
-    load: async () => (await import('./registrations/registrations-page.js')).RegistrationsPage,
+    load: async () => (await import('./registrations.js')).RegistrationsPage,
   },
   {
     id: 'requests',
@@ -54,7 +54,7 @@ export const pages: readonly ConsolePage[] = [
     id: 'settings',
     title: 'Settings',
     letter: 'x',
-    load: async () => (await import('./settings/settings-page.js')).SettingsPage,
+    load: async () => (await import('./settings.js')).SettingsPage,
   },
 ]
 
@@ -63,7 +63,7 @@ const clusterPage: ConsolePage = {
   id: 'cluster',
   title: 'Cluster',
   letter: 'c',
-  load: async () => (await import('./cluster/cluster-page.js')).ClusterPage,
+  load: async () => (await import('./cluster.js')).ClusterPage,
 }
 
 /** The pages of this broker. */

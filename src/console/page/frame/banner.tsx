@@ -1,6 +1,6 @@
 import { useClock } from '../clock.js'
 import { clockText } from '../format.js'
-import { type Connection, connection } from '../live/live-state.js'
+import { type Connection, connection } from '../live-state.js'
 import { useObservable } from '../observable.js'
 import { paused } from '../resource.js'
 import { isOutdated } from '../session.js'

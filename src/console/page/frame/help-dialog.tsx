@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { helpShown } from '../keyboard.js'
 import { useObservable } from '../observable.js'
 import { pagesOf } from '../pages.js'
 import { ofCluster } from '../session.js'
-import { helpShown } from './keyboard.js'
 
 const keys: readonly (readonly [keys: string, meaning: string])[] = [
   ['/', 'to the search'],

@@ -1,6 +1,6 @@
 import { clockText, countText, shareText } from '../format.js'
-import type { Live } from '../live/live-state.js'
-import type { Moment } from '../live/moment.js'
+import type { Live } from '../live-state.js'
+import type { Moment } from '../moment.js'
 import type { Tone } from '../parts/small-parts.js'
 
 /** Something that somebody should look at, in words. */

@@ -1,6 +1,6 @@
 import { linkTo } from '../address.js'
 import { durationText } from '../format.js'
-import type { Moment, Spread } from '../live/moment.js'
+import type { Moment, Spread } from '../moment.js'
 import { type Stage, StageSwatch, stageOf } from '../parts/stages.js'
 
 interface StageSpread extends Stage {

@@ -1,5 +1,5 @@
 import { durationText, rateText } from '../format.js'
-import { live, restarts, series } from '../live/live-state.js'
+import { live, restarts, series } from '../live-state.js'
 import { useObservable } from '../observable.js'
 import { Chart, type ChartContent } from '../parts/chart.js'
 import { useSpan } from '../span.js'

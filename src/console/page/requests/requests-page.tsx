@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { ServiceMetrics, SlowList } from '../../shapes.js'
 import { countText } from '../format.js'
-import { connection, live } from '../live/live-state.js'
+import { connection, live } from '../live-state.js'
 import { useObservable } from '../observable.js'
 import { bytesColumn, countColumn, durationColumn, minor, rateColumn, textColumn } from '../parts/columns.js'
 import { ChangeFault, confirmChange, useChange } from '../parts/confirm.js'

@@ -1,5 +1,5 @@
 import { durationText } from '../format.js'
-import { courses, live, series } from '../live/live-state.js'
+import { courses, live, series } from '../live-state.js'
 import { useObservable } from '../observable.js'
 import { HeatMap, type HeatMapContent } from '../parts/heat-map.js'
 import { useSpan } from '../span.js'

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { WaitList } from '../../shapes.js'
 import { spanText } from '../format.js'
-import { useReset } from '../frame/keyboard.js'
+import { useReset } from '../keyboard.js'
 import { useObservable } from '../observable.js'
 import { ChangeFault, confirmChange, useChange } from '../parts/confirm.js'
 import { FlagLink } from '../parts/flag-link.js'

@@ -5,7 +5,7 @@ import type {
   LiveHello,
   LivePartitions,
   LiveWaitDistribution,
-} from '../../live-frame.js'
+} from '../live-frame.js'
 import { addCounts, bucketCounts, quantileOf, sumOf } from './wait-buckets.js'
 
 /** A frame with the distributions of all partitions, also of those that it has not brought itself. */

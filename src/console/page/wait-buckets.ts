@@ -1,4 +1,4 @@
-import type { LiveBuckets } from '../../live-frame.js'
+import type { LiveBuckets } from '../live-frame.js'
 
 /** The counts of all buckets, however they were sent: one more than there are bounds. */
 export function bucketCounts(sent: LiveBuckets, bounds: number): Float64Array {

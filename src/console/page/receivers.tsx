@@ -1,13 +1,13 @@
-import type { ReceiverList, ShownReceiver } from '../../shapes.js'
-import { openPage } from '../address.js'
-import { bytesText, countText } from '../format.js'
-import { countColumn, durationColumn, minor, timeColumn } from '../parts/columns.js'
-import type { Column } from '../parts/data-table.js'
-import { SearchField, useParameter } from '../parts/filter-fields.js'
-import { ListPage } from '../parts/list-page.js'
-import { OptionalTime } from '../parts/optional-time.js'
-import { Chip } from '../parts/small-parts.js'
-import { StoredText } from '../parts/stored-text.js'
+import type { ReceiverList, ShownReceiver } from '../shapes.js'
+import { openPage } from './address.js'
+import { bytesText, countText } from './format.js'
+import { countColumn, durationColumn, minor, timeColumn } from './parts/columns.js'
+import type { Column } from './parts/data-table.js'
+import { SearchField, useParameter } from './parts/filter-fields.js'
+import { ListPage } from './parts/list-page.js'
+import { OptionalTime } from './parts/optional-time.js'
+import { Chip } from './parts/small-parts.js'
+import { StoredText } from './parts/stored-text.js'
 
 /** Who is delivered to, and how that goes. */
 export function ReceiversPage() {
