@@ -2,11 +2,10 @@ import type { ClusterPartition, ClusterView, NodeView } from '../shapes.js'
 import { countText } from './format.js'
 import { countColumn, minor, textColumn } from './parts/columns.js'
 import { type Column, DataTable } from './parts/data-table.js'
-import { FactList } from './parts/fact-list.js'
 import { PageHead } from './parts/page-head.js'
-import { Chip, type Tone } from './parts/small-parts.js'
+import { Chip, FactList, type Tone } from './parts/small-parts.js'
 import { Shown } from './parts/states.js'
-import { useResource } from './resource.js'
+import { useResource } from './session.js'
 
 const path = '/admin/cluster'
 

@@ -1,16 +1,14 @@
 import type { ComponentType } from 'preact'
-import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
-import { openedAddress } from './address.js'
-import { Banner } from './frame/banner.js'
-import { HelpDialog } from './frame/help-dialog.js'
-import { Navigation } from './frame/navigation.js'
-import { SignInForm } from './frame/sign-in-form.js'
-import { followKeys } from './keyboard.js'
-import { useObservable } from './observable.js'
-import { type ConsolePage, pageById } from './pages.js'
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { linkTo, openedAddress } from './address.js'
+import { clockText } from './format.js'
+import { followKeys, helpShown } from './keyboard.js'
+import { type Connection, connection } from './live-state.js'
+import { useClock, useObservable } from './observable.js'
+import { type ConsolePage, pageById, pagesOf } from './pages.js'
 import { ConfirmDialog } from './parts/confirm.js'
 import { FailedState, LoadingState } from './parts/states.js'
-import { signIn } from './session.js'
+import { giveToken, isOutdated, ofCluster, paused, type SignIn, signIn } from './session.js'
 import { StatusHeader } from './status-header.js'
 
 /** What stands around every page. */
@@ -69,4 +67,165 @@ function PageContent({ page }: { readonly page: ConsolePage }) {
     )
   }
   return content === undefined ? <LoadingState what={page.title} /> : <content.Shown />
+}
+
+/** Leads to the pages. */
+function Navigation({ open }: { readonly open: ConsolePage }) {
+  const pages = pagesOf(useObservable(ofCluster))
+  return (
+    <nav class="pages" aria-label="Pages">
+      <ul>
+        {pages.map(({ id, title, letter }) => (
+          <li key={id}>
+            <a href={linkTo(id)} aria-current={id === open.id ? 'page' : undefined} title={`g ${letter}`}>
+              {title}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+/** Says that what is shown is not what is. */
+function Banner() {
+  const state = useObservable(connection)
+  const still = useObservable(paused)
+  const outdated = useObservable(isOutdated)
+  if (state.kind !== 'lost' && !still && !outdated) return null
+  return (
+    <section class="banners" aria-label="State of the console" aria-live="off">
+      {state.kind === 'lost' && <Lost {...state} />}
+      {outdated && (
+        <p class="banner bad">
+          <span aria-hidden="true">↻ </span>Rigel was updated: reload.{' '}
+          <button type="button" onClick={() => location.reload()}>
+            Reload
+          </button>
+        </p>
+      )}
+      {still && (
+        <p class="banner">
+          <span aria-hidden="true">❚❚ </span>Paused: figures stand still.{' '}
+          <button type="button" onClick={() => paused.set(false)}>
+            Go on
+          </button>
+        </p>
+      )}
+    </section>
+  )
+}
+
+function Lost({ since_ms, fault, next_ms }: Extract<Connection, { kind: 'lost' }>) {
+  const left_s = Math.max(0, Math.ceil((next_ms - useClock()) / 1000))
+  return (
+    <p class="banner bad">
+      <span aria-hidden="true">✗ </span>
+      No connection since {clockText(since_ms)}: {fault}.{' '}
+      {left_s === 0 ? 'Trying now.' : `Trying again in ${left_s} s.`}
+    </p>
+  )
+}
+
+const keys: readonly (readonly [keys: string, meaning: string])[] = [
+  ['/', 'to the search'],
+  ['j k', 'down and up in a table; the arrows, Home and End as well'],
+  ['Enter', 'opens the row'],
+  ['Esc', 'closes what is open, leaves the table'],
+  ['p', 'pauses and goes on'],
+  ['r', 'resets what the page measures; asks first'],
+  ['?', 'this list'],
+]
+
+/** All keys. */
+function HelpDialog() {
+  const shown = useObservable(helpShown)
+  const dialog = useRef<HTMLDialogElement>(null)
+  useLayoutEffect(() => {
+    if (shown) dialog.current?.showModal()
+    else dialog.current?.close()
+  }, [shown])
+  return (
+    <dialog ref={dialog} aria-labelledby="help-title" onClose={() => helpShown.set(false)}>
+      <h2 id="help-title">Keys</h2>
+      <dl class="keys">
+        {pagesOf(ofCluster.value).map(({ id, title, letter }) => (
+          <Key key={id} keys={`g ${letter}`} meaning={title} />
+        ))}
+        {keys.map(([names, meaning]) => (
+          <Key key={names} keys={names} meaning={meaning} />
+        ))}
+      </dl>
+      <p>
+        Reference, in a tab of its own:{' '}
+        <a href="/docs" target="_blank" rel="noopener">
+          interfaces
+        </a>
+        ,{' '}
+        <a href="/docs/flags" target="_blank" rel="noopener">
+          flags
+        </a>
+      </p>
+      <div class="actions">
+        <button type="button" class="main" onClick={() => helpShown.set(false)}>
+          Close
+        </button>
+      </div>
+    </dialog>
+  )
+}
+
+function Key({ keys: names, meaning }: { readonly keys: string; readonly meaning: string }) {
+  return (
+    <div>
+      <dt>
+        {names.split(' ').map((name) => (
+          <kbd key={name}>{name}</kbd>
+        ))}
+      </dt>
+      <dd>{meaning}</dd>
+    </div>
+  )
+}
+
+/** Asks for the token of the management: once for each tab, which alone keeps it. */
+function SignInForm({ state }: { readonly state: SignIn }) {
+  const [given, setGiven] = useState('')
+  return (
+    <main class="sign-in" id="main">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          giveToken(given)
+        }}
+      >
+        <h1>Rigel</h1>
+        <p>This broker's management needs its token. It is kept in the memory of this tab, and nowhere else.</p>
+        <label for="token">Token</label>
+        <input
+          id="token"
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          required
+          value={given}
+          aria-describedby={state === 'wrong' ? 'token-fault' : undefined}
+          aria-invalid={state === 'wrong'}
+          onInput={({ currentTarget }) => setGiven(currentTarget.value)}
+        />
+        {state === 'wrong' && (
+          <p id="token-fault" class="failed" role="alert">
+            The broker does not take this token.
+          </p>
+        )}
+        <button type="submit" class="main">
+          Open the console
+        </button>
+        <p class="quiet">
+          It is the value of <code class="flag">-adminToken</code>, or stands in the file of{' '}
+          <code class="flag">-adminTokenFile</code>.
+        </p>
+      </form>
+    </main>
+  )
 }

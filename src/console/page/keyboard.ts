@@ -2,8 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { openPage } from './address.js'
 import { Observable } from './observable.js'
 import { pagesOf } from './pages.js'
-import { paused } from './resource.js'
-import { ofCluster } from './session.js'
+import { ofCluster, paused } from './session.js'
 
 /** Whether the list of keys is shown. */
 export const helpShown = new Observable(false)

@@ -1,9 +1,8 @@
 import type { LiveDistributions, LiveFrame, LiveHello } from '../live-frame.js'
 import { type Moment, momentOf, stageNames, type WholeFrame } from './moment.js'
 import { Observable } from './observable.js'
-import { paused } from './resource.js'
 import { Series } from './series.js'
-import { compareVersions, fromJson, isOutdated, readOnly, sentenceOf } from './session.js'
+import { compareVersions, fromJson, isOutdated, paused, readOnly, sentenceOf } from './session.js'
 import { readStream } from './stream-reader.js'
 
 /** What is known of the broker as it is now. */

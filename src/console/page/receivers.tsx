@@ -5,9 +5,7 @@ import { countColumn, durationColumn, minor, timeColumn } from './parts/columns.
 import type { Column } from './parts/data-table.js'
 import { SearchField, useParameter } from './parts/filter-fields.js'
 import { ListPage } from './parts/list-page.js'
-import { OptionalTime } from './parts/optional-time.js'
-import { Chip } from './parts/small-parts.js'
-import { StoredText } from './parts/stored-text.js'
+import { Chip, OptionalTime, StoredText } from './parts/small-parts.js'
 
 /** Who is delivered to, and how that goes. */
 export function ReceiversPage() {

@@ -3,10 +3,10 @@ import { setParameter } from './address.js'
 import { bytesText, countText } from './format.js'
 import { type Column, DataTable } from './parts/data-table.js'
 import { SearchField, useParameter } from './parts/filter-fields.js'
-import { FlagLink } from './parts/flag-link.js'
 import { PageHead } from './parts/page-head.js'
+import { FlagLink } from './parts/small-parts.js'
 import { Shown } from './parts/states.js'
-import { useResource } from './resource.js'
+import { useResource } from './session.js'
 
 /** It changes with a restart only, or as the data grows. */
 const every_ms = 30_000

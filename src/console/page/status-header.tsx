@@ -1,14 +1,11 @@
 import type { ReadyState, TenantList } from '../shapes.js'
-import { linkTo, openedAddress, setParameter } from './address.js'
-import { useClock } from './clock.js'
+import { linkTo, openedAddress, setParameter, spans, useSpan } from './address.js'
 import { spanText } from './format.js'
 import { helpShown } from './keyboard.js'
 import { connection, live } from './live-state.js'
-import { useObservable } from './observable.js'
+import { useClock, useObservable } from './observable.js'
 import { Chip } from './parts/small-parts.js'
-import { paused, useResource } from './resource.js'
-import { readOnly } from './session.js'
-import { spans, useSpan } from './span.js'
+import { paused, readOnly, useResource } from './session.js'
 import { nextTheme, theme } from './theme.js'
 
 /** How the broker is, on every page, and what is the same for all pages. */

@@ -7,13 +7,12 @@ import { minor, textColumn, timeColumn } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { ChoiceField, pathWith, SearchField, useParameter } from '../parts/filter-fields.js'
 import { PageHead } from '../parts/page-head.js'
+import { StoredText } from '../parts/small-parts.js'
 import { FailedState, LoadingState, Shown } from '../parts/states.js'
-import { StoredText } from '../parts/stored-text.js'
-import { useResource } from '../resource.js'
+import { useResource } from '../session.js'
 import { EntityDetail } from './entity-detail.js'
 import type { PlacesShown } from './entity-map.js'
-import { countedEntities, typesPath } from './type-counts.js'
-import { TypeNavigation } from './type-navigation.js'
+import { countedEntities, TypeNavigation, typesPath } from './types.js'
 
 /** What is stored: types with counts, entities page by page or on a map, one of them whole where the address says its id. */
 export function EntitiesPage() {

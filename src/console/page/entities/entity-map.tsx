@@ -5,7 +5,7 @@ import { countText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { useParameter } from '../parts/filter-fields.js'
 import { Shown } from '../parts/states.js'
-import type { Known } from '../resource.js'
+import type { Known } from '../session.js'
 import { colours } from '../theme.js'
 import { boxOf, boxText, drawMap, type MapArea, type MapView, scaleOf, viewOf, widened, world } from './map-drawing.js'
 

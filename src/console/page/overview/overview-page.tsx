@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { linkTo } from '../address.js'
+import { linkTo, useSpan } from '../address.js'
 import { countText, durationText, rateText, shareText } from '../format.js'
 import { connection, type Live, live, restarts, series } from '../live-state.js'
 import type { Moment, PartitionMoment } from '../moment.js'
@@ -15,16 +15,14 @@ import {
   textColumn,
 } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
-import { FoldedJson } from '../parts/folded-json.js'
+import { FoldedJson } from '../parts/json.js'
 import { PageHead } from '../parts/page-head.js'
 import { Bar, Chip } from '../parts/small-parts.js'
 import { Sparkline } from '../parts/sparkline.js'
 import { LoadingState, Stale } from '../parts/states.js'
 import { thinned } from '../series.js'
-import { useSpan } from '../span.js'
 import { concernsOf, threadName } from './concerns.js'
-import { StageTable } from './stage-table.js'
-import { TrafficCharts } from './traffic-charts.js'
+import { StageTable, TrafficCharts } from './stage-table.js'
 
 /** Whether the broker is well, what it does, and what to look at. */
 export function OverviewPage() {

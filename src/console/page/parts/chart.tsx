@@ -3,7 +3,7 @@ import type uPlot from 'uplot'
 import { clockText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { colour, colours } from '../theme.js'
-import { ScrollRegion } from './scroll-region.js'
+import { ScrollRegion } from './small-parts.js'
 
 /** Lines over time. */
 export interface ChartContent {

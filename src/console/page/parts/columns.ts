@@ -1,7 +1,7 @@
 import { h } from 'preact'
 import { bytesText, countText, durationText, rateText, shareText } from '../format.js'
 import type { Column } from './data-table.js'
-import { OptionalTime } from './optional-time.js'
+import { OptionalTime } from './small-parts.js'
 
 interface More {
   readonly isMinor?: boolean

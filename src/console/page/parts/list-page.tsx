@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { setParameter } from '../address.js'
 import { countText } from '../format.js'
-import { useResource } from '../resource.js'
+import { useResource } from '../session.js'
 import { DataTable, type TableShown } from './data-table.js'
 import { pathWith, useParameter } from './filter-fields.js'
 import { PageHead } from './page-head.js'

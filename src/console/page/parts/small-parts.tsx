@@ -1,4 +1,6 @@
 import type { ComponentChildren } from 'preact'
+import { exactText, spanText } from '../format.js'
+import { useClock } from '../observable.js'
 
 /** What a state means for the reader; each has a sign of its own, since a colour alone tells too little. */
 export type Tone = 'good' | 'warning' | 'bad' | 'plain'
@@ -33,5 +35,117 @@ export function Bar({
         <span class="bar-fill" style={{ width }} />
       </span>
     </span>
+  )
+}
+
+const tones: Readonly<Record<string, Tone>> = { active: 'good', oneshot: 'good', failed: 'bad', expired: 'warning' }
+
+/** The status of a subscription or a registration. */
+export function StatusChip({ status }: { readonly status: string }) {
+  return <Chip tone={tones[status] ?? 'plain'}>{status}</Chip>
+}
+
+/** A stage of a request; `tone` is the class of its colour, which is the same wherever the stage is shown. */
+export interface Stage {
+  readonly name: string
+  readonly tone: string
+  readonly title: string
+}
+
+/** The stages of a request in the order in which it passes them, as `/admin/slow` names them. */
+export const stages = [
+  { name: 'read', tone: 'tone-read', title: 'Its body is received' },
+  { name: 'permit', tone: 'tone-permit', title: 'Waits for a permit to work (-reqPoolSize)' },
+  { name: 'parse', tone: 'tone-parse', title: 'Its payload is parsed in the HTTP thread' },
+  { name: 'mailbox', tone: 'tone-mailbox', title: 'Waits in the mailbox of its partition' },
+  { name: 'decide', tone: 'tone-decide', title: 'Its turn is decided, with all other requests in it' },
+  { name: 'commit', tone: 'tone-commit', title: 'Its turn is logged, synced and applied; of the slowest partition' },
+  { name: 'handle', tone: 'tone-handle', title: 'Waits for a read handle of its partition (-dbPoolSize)' },
+  { name: 'operation', tone: 'tone-operation', title: 'The rest of its operation: other partitions, scans, providers' },
+  { name: 'render', tone: 'tone-render', title: 'Its response is rendered' },
+] as const satisfies readonly Stage[]
+
+/** The stage of a name. */
+export function stageOf(name: (typeof stages)[number]['name']): Stage {
+  const [stage] = stages.filter((each) => each.name === name)
+  if (stage === undefined) throw new Error(`there is no stage ${name}`)
+  return stage
+}
+
+/** The colour of a stage, for those who see it; its name stands beside it. */
+export function StageSwatch({ tone }: Pick<Stage, 'tone'>) {
+  return <i class={`stage ${tone}`} aria-hidden="true" />
+}
+
+/** Names with their values. What there is not is left out. */
+export function FactList({
+  facts,
+}: {
+  readonly facts: readonly (readonly [name: string, value: ComponentChildren])[]
+}) {
+  return (
+    <dl class="fact-list">
+      {facts
+        .filter(([, value]) => value !== undefined && value !== '')
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}
+
+/** As many characters are shown in one line. */
+const usual_characters = 120
+
+/**
+ * What a client has stored, as text and nothing else: cut where it is long, and apart from what stands around it, whichever
+ * way it is written.
+ */
+export function StoredText({ text, most = usual_characters }: { readonly text: string; readonly most?: number }) {
+  const isLong = text.length > most
+  return (
+    <bdi class="stored" title={isLong ? `${text.slice(0, 1000)} (${text.length} characters)` : undefined}>
+      {isLong ? `${text.slice(0, most)}…` : text}
+    </bdi>
+  )
+}
+
+/** A date of a response as its distance from now; a dash where it never was. */
+export function OptionalTime({ date }: { readonly date: string | undefined }) {
+  if (date === undefined) return <span class="quiet">–</span>
+  return <RelativeTime at_ms={Date.parse(date)} />
+}
+
+/** A moment as its distance from now, with the exact one in its title. */
+export function RelativeTime({ at_ms }: { readonly at_ms: number }) {
+  const now_ms = useClock()
+  const away_s = (now_ms - at_ms) / 1000
+  const text = Math.abs(away_s) < 1 ? 'now' : away_s > 0 ? `${spanText(away_s)} ago` : `in ${spanText(-away_s)}`
+  return (
+    <time dateTime={exactText(at_ms)} title={exactText(at_ms)}>
+      {text}
+    </time>
+  )
+}
+
+/** A flag that leads into the reference; in another tab, since this one alone has the token. */
+export function FlagLink({ flag }: { readonly flag: string }) {
+  return (
+    <a href={`/docs/flags#${flag.slice(1)}`} target="_blank" rel="noopener" title="What the reference says of it">
+      <code class="flag">{flag}</code>
+    </a>
+  )
+}
+
+/** Content that may be wider than the page, and then scrolls by itself; by keyboard, too. */
+export function ScrollRegion({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: without the focus nothing in it could be reached by keyboard [WCAG 2.1.1].
+    <section class="wide" aria-label={label} tabIndex={0}>
+      {children}
+    </section>
   )
 }

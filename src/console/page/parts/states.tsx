@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import type { Known } from '../resource.js'
-import { RelativeTime } from './relative-time.js'
+import type { Known } from '../session.js'
+import { RelativeTime } from './small-parts.js'
 
 /** Nothing is there, and what would be. */
 export function EmptyState({ children }: { readonly children: ComponentChildren }) {

@@ -8,10 +8,8 @@ import { ChangeFault, confirmChange, useChange } from '../parts/confirm.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { PageHead } from '../parts/page-head.js'
 import { LoadingState, Shown, Stale } from '../parts/states.js'
-import { useResource } from '../resource.js'
-import { readOnly } from '../session.js'
+import { readOnly, useResource } from '../session.js'
 import { type RouteRow, rejectedOf, routesOf } from './routes-of-live.js'
-import { type ServiceRow, servicesOf } from './services.js'
 import { SlowTable } from './slow-table.js'
 
 /** What clients ask for: by route, the slow ones with their stages, by tenant and path, and what is turned away. */
@@ -151,3 +149,30 @@ const serviceColumns: readonly Column<ServiceRow>[] = [
   bytesColumn('bytes in', ({ in_bytes }) => in_bytes, minor),
   countColumn('sent', ({ sent }) => sent, minor),
 ]
+
+/** The requests of a tenant in a path, since the metrics were reset. */
+interface ServiceRow {
+  readonly tenant: string
+  readonly path: string
+  readonly requests: number
+  readonly errors: number
+  readonly mean_s: number
+  readonly in_bytes: number
+  /** Notifications and requests that were passed on. */
+  readonly sent: number
+}
+
+/** The rows of `/admin/metrics`. */
+function servicesOf({ services }: ServiceMetrics): readonly ServiceRow[] {
+  return Object.entries(services).flatMap(([tenant, { subservs }]) =>
+    Object.entries(subservs).map(([path, each]) => ({
+      tenant,
+      path,
+      requests: each.incomingTransactions ?? 0,
+      errors: each.incomingTransactionErrors ?? 0,
+      mean_s: each.serviceTime ?? 0,
+      in_bytes: each.incomingTransactionRequestSize ?? 0,
+      sent: each.outgoingTransactions ?? 0,
+    })),
+  )
+}

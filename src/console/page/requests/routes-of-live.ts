@@ -1,6 +1,6 @@
 import type { LiveFrame, LiveHello, LiveRequests } from '../../live-frame.js'
 import type { WholeFrame } from '../moment.js'
-import { addCounts, bucketCounts, quantileOf } from '../wait-buckets.js'
+import { addCounts, bucketCounts, quantileOf } from '../moment.js'
 
 /** The requests on a route with a method. */
 export interface RouteRow {

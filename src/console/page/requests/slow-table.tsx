@@ -2,7 +2,7 @@ import type { ShownSlowRequest, SlowList } from '../../shapes.js'
 import { clockText, durationText, exactText } from '../format.js'
 import { bytesColumn, durationColumn, minor, textColumn } from '../parts/columns.js'
 import { type Column, DataTable } from '../parts/data-table.js'
-import { StageSwatch, stages } from '../parts/stages.js'
+import { StageSwatch, stages } from '../parts/small-parts.js'
 
 /** The slow requests, each with its stages as a bar, in the colours of Overview. */
 export function SlowTable({ slow }: { readonly slow: SlowList }) {

@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Explanation, ExplanationList } from '../../shapes.js'
 import { Field, pathWith } from '../parts/filter-fields.js'
-import { FoldedJson } from '../parts/folded-json.js'
-import { ScrollRegion } from '../parts/scroll-region.js'
-import { Chip } from '../parts/small-parts.js'
-import { StoredText } from '../parts/stored-text.js'
+import { FoldedJson } from '../parts/json.js'
+import { Chip, ScrollRegion, StoredText } from '../parts/small-parts.js'
 import { read, sentenceOf } from '../session.js'
 
 /** Why is nothing sent? Each condition of a subscription, compared with an entity. */

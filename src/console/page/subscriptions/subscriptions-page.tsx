@@ -5,8 +5,7 @@ import { countColumn, minor, timeColumn } from '../parts/columns.js'
 import type { Column } from '../parts/data-table.js'
 import { ChoiceField, SearchField, useParameter } from '../parts/filter-fields.js'
 import { ListPage } from '../parts/list-page.js'
-import { StoredText } from '../parts/stored-text.js'
-import { StatusChip } from './status-chip.js'
+import { StatusChip, StoredText } from '../parts/small-parts.js'
 import { SubscriptionDetail } from './subscription-detail.js'
 
 /** Subscriptions with how their deliveries go; one of them in full where the address says its id. */

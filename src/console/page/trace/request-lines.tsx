@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { CopyButton } from '../parts/copy-button.js'
-import { ScrollRegion } from '../parts/scroll-region.js'
+import { CopyButton } from '../parts/json.js'
+import { ScrollRegion } from '../parts/small-parts.js'
 import type { LogLine } from './log-line.js'
-import { WhatChip } from './what-chip.js'
+import { WhatChip } from './log-line.js'
 
 /** As many lines of one request are drawn; all of them are copied. */
 const mostDrawn = 500

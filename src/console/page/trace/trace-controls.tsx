@@ -5,8 +5,7 @@ import { ChangeFault, confirmChange, useChange } from '../parts/confirm.js'
 import { Field, Options, SearchField, useParameter } from '../parts/filter-fields.js'
 import { Chip } from '../parts/small-parts.js'
 import { Shown } from '../parts/states.js'
-import { type Known, useResource } from '../resource.js'
-import { readOnly } from '../session.js'
+import { type Known, readOnly, useResource } from '../session.js'
 
 const logLevels = ['NONE', 'FATAL', 'ERROR', 'WARN', 'INFO', 'DEBUG'] as const
 const verbosities = ['0', '1', '2', '3', '4', '5'] as const

@@ -2,15 +2,13 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SkippedLines } from '../../shapes.js'
 import { countText } from '../format.js'
 import { useObservable } from '../observable.js'
-import { CopyButton } from '../parts/copy-button.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { ChoiceField, pathWith, SearchField, useParameter } from '../parts/filter-fields.js'
-import { paused } from '../resource.js'
-import { fromJson, sentenceOf } from '../session.js'
+import { CopyButton } from '../parts/json.js'
+import { fromJson, paused, sentenceOf } from '../session.js'
 import { readStream } from '../stream-reader.js'
-import { type LogLine, readLine } from './log-line.js'
+import { type LogLine, readLine, WhatChip } from './log-line.js'
 import { RequestLines } from './request-lines.js'
-import { WhatChip } from './what-chip.js'
 
 /** As many lines are kept; older ones go. */
 const mostLines = 5000

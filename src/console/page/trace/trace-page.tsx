@@ -1,6 +1,6 @@
 import type { Configuration } from '../../shapes.js'
 import { PageHead } from '../parts/page-head.js'
-import { useResource } from '../resource.js'
+import { useResource } from '../session.js'
 import { TraceControls } from './trace-controls.js'
 import { linesPath, TraceLines } from './trace-lines.js'
 

@@ -1,9 +1,9 @@
+import { useSpan } from '../address.js'
 import { durationText } from '../format.js'
 import { courses, live, series } from '../live-state.js'
 import { useObservable } from '../observable.js'
 import { HeatMap, type HeatMapContent } from '../parts/heat-map.js'
-import { useSpan } from '../span.js'
-import type { WaitName } from './wait-meanings.js'
+import type { WaitName } from './wait-tables.js'
 
 /** As many columns fit. */
 const columns = 150

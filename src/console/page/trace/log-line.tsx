@@ -1,3 +1,4 @@
+import { Chip } from '../parts/small-parts.js'
 import { fromJson } from '../session.js'
 
 /** A line of the log. */
@@ -26,4 +27,15 @@ export function readLine(text: string, number: number): LogLine {
     ...{ number, text, time: String(time), level: String(lvl), area: String(area), op: String(op) },
     ...{ message: String(msg), correlator: String(corr), tenant: String(srv) },
   }
+}
+
+/** What a line of the log is about: its trace area, or its level and what was done. */
+export function WhatChip({ line: { level, area, op } }: { readonly line: LogLine }) {
+  if (area !== '') return <code>{area}</code>
+  const tone = level === 'ERROR' || level === 'FATAL' ? 'bad' : level === 'WARN' ? 'warning' : 'plain'
+  return (
+    <>
+      <Chip tone={tone}>{level}</Chip> <span class="quiet">{op}</span>
+    </>
+  )
 }

@@ -2,9 +2,9 @@ import type { ShownType, TypeList } from '../../shapes.js'
 import { linkTo, openedAddress } from '../address.js'
 import { countText } from '../format.js'
 import { useObservable } from '../observable.js'
+import { StoredText } from '../parts/small-parts.js'
 import { Shown } from '../parts/states.js'
-import { StoredText } from '../parts/stored-text.js'
-import type { Known } from '../resource.js'
+import type { Known } from '../session.js'
 
 /** As many types are shown beside the table. */
 const most = 200
@@ -53,4 +53,23 @@ function summed(types: readonly ShownType[]): readonly (readonly [type: string, 
   const sums = new Map<string, number>()
   for (const { type, entities } of types) sums.set(type, (sums.get(type) ?? 0) + entities)
   return [...sums].sort(([, a], [, b]) => b - a)
+}
+
+/** What is asked for the types; the tenant is always named: without it all of them would be meant. */
+export function typesPath(service: string, path: string | undefined): string {
+  const query = new URLSearchParams({ service, limit: '1000', ...(path !== undefined && { path }) })
+  return `/admin/types?${query}`
+}
+
+/** How many entities are of a type, or have an attribute, by the counts of all types; nothing if these do not tell it. */
+export function countedEntities(
+  { count, types }: TypeList,
+  type: string | undefined,
+  attribute: string | undefined,
+): number | undefined {
+  if (count > types.length) return undefined
+  const ofType = types.filter((each) => type === undefined || each.type === type)
+  if (attribute === undefined) return ofType.reduce((sum, { entities }) => sum + entities, 0)
+  const isWhole = ofType.every(({ attributes, attributeNames }) => Object.keys(attributes).length === attributeNames)
+  return isWhole ? ofType.reduce((sum, { attributes }) => sum + (attributes[attribute] ?? 0), 0) : undefined
 }
