@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { t as root, test } from 'tap'
 import { FarEnd } from './far-end.js'
@@ -205,20 +204,25 @@ test('a tenant that sends more than it may gets 429 until it has paused, others 
   const sent = Array.from({ length: 12 }, () =>
     asked('GET', '/v2/entities', undefined, { ...busy, Connection: 'close' }),
   )
+  const began_ms = performance.now()
   const refused = (await Promise.all(sent)).filter(({ status }) => status === 429)
-  t.ok(refused.length >= 6 && refused.length <= 9, `${refused.length} of 12 are refused where 3 may come at once`)
+  const [served, passed_s] = [sent.length - refused.length, (performance.now() - began_ms) / 1000]
+  t.ok(served >= 3 && served <= 4 + passed_s, `${served} are served in ${passed_s} s: 3 at once, and one each second`)
   const last = refused.at(-1)
   t.match(last?.json, { error: 'TooManyRequests', description: 'this tenant sends more requests than it may' })
   t.equal(last?.headers.get('retry-after'), '1')
-  let ngsi1 = await asked('POST', '/v1/queryContext', query, busy)
-  while (ngsi1.status !== 429) ngsi1 = await asked('POST', '/v1/queryContext', query, busy)
+  const ngsi1 = await until(async () => {
+    const reply = await asked('POST', '/v1/queryContext', query, busy)
+    return reply.status === 429 && reply
+  }, 'NGSIv1 refuses as well')
   t.match(ngsi1, { status: 429, json: { orionError: { code: '429', reasonPhrase: 'Too Many Requests' } } })
   t.equal((await asked('GET', '/v2/entities', undefined, { 'X-Auth-Token': writer })).status, 200)
   const metrics = (await broker.send('GET', '/metrics')).text
-  t.match(metrics, /^rigel_http_rejected_total\{reason="rate_limit"\} ([7-9]|1\d)$/m)
+  const [, counted] = /^rigel_http_rejected_total\{reason="rate_limit"\} (\d+)$/m.exec(metrics) ?? []
+  t.equal(Number(counted), refused.length + 1)
   t.match(metrics, /^rigel_http_rejected_total\{reason="forbidden"\} 1\d$/m)
   t.match(broker.output, /a request was refused, the last one of tenant busy: their tenant sends more than -rateLimit/)
-  while ((await asked('GET', '/v2/entities', undefined, busy)).status === 429) await delay(50)
+  await until(async () => (await asked('GET', '/v2/entities', undefined, busy)).status !== 429)
 })
 
 test('SIGHUP brings the file into force in all threads; a file with a mistake changes nothing', async (t) => {
@@ -227,7 +231,7 @@ test('SIGHUP brings the file into force in all threads; a file with a mistake ch
   t.same([...(await statusesOf({ 'X-Auth-Token': third }))], [401])
   broker.signal('SIGHUP')
   await until(() => broker.output.includes('3 keys of clients were read anew'))
-  for (let row = 0; row < 3; row = (await statusesOf({ 'X-Auth-Token': third })).has(401) ? 0 : row + 1);
+  await until(async () => !(await statusesOf({ 'X-Auth-Token': third })).has(401))
   writeFileSync(file, `${before}\nnonsense\n`)
   broker.signal('SIGHUP')
   await until(() => broker.output.includes('the keys of clients stay as they were'))
@@ -236,7 +240,7 @@ test('SIGHUP brings the file into force in all threads; a file with a mistake ch
   writeFileSync(file, before)
   broker.signal('SIGHUP')
   await until(() => broker.output.includes('2 keys of clients were read anew'))
-  for (let row = 0; row < 3; row = (await statusesOf({ 'X-Auth-Token': third })).has(200) ? 0 : row + 1);
+  await until(async () => !(await statusesOf({ 'X-Auth-Token': third })).has(200))
   t.same([...(await statusesOf({ 'X-Auth-Token': writer }))], [200])
 })
 

@@ -1,15 +1,13 @@
 import type { Test } from 'tap'
 import { type DocumentedServer, startServers } from './documented-servers.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 /** What differs from run to run: ages in whole seconds, waits, dates, and ids that the broker gave. */
 const ages: ReadonlySet<string> = new Set(['uptime_in_secs', 'measuring_interval_in_secs'])
 const wait = /^\d+\.\d{9}$/
 const date = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const givenId = /^[0-9a-f]{24}$/
-
-/** How long what a page shows may take to come about: notifications arrive a moment after their cause. */
-const patience_ms = 60_000
 
 /** A call as a page shows it: `$ curl …` in a block marked `console`, the response on the lines below. */
 interface Call {
@@ -40,9 +38,15 @@ export async function playCalls(t: Test, page: string): Promise<number> {
   const brokers = new Map(started.map((broker, at) => [ports[at] ?? '', broker]))
   const servers = await startServers(t, page)
   for (const { call, request } of calls) {
-    const until = Date.now() + (request.verb === 'GET' ? patience_ms : 0)
-    let reply = await send(brokers, servers, request)
-    while (!isExpected(call, reply.text) && Date.now() < until) reply = await send(brokers, servers, request)
+    let shown = ''
+    const reply = await until(
+      async () => {
+        const reply = await send(brokers, servers, request)
+        shown = reply.text
+        return (request.verb !== 'GET' || isExpected(call, shown)) && reply
+      },
+      () => `${call.command} shows ${call.response}; it was ${shown}`,
+    )
     t.ok(reply.status >= 200 && reply.status < 300, `${reply.status}: ${call.command}`)
     if (call.response === '') t.equal(reply.text, '', call.command)
     else t.same(comparable(reply.text), comparable(call.response), call.command)

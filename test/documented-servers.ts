@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { freePort } from '../bench/free-port.js'
-
-const patience_ms = 60_000
+import { until } from './until.js'
 
 /** A small server that a page has its reader start beside the broker. */
 export interface DocumentedServer {
@@ -33,18 +31,14 @@ async function started(t: Test, script: string, named: string): Promise<Document
       output += chunk.toString()
     })
   }
-  const until = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {
-    const end = Date.now() + patience_ms
-    while (!(await holds())) {
-      if (Date.now() > end) throw new Error(`the server of port ${named} ${what}: ${output}`)
-      await delay(20)
-    }
+  const shows = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {
+    await until(holds, () => `the server of port ${named} ${what}: ${output}`)
   }
   const listens = (): Promise<boolean> =>
     fetch(`http://localhost:${port}/`, { method: 'HEAD' }).then(
       () => true,
       () => false,
     )
-  await until('does not listen', listens)
-  return { named, port, prints: (text) => until(`has not printed ${text}`, () => output.includes(text)) }
+  await shows('listens', listens)
+  return { named, port, prints: (text) => shows(`has printed ${text}`, () => output.includes(text)) }
 }

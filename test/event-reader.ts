@@ -49,11 +49,14 @@ export class EventReader {
     }
   }
 
+  /** What comes until the stream ends. */
+  async *all(): AsyncGenerator<ReadEvent, void> {
+    for (let event = await this.next(); event !== undefined; event = await this.next()) yield event
+  }
+
   /** The data of the next event of this name, as JSON; what comes before it is passed over. */
   async json(name: string): Promise<unknown> {
-    for (let event = await this.next(); event !== undefined; event = await this.next()) {
-      if (event.name === name) return JSON.parse(event.data)
-    }
+    for await (const event of this.all()) if (event.name === name) return JSON.parse(event.data)
     throw new Error(`the stream has ended without ${name}`)
   }
 

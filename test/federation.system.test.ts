@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { RunningBroker } from './running.js'
+import { isStill, until } from './until.js'
 import { attribute, ID, metadata, WGS84 } from './wire/client.js'
 
 const ferry = {
@@ -33,12 +33,13 @@ async function held(broker: RunningBroker): Promise<unknown> {
 
 /** Waits until a broker holds the entity as it should be; gives what it holds in the end. */
 async function comesToHold(broker: RunningBroker, wanted: unknown): Promise<unknown> {
-  const limit = Date.now() + 60_000
-  for (;;) {
-    const entity = await held(broker)
-    if (JSON.stringify(entity) === JSON.stringify(wanted) || Date.now() > limit) return entity
-    await delay(20)
+  let entity: unknown
+  const isHeld = async () => {
+    entity = await held(broker)
+    return JSON.stringify(entity) === JSON.stringify(wanted)
   }
+  await until(isHeld, () => `a broker holds ${JSON.stringify(wanted)}: it holds ${JSON.stringify(entity)}`)
+  return entity
 }
 
 async function brokers(t: Test, number: number): Promise<readonly RunningBroker[]> {
@@ -95,16 +96,11 @@ async function atRest(ring: readonly RunningBroker[]): Promise<readonly Readonly
         return Object.fromEntries(names.map((name) => [name, held[name] ?? 0]))
       }),
     )
-  let before = await counts()
-  let still = 0
-  for (const limit = Date.now() + 60_000; Date.now() < limit; ) {
-    await delay(100)
-    const after = await counts()
-    still = JSON.stringify(after) === JSON.stringify(before) ? still + 1 : 0
-    if (still === 8) return after
-    before = after
-  }
-  throw new Error(`the ring does not come to rest: ${JSON.stringify(before)}`)
+  await until(
+    isStill(150, async () => JSON.stringify(await counts())),
+    'the ring comes to rest',
+  )
+  return counts()
 }
 
 /** Each broker tells the next one, the last tells the first. */

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import type { Reply, RunningBroker } from './running.js'
 import { failingDisk, mayMount, mayMountImage, smallDisk } from './small-disk.js'
+import { until } from './until.js'
 
 const full = { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details: 'storage full' } }
 
@@ -18,14 +19,6 @@ async function refused(broker: RunningBroker, name: string, size: number): Promi
     if (reply.status !== 200) return reply
   }
   throw new Error('there was room for everything')
-}
-
-async function until(what: () => Promise<boolean>): Promise<boolean> {
-  for (let look = 0; look < 200; look += 1) {
-    if (await what()) return true
-    await delay(50)
-  }
-  return false
 }
 
 test(
@@ -49,13 +42,10 @@ test(
         '{"code":"200","reasonPhrase":"OK"}',
       )
     }
-    t.ok(await until(async () => (await broker.update('APPEND', entity('Leaf', 200_000))).status === 200))
+    await until(async () => (await broker.update('APPEND', entity('Leaf', 200_000))).status === 200)
     t.match(await refused(broker, 'More', 500_000), { status: 503 })
     disk.clear()
-    t.ok(
-      await until(async () => (await broker.send('GET', '/health/ready')).status === 200),
-      'nobody has to write for that',
-    )
+    await until(async () => (await broker.send('GET', '/health/ready')).status === 200, 'nobody has to write for that')
     t.equal((await broker.update('APPEND', entity('Last', 500_000))).status, 200)
     t.equal(await broker.end('SIGKILL'), 'SIGKILL')
     await broker.run()
@@ -142,10 +132,8 @@ test(
     const lines = broker.output.split('\n').filter((line) => line.includes('"lvl":"ERROR"'))
     t.ok(lines.length < 60, `${lines.length} lines`)
     disk.clear()
-    t.ok(await until(async () => (await broker.update('APPEND', entity('Told', 1))).status === 200))
-    t.ok(
-      await until(async () => (await broker.send('POST', '/v1/subscribeContext', subscription('New'))).status === 200),
-    )
+    await until(async () => (await broker.update('APPEND', entity('Told', 1))).status === 200)
+    await until(async () => (await broker.send('POST', '/v1/subscribeContext', subscription('New'))).status === 200)
     t.equal(await broker.end('SIGTERM'), 0)
     t.equal(new Set(heard).size, heard.length)
   },
@@ -171,8 +159,8 @@ test(
       t.same(refusal.json, full)
       t.match((await broker.send('GET', '/health/ready')).json, { status: 'unavailable', reason: 'storage full' })
       disk.clear()
-      t.ok(await until(async () => (await broker.update('APPEND', entity('New', 1000))).status === 200))
-      t.ok(await until(async () => (await broker.send('GET', '/health/ready')).status === 200))
+      await until(async () => (await broker.update('APPEND', entity('New', 1000))).status === 200)
+      await until(async () => (await broker.send('GET', '/health/ready')).status === 200)
     }
     t.equal(await broker.end('SIGTERM'), 0)
   },

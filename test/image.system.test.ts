@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { validate } from 'dockerfile-utils'
 import { type Test, test } from 'tap'
 import { freePort } from '../bench/free-port.js'
 import { buildImage, contextNames, dockerfile, execForm, finalStage, imageEnvironment, stages } from './image-build.js'
+import { until } from './until.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const isLong = process.env['RIGEL_IMAGE'] === 'long'
@@ -136,7 +136,7 @@ test('the image serves as its user, without rights and on a read-only file syste
   t.equal(await health(), 1, 'nothing runs yet')
   const broker = start(...words('ENTRYPOINT'))
   t.teardown(() => broker.kill('SIGKILL'))
-  while ((await health()) !== 0 && broker.exitCode === null) await delay(50)
+  await until(async () => (await health()) === 0 || broker.exitCode !== null, 'it is healthy')
   t.equal(broker.exitCode, null)
   const status = readFileSync(`/proc/${broker.pid}/status`, 'utf8')
   for (const line of [/^Uid:\t1000\t1000\t1000\t1000$/m, /^CapEff:\t0+$/m, /^CapBnd:\t0+$/m, /^NoNewPrivs:\t1$/m])

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 /** An event as a client reads it: its fields by name, the lines of its data together. */
 export interface ReadEvent {
@@ -16,9 +16,6 @@ interface ListeningTo {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
 }
-
-/** How long something is waited for before the test fails. */
-const limit_ms = 60_000
 
 /** A client of an event stream on a socket of its own, which reads as fast or as slowly as it is told. */
 export class ListeningClient {
@@ -69,11 +66,7 @@ export class ListeningClient {
   }
 
   async until(holds: () => boolean): Promise<void> {
-    for (const begun = Date.now(); !holds(); await delay(5)) {
-      if (Date.now() - begun > limit_ms) {
-        throw new Error(`waited in vain, with ${this.events.length} events: ${this.head} ${this.#text.slice(-500)}`)
-      }
-    }
+    await until(holds, () => `${holds}, with ${this.events.length} events: ${this.head} ${this.#text.slice(-500)}`)
   }
 
   close(): void {

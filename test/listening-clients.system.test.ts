@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { ThreadKiller, withDebugger } from './faults/thread-killer.js'
 import { ListeningClient } from './listening-client.js'
 import { Received, subscribedTo, Writer } from './listening-load.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 test('clients that do not read, die or read a byte at a time', async (t) => {
   t.setTimeout(300_000)
@@ -91,11 +91,12 @@ test('clients that do not read, die or read a byte at a time', async (t) => {
     const received = new Received()
     received.take(client)
     const headers = { 'Last-Event-ID': client.lastId ?? '' }
-    let again = await ListeningClient.open(t, broker, { path, headers })
-    for (const begun = Date.now(); again.status !== 200 && Date.now() - begun < 60_000; await delay(50)) {
-      t.equal(again.status, 503)
-      again = await ListeningClient.open(t, broker, { path, headers })
-    }
+    const again = await until(async () => {
+      const client = await ListeningClient.open(t, broker, { path, headers })
+      if (client.status === 200) return client
+      t.equal(client.status, 503)
+      return undefined
+    }, 'there is a courier again')
     const missing = () => {
       const rest = new Received()
       rest.take(again)
@@ -126,11 +127,10 @@ test('there are no more of them than may be, and one that goes makes room', asyn
   t.equal(replacing.status, 200, 'the one that it replaces makes room')
   await second.until(() => second.isOver)
   first.close()
-  let third = await ListeningClient.open(t, small, { path: path(three) })
-  for (const begun = Date.now(); third.status !== 200 && Date.now() - begun < 60_000; await delay(50)) {
-    third = await ListeningClient.open(t, small, { path: path(three) })
-  }
-  t.equal(third.status, 200)
+  const third = await until(async () => {
+    const client = await ListeningClient.open(t, small, { path: path(three) })
+    return client.status === 200 && client
+  }, 'the one that has gone makes room')
   const closed = once(third.socket, 'close')
   t.equal(await small.end('SIGTERM'), 0)
   await closed

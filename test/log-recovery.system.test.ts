@@ -25,7 +25,7 @@ interface Left {
 async function killed(t: Test): Promise<Left> {
   const broker = await RunningBroker.start(t, ['-partitions', '1', '-logLevel', 'INFO'])
   const partition = join(broker.folder, 'partition-0')
-  for (;;) {
+  return until(async () => {
     for (let n = 1; n <= 10; n += 1) t.equal((await broker.update('APPEND', tank(n))).status, 200)
     await broker.end('SIGKILL')
     const checkpoint = readCheckpoint(partition)
@@ -36,7 +36,8 @@ async function killed(t: Test): Promise<Left> {
     const [last] = behind.slice(-1)
     if (last && behind.length >= 3) return { broker, behind, file: join(partition, 'log', nameOf(last.segment)) }
     await broker.run()
-  }
+    return undefined
+  }, 'several updates are in no checkpoint')
 }
 
 function tank(n: number): unknown {

@@ -5,6 +5,7 @@ import { test } from 'tap'
 import { answering, FarEnd } from './far-end.js'
 import { limitNow_ms } from './pace.js'
 import { type Reply, RunningBroker } from './running.js'
+import { until } from './until.js'
 
 /*
  * Requests of less than 1 MiB whose work once grew with the square of their length, or with its cube: each took from seconds to
@@ -153,7 +154,7 @@ test('expressions that read numbers from long texts hold up no update', async (t
     delay(30_000, undefined, { ref: false }),
   ])
   t.equal(other?.status, 201)
-  for (let look = 0; look < 600 && end.received.length < 2; look += 1) await delay(50)
+  await until(() => end.received.length >= 2)
   t.same(end.bodies.toSorted(), ['E null null true', 'Other 1.5 null false'])
   t.ok(performance.now() - began < 2 * limitNow_ms(longest_ms))
 })

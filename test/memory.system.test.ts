@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { memoryNeeded } from '../src/runtime/memory-needed.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 /** The long form: `RIGEL_TEST_MEMORY_ROUNDS=50`. */
 const rounds = Number(process.env['RIGEL_TEST_MEMORY_ROUNDS'] ?? 1)
@@ -72,7 +73,7 @@ test('large entities, pages, bodies and slow readers end no broker with a small 
   }
   // The broker hears of the ends of a hundred connections one by one, and their memory is free when it has.
   const again = async () => (await broker.send('GET', '/v1/contextEntities/Large1')).status
-  for (let tries = 0; tries < 1200 && (await again()) === 503; tries += 1) await delay(50)
+  await until(async () => (await again()) !== 503)
   t.equal(await again(), 200)
   t.ok((statuses.get(200) ?? 0) >= 2 * entities, JSON.stringify([...statuses]))
   t.ok((statuses.get(413) ?? 0) > 0, 'large pages are refused')
@@ -82,13 +83,9 @@ test('large entities, pages, bodies and slow readers end no broker with a small 
 
 /** Does something `number` times, so many at a time. */
 async function each(number: number, atOnce: number, act: (n: number) => Promise<void>): Promise<void> {
-  let next = 0
+  const rest = Array.from({ length: number }, (_, n) => n).values()
   const one = async (): Promise<void> => {
-    while (next < number) {
-      const n = next
-      next += 1
-      await act(n)
-    }
+    for (const n of rest) await act(n)
   }
   await Promise.all(Array.from({ length: atOnce }, one))
 }

@@ -3,6 +3,7 @@ import { freePort } from '../bench/free-port.js'
 import { documentedMetrics, promtool, shownMetrics } from './documented-metrics.js'
 import { answering, FarEnd } from './far-end.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 let broker: RunningBroker
 
@@ -81,10 +82,11 @@ test('a broker', async (t) => {
   })
 
   t.test('every thread says how busy it is, and what its heap holds', async (t) => {
-    const limit = Date.now() + 60_000
-    let text = await metrics()
     // Query threads begin after the rest.
-    while (/^rigel_thread_heap_limit_bytes\{.*\} 0$/m.test(text) && Date.now() < limit) text = await metrics()
+    const text = await until(async () => {
+      const text = await metrics()
+      return !/^rigel_thread_heap_limit_bytes\{.*\} 0$/m.test(text) && text
+    }, 'all threads have a heap')
     const threads = ['front_end 0', 'front_end 1', 'partition 0', 'partition 1', 'query 0', 'query 1', 'courier 0']
     for (const name of ['busy_seconds_total', 'heap_used_bytes', 'heap_limit_bytes', 'external_bytes']) {
       const values = [...text.matchAll(new RegExp(`^rigel_thread_${name}{kind="(\\w+)",number="(\\d)"} (.*)$`, 'gm'))]

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'tap'
 import { RunningBroker } from './running.js'
+import { during, until } from './until.js'
 
 const request = 'GET /version HTTP/1.1\r\nHost: h\r\n\r\n'
 const connections = 40
@@ -45,11 +46,16 @@ test('beside 40 connections that pipeline 1,400 requests each another client get
   for (const { socket } of floods) socket.write(request.repeat(requests))
   let served = 0
   // Each of them waits for the one before: as many turns of the event loop as it takes are between them.
-  while (answered() < all) {
+  const answering = until(
+    () => answered() >= all,
+    () => `${answered()} of ${all} are answered`,
+    answered,
+  )
+  await during(answering, async () => {
     other.write(request)
-    await new Promise((resolve) => other.once('data', resolve))
+    await once(other, 'data')
     served += 1
-  }
+  })
   t.equal(answered(), all)
   t.comment(`${served} requests of the other client`)
   // One in 640 before: every turn of the event loop began 16 requests of each connection.

@@ -4,13 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { freePort } from '../bench/free-port.js'
 import { brokerProgram, nodeBySh } from './program.js'
-
-/** How long a broker may take to answer, on a loaded machine. */
-const startLimit_ms = 60_000
+import { until } from './until.js'
 
 const shared = new Map<string, Promise<RunningBroker>>()
 
@@ -153,18 +150,15 @@ export class RunningBroker {
         this.output += chunk.toString()
       })
     }
-    const until = Date.now() + startLimit_ms
-    while (Date.now() < until) {
+    const answers = () => {
       const ended = started.exitCode ?? started.signalCode
       if (ended !== null) throw new Error(`the broker ended with ${ended}: ${this.output}`)
-      const answered = await fetch(`${this.url}/version`).then(
+      return fetch(`${this.url}/version`).then(
         (response) => response.ok,
         () => false,
       )
-      if (answered) return
-      await delay(20)
     }
-    throw new Error(`the broker did not answer: ${this.output}`)
+    await until(answers, () => `the broker answers: ${this.output}`)
   }
 
   get pid(): number | undefined {

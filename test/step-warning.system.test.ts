@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 test('a long step is a warning that names the route and the length of the body, and a metric of each thread', async (t) => {
   const flags = ['-partitions', '2', '-httpThreads', '2', '-stepWarning', '1']
@@ -12,7 +13,7 @@ test('a long step is a warning that names the route and the length of the body, 
   }))
   const body = JSON.stringify({ actionType: 'append', entities })
   const named = new RegExp(`front end \\d did nothing else for \\d+ ms: .*POST /v2/op/update, ${body.length} bytes`)
-  for (let round = 0; round < 100 && !named.test(broker.output); round += 1) {
+  await until(async () => {
     const response = await fetch(`${broker.url}/v2/op/update`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -20,8 +21,8 @@ test('a long step is a warning that names the route and the length of the body, 
     })
     t.equal(response.status, 204)
     await delay(100)
-  }
-  t.match(broker.output, named)
+    return named.test(broker.output)
+  }, 'a long step is named')
   t.match(broker.output, /"lvl":"WARN".*"op":"steps:long"/)
   const metrics = (await broker.send('GET', '/metrics')).text
   const values = [...metrics.matchAll(/^rigel_thread_longest_step_seconds\{kind="(\w+)",number="(\d+)"\} (\S+)$/gm)]

@@ -1,12 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 const page = { name: 'page', value: 'x'.repeat(900_000) }
 
-async function shown(broker: RunningBroker, text: string): Promise<boolean> {
-  for (let look = 0; look < 1200 && !broker.output.includes(text); look += 1) await delay(50)
-  return broker.output.includes(text)
+async function shown(broker: RunningBroker, text: string): Promise<void> {
+  await until(() => broker.output.includes(text), text)
 }
 
 test('a full partition refuses to grow with 503 and an alarm, still reads and removes, and takes again', async (t) => {
@@ -20,13 +19,13 @@ test('a full partition refuses to grow with 503 and an alarm, still reads and re
   t.equal(refused?.headers.get('retry-after'), '60')
   const details = { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details: 'storage full' } }
   t.same(refused?.json, details)
-  t.ok(await shown(broker, 'Raising alarm DatabaseError: storage full in partition 0'))
+  await shown(broker, 'Raising alarm DatabaseError: storage full in partition 0')
   t.match((await broker.send('GET', '/health/ready')).json, { status: 'unavailable', reason: 'storage full' })
   t.equal((await broker.send('GET', '/v1/contextEntities/Book0')).status, 200)
   for (let n = 0; n < 10; n += 1) t.equal((await broker.send('DELETE', `/v1/contextEntities/Book${n}`)).status, 200)
   t.equal((await broker.update('APPEND', { id: 'Leaf', attributes: [{ name: 'a', value: '1' }] })).status, 200)
-  t.ok(await shown(broker, 'Releasing alarm DatabaseError'))
-  t.ok(await shown(broker, 'DB status: ok, raised: (total: 1'))
+  await shown(broker, 'Releasing alarm DatabaseError')
+  await shown(broker, 'DB status: ok, raised: (total: 1')
 })
 
 test('notifications that wait leave room for updates: the oldest are dropped, no update is refused', async (t) => {
@@ -45,5 +44,5 @@ test('notifications that wait leave room for updates: the oldest are dropped, no
   const { discarded, queueDepth, queueBytes } = state as Record<'discarded' | 'queueDepth' | 'queueBytes', number>
   t.equal(discarded + queueDepth, 120)
   t.ok(discarded > 0 && queueBytes <= 32 * 2 ** 20)
-  t.ok(await shown(broker, 'the space for notifications is nearly full'), 'it was said before it was full')
+  await shown(broker, 'the space for notifications is nearly full')
 })

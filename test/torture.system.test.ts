@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { addressOf, Connection } from '../bench/connection.js'
@@ -23,9 +22,6 @@ const kills = 3
  * behind notes it shortly after.
  */
 const aroundKill_ms = 10_000
-
-/** The test fails when nothing has come for so long. */
-const patience_ms = 60_000
 
 const behaviours: readonly Behaviour[] = Array.from({ length: 50 }, (_, at) => {
   if (at < 5) return 'refuses'
@@ -167,16 +163,16 @@ function isLive(receiver: number): boolean {
 }
 
 async function untilComplete(receivers: Receivers, ids: readonly string[]): Promise<readonly ReceiverReport[]> {
-  let least = Number.POSITIVE_INFINITY
-  let lastProgress = Date.now()
-  for (;;) {
-    const reports = await receivers.report()
-    const missing = missingOf(reports, ids)
-    if (missing < least) lastProgress = Date.now()
-    least = Math.min(least, missing)
-    if (missing === 0 || Date.now() - lastProgress > patience_ms) return reports
-    await delay(250)
-  }
+  let missing = Number.POSITIVE_INFINITY
+  return until(
+    async () => {
+      const reports = await receivers.report()
+      missing = missingOf(reports, ids)
+      return missing === 0 && reports
+    },
+    () => `all notices of live receivers come: ${missing} are missing`,
+    () => missing,
+  )
 }
 
 test('every live receiver ends with every notice, in order, though receivers fail and the broker is killed', async (t) => {
@@ -218,14 +214,12 @@ async function statesOf(broker: RunningBroker): Promise<ReadonlyMap<string, Stat
 }
 
 /** The states when all receivers that never accept have failed: attempts at those that hang take their time. */
-async function whenFailed(broker: RunningBroker, ids: readonly string[]): Promise<ReadonlyMap<string, State>> {
-  const limit = Date.now() + patience_ms
-  for (;;) {
+function whenFailed(broker: RunningBroker, ids: readonly string[]): Promise<ReadonlyMap<string, State>> {
+  return until(async () => {
     const states = await statesOf(broker)
-    const open = meant.some(({ receiver }, at) => !isLive(receiver) && states.get(ids[at] ?? '')?.status !== 'failed')
-    if (!open || Date.now() > limit) return states
-    await delay(250)
-  }
+    const failed = meant.every(({ receiver }, at) => isLive(receiver) || states.get(ids[at] ?? '')?.status === 'failed')
+    return failed && states
+  }, 'receivers that never accept have failed')
 }
 
 /** Operators see which receivers fail, and what waits for them. */

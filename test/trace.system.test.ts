@@ -1,23 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { RunningBroker } from './running.js'
+import { isStill, until } from './until.js'
 
 const update = { id: 'Pump4', attributes: [{ name: 'level', value: '1' }] }
 
 /** The areas that have spoken, once all that should be among them are there, and no line has come for a moment. */
 async function areas(broker: RunningBroker, ...expected: readonly string[]): Promise<ReadonlySet<string>> {
-  const limit = Date.now() + 60_000
-  for (;;) {
+  return until(async () => {
     await isSilent(broker)
     const lines = broker.output.split('\n').filter((line) => line.includes('"area"'))
     const spoken = new Set(lines.map((line) => (JSON.parse(line) as { area: string }).area))
-    if (expected.every((area) => spoken.has(area)) || Date.now() > limit) return spoken
-  }
+    return expected.every((area) => spoken.has(area)) && spoken
+  }, `lines of the areas ${expected.join()}`)
 }
 
 /** Waits until the broker writes no lines. */
 async function isSilent(broker: RunningBroker): Promise<void> {
-  for (let before = -1; before < broker.output.length; await delay(300)) before = broker.output.length
+  await until(
+    isStill(60, () => broker.output.length),
+    'the broker writes nothing',
+  )
 }
 
 test('a single element is traced by the partition that parses it, with strict ids too', async (t) => {

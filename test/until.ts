@@ -34,13 +34,14 @@ function isFound<T>(found: Awaited<T>): found is Found<T> {
   return found !== false && found !== undefined
 }
 
-/** Looks whether a value is what it was at every look for so long. */
-export function stillFor(still_ms: number, look: () => unknown): () => Promise<boolean> {
-  let [since_ms, before] = [Number.POSITIVE_INFINITY, Number.NaN as unknown]
+/** Looks whether a value has been the same at so many looks, one after the other. */
+export function isStill(looks: number, look: () => unknown): () => Promise<boolean> {
+  let [same, before] = [0, Number.NaN as unknown]
   return async () => {
     const found = await look()
-    if (found !== before) [since_ms, before] = [performance.now(), found]
-    return performance.now() - since_ms >= still_ms
+    same = found === before ? same + 1 : 0
+    before = found
+    return same >= looks
   }
 }
 

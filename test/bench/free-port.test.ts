@@ -35,6 +35,6 @@ test('no port is given twice, in this process or in another, while the first pro
 
 async function manyPorts(count: number): Promise<readonly number[]> {
   const ports: number[] = []
-  while (ports.length < count) ports.push(await freePort())
+  for (let made = 0; made < count; made += 1) ports.push(await freePort())
   return ports
 }

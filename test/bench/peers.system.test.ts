@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { BrokerProcess, DataFolder } from '../../bench/broker-process.js'
 import { appendDevices, readDevice, readingOf, updateDevice, updateReading } from '../../bench/device.js'
@@ -10,6 +9,7 @@ import { Helper } from '../../bench/helper.js'
 import { member } from '../../bench/ngsi.js'
 import { installedPostgres } from '../../bench/postgres.js'
 import type { PeerReply } from '../../bench/postgres-peer.js'
+import { until } from '../until.js'
 import { isMeasured, linesOf, own, short, start } from './programs.js'
 
 const skip = own.skip || (installedPostgres() === undefined && 'PostgreSQL is not installed')
@@ -45,12 +45,13 @@ test('when the run is interrupted, the database ends and its folder goes', { ski
   const folder = enterable(t)
   const running = start('run', ['peers', '--duration', '60'], folder)
   await running.speaking
-  for (let look = 0; look < 1_000 && !hasDatabase(folder); look += 1) await delay(20)
-  t.ok(hasDatabase(folder))
+  await until(() => hasDatabase(folder), 'there is a database')
   running.interrupt()
   t.equal((await running.ended).code, 130)
-  for (let look = 0; look < 1_000 && readdirSync(folder).length > 0; look += 1) await delay(20)
-  t.same(readdirSync(folder), [])
+  await until(
+    () => readdirSync(folder).length === 0,
+    () => `nothing is left: ${readdirSync(folder)}`,
+  )
 })
 
 /** Whether a server has begun to work in a folder of this one. */

@@ -175,13 +175,14 @@ were acknowledged, ${this.#reads.map((reads, at) => reads - (read[at] ?? 0))} sh
   async #copyOf(node: RunningBroker): Promise<readonly string[]> {
     const shown: string[] = []
     for (let isAll = false; !isAll; ) {
-      const takes = new Map(Array.from(this.#histories, ([id, history]) => [id, history.reading(`the copy`)] as const))
       const query = `type=Tank&limit=${page}&offset=${shown.length}&attrs=level,dateCreated,dateModified`
-      const { status, json } = await node.send('GET', `/v2/entities?${query}`)
-      if (status !== 200 || !Array.isArray(json)) {
-        await delay(100)
-        continue
-      }
+      const { takes, json } = await until(async () => {
+        const takes = new Map(
+          Array.from(this.#histories, ([id, history]) => [id, history.reading(`the copy`)] as const),
+        )
+        const { status, json } = await node.send('GET', `/v2/entities?${query}`)
+        return status === 200 && Array.isArray(json) && { takes, json }
+      }, 'a page of tanks is shown')
       for (const entity of json) {
         takes.get(String(member(entity, 'id')))?.(Number(member(member(entity, 'level'), 'value')))
         shown.push(JSON.stringify(entity))

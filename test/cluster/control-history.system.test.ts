@@ -126,8 +126,10 @@ test(`nodes are killed and paused while clients subscribe, ${rounds} times: each
   for (const node of nodes) {
     const shown = new Map<string, string>()
     for (let isAll = false; !isAll; ) {
-      const { status, json } = await node.send('GET', `/v2/subscriptions?limit=1000&offset=${shown.size}`)
-      if (status !== 200 || !Array.isArray(json)) continue
+      const json = await until(async () => {
+        const { status, json } = await node.send('GET', `/v2/subscriptions?limit=1000&offset=${shown.size}`)
+        return status === 200 && Array.isArray(json) && json
+      }, 'a page of subscriptions is shown')
       for (const each of json) shown.set(`/v2/subscriptions/${member(each, 'id')}`, String(member(each, 'description')))
       isAll = json.length < 1000
     }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, test } from 'tap'
 import { ClusterLog } from '../../src/cluster/cluster-log.js'
 import { newLogLink } from '../../src/cluster/log-link.js'
@@ -7,6 +6,7 @@ import { ControlStore } from '../../src/lmdb/control-store.js'
 import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { silentLog, storeSettings } from '../given.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
 import { startedLogThread } from './log-threads.js'
@@ -59,10 +59,6 @@ test('who coordinates has its own records in force, as the nodes have that follo
     await replica.close()
     await store.close()
   })
-  const until = async (holds: () => boolean, what: string): Promise<void> => {
-    for (let tries = 0; tries < 3000 && !holds(); tries += 1) await delay(20)
-    t.ok(holds(), what)
-  }
   replica.own()
   await until(() => epoch > 0, 'it coordinates')
   // Partitions of other nodes have such records in force: this node may claim them when it has.

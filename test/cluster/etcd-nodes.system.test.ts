@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, type Test, test } from 'tap'
 import { CopyCheckpoints, parseCheckpoints, parseCovered } from '../../src/cluster/copy-checkpoints.js'
 import { EtcdClient } from '../../src/cluster/etcd-client.js'
 import { EtcdNodes } from '../../src/cluster/etcd-nodes.js'
 import type { NodeFacts } from '../../src/cluster/node-facts.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
+import { until } from '../until.js'
 import { BrokenProxy } from './broken-proxy.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
@@ -40,15 +40,6 @@ function node(name: string, slot: number): NodeFacts {
     owns: [],
     coordinates,
   }
-}
-
-/** Resolves when it holds. */
-async function until(holds: () => boolean, what: string): Promise<void> {
-  for (let tries = 0; tries < 1200; tries += 1) {
-    if (holds()) return
-    await delay(50)
-  }
-  throw new Error(`it did not come about that ${what}`)
 }
 
 /** The names of the members, as they are seen. */

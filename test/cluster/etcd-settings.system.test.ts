@@ -6,6 +6,7 @@ import { EtcdClient } from '../../src/cluster/etcd-client.js'
 import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { itsKey, unknownCertificate } from '../delivery/certificate.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 
 const start = 0 as LogSequence
@@ -78,9 +79,7 @@ test('etcd is reached over TLS, by certificates of both', { skip: noEtcd }, asyn
     trusted.close()
     stranger.close()
   })
-  for (let tries = 0; tries < 100 && !(await trusted.extent(0)).ok; tries += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  await until(async () => (await trusted.extent(0)).ok, 'etcd answers')
   t.same(await trusted.extent(0), { ok: true, value: undefined })
   t.notOk((await stranger.extent(0)).ok)
   t.throws(() => new EtcdEngine({ urls: etcd.urls, ca: join(folder, 'missing.pem') }, '/tls'), /ENOENT/)

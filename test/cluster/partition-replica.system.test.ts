@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, type Test, test } from 'tap'
 import { ClusterLog } from '../../src/cluster/cluster-log.js'
 import { newLogLink } from '../../src/cluster/log-link.js'
@@ -24,6 +23,7 @@ import {
   versions,
 } from '../given.js'
 import { inForce } from '../given-subscription.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
 import { startedLogThread } from './log-threads.js'
@@ -34,15 +34,6 @@ if (noEtcd === false) {
   before(async () => {
     etcd = await EtcdMembers.ofRun(file)
   })
-}
-
-/** Resolves when it holds. */
-async function until(holds: () => boolean, what: string): Promise<void> {
-  for (let tries = 0; tries < 3000; tries += 1) {
-    if (holds()) return
-    await delay(20)
-  }
-  throw new Error(`it did not come about that ${what}`)
 }
 
 /** Partition 0 of a cluster on one of its nodes, with a store and a connection of its own. */
@@ -90,7 +81,7 @@ async function startedReplica(t: Test, prefix: string, node: string) {
 const throttled = '5718a2f1c0de00112233aabb' as SubscriptionId
 
 /** Has a copy claim its log, as often as somebody else's record is in its way. */
-function claims({
+async function claims({
   replica,
   position,
 }: Pick<Awaited<ReturnType<typeof startedReplica>>, 'replica' | 'position'>): Promise<void> {
@@ -98,7 +89,7 @@ function claims({
     replica.own()
     return position.epoch > 0
   }
-  return until(isClaimed, 'it claims its log')
+  await until(isClaimed, 'it claims its log')
 }
 
 test('a replica follows its log, and owns it when it is released or claimed', { skip: noEtcd }, async (t) => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { before, t as file, test } from 'tap'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
 import { nodeFlags, tokenFlags } from './given-nodes.js'
@@ -24,15 +24,6 @@ function level(id: string, value: string) {
   return { id, type: 'Tank', isPattern: 'false', attributes: [{ name: 'level', type: 'Number', value }] }
 }
 
-/** Resolves when it holds. */
-async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (let tries = 0; tries < 1200; tries += 1) {
-    if (await holds()) return
-    await delay(50)
-  }
-  throw new Error(`it did not come about that ${what}`)
-}
-
 /** Updates entities of all partitions until each of them is carried out. */
 async function updated(broker: RunningBroker, action: 'APPEND' | 'UPDATE', value: string): Promise<void> {
   for (const id of tanks) {
@@ -50,7 +41,7 @@ function levels(broker: RunningBroker): Promise<readonly (string | undefined)[]>
 }
 
 /** Resolves when a broker shows one value of all of them. */
-function shown(broker: RunningBroker, value: string): Promise<void> {
+function shown(broker: RunningBroker, value: string): Promise<true> {
   return until(async () => (await levels(broker)).every((level) => level === value), `${value} is shown`)
 }
 

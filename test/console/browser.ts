@@ -6,6 +6,7 @@ import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { connectChromium, missingBrowser, startChromium } from '../../bench/chromium.js'
 import { pages, pagesOf } from '../../src/console/page/pages.js'
+import { until } from '../until.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -101,16 +102,13 @@ export class ConsoleTab {
 
   /** Does something again and again until it has led where it should. */
   async until(act: () => Promise<unknown>, there: Locator): Promise<void> {
-    const until_ms = Date.now() + patience_ms
-    for (;;) {
+    await until(async () => {
       await act()
-      const seen = await there.waitFor({ timeout: 2_000 }).then(
+      return there.waitFor({ timeout: 2_000 }).then(
         () => true,
         () => false,
       )
-      if (seen) return
-      if (Date.now() > until_ms) throw new Error(`it does not lead to ${there}`)
-    }
+    }, `it leads to ${there}`)
   }
 
   /** Gives another size or theme to the tab. */

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { t as root, test } from 'tap'
 import { answering, FarEnd } from '../far-end.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 const well = await FarEnd.listen(root)
 const failing = await FarEnd.listen(root, answering(500))
@@ -25,12 +25,11 @@ async function read(path: string): Promise<{ readonly [name: string]: unknown }>
 }
 
 /** Reads until something holds. */
-async function readUntil(path: string, holds: (json: { readonly [name: string]: unknown }) => boolean) {
-  for (;;) {
+function readUntil(path: string, holds: (json: { readonly [name: string]: unknown }) => boolean) {
+  return until(async () => {
     const json = await read(path)
-    if (holds(json)) return json
-    await sleep(20)
-  }
+    return holds(json) && json
+  }, `${path}: ${holds}`)
 }
 
 const calm = await subscribe(well.url())

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { t as root, test } from 'tap'
 import { EventReader } from '../event-reader.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 const folder = root.testdir()
 const broker = await RunningBroker.startOn(root, join(folder, 'open'), [
@@ -33,11 +34,11 @@ async function frameOf(viewer: EventReader): Promise<Frame> {
 }
 
 /** The next frame whose sample was taken after this moment. */
-async function frameAfter(viewer: EventReader, moment_ms: number): Promise<Frame> {
-  for (;;) {
+function frameAfter(viewer: EventReader, moment_ms: number): Promise<Frame> {
+  return until(async () => {
     const frame = await frameOf(viewer)
-    if (frame.time_ms > moment_ms) return frame
-  }
+    return frame.time_ms > moment_ms && frame
+  }, 'a later frame')
 }
 
 test('frames count all requests of all front ends, and all commands of the partitions', async (t) => {
@@ -85,24 +86,23 @@ test('the waits are those of /admin/waits, digit by digit', async (t) => {
  * Opens a stream; those that were closed before may have to be noticed first. A stream counts as a viewer when it says hello: one that
  * comes too late for the last place gets `full` instead.
  */
-async function seated(): Promise<EventReader> {
-  for (;;) {
+function seated(): Promise<EventReader> {
+  return until(async () => {
     const viewer = await EventReader.open(live)
     if (viewer.status === 200 && (await isSeated(viewer))) return viewer
     await viewer.rest()
-  }
+    return undefined
+  }, 'there is a place for a viewer')
 }
 
 async function isSeated(viewer: EventReader): Promise<boolean> {
-  for (let event = await viewer.next(); event !== undefined; event = await viewer.next()) {
-    if (event.name === 'hello') return true
-  }
+  for await (const { name } of viewer.all()) if (name === 'hello') return true
   return false
 }
 
 test('sixteen look at the same time, through whichever front end; the next one is told so, until one of them leaves', async (t) => {
   const viewers: EventReader[] = []
-  while (viewers.length < 16) viewers.push(await seated())
+  for (let number = 0; number < 16; number += 1) viewers.push(await seated())
   for (const viewer of viewers) t.ok((await frameOf(viewer)).sequence > 0)
   const refused = await EventReader.open(live)
   t.equal(refused.status, 503)
@@ -112,7 +112,7 @@ test('sixteen look at the same time, through whichever front end; the next one i
   const again = await seated()
   t.ok((await frameOf(again)).sequence > 0)
   for (const viewer of viewers) viewer.close()
-  while ((await frameOf(again)).now.inFlight > 1) t.pass('those that have gone are noticed')
+  await until(async () => (await frameOf(again)).now.inFlight <= 1, 'those that have gone are noticed')
   again.close()
 })
 
@@ -159,10 +159,7 @@ test('a broker that ends does not wait for those who look: their streams end fir
   const viewers = await Promise.all(Array.from({ length: 5 }, () => EventReader.open(live)))
   for (const viewer of viewers) await frameOf(viewer)
   const ended = broker.end('SIGTERM')
-  for (const viewer of viewers) {
-    let event = await viewer.next()
-    while (event !== undefined) event = await viewer.next()
-  }
+  for (const viewer of viewers) await viewer.rest()
   t.equal(await ended, 0)
   t.notMatch(broker.output, /given up/)
 })

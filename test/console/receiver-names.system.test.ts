@@ -4,6 +4,7 @@ import { needsTrust } from '../../src/http/management-access.js'
 import { EventReader } from '../event-reader.js'
 import { described, targetOf } from '../openapi/given-description.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 /** What a proxy adds: the request is not from the machine of the broker. */
 const elsewhere = { 'X-Forwarded-For': '203.0.113.9' }
@@ -23,10 +24,10 @@ async function failingFrame(url: string, headers: Record<string, string>): Promi
   const viewer = await EventReader.open(`${url}/admin/live`, headers)
   const hello = (await viewer.json('hello')) as LiveHello
   try {
-    for (;;) {
+    return await until(async () => {
       const frame = (await viewer.json('frame')) as LiveFrame
-      if (frame.alarms['NotificationError']?.[0] === 1) return [hello, frame, JSON.stringify(frame)]
-    }
+      return frame.alarms['NotificationError']?.[0] === 1 && [hello, frame, JSON.stringify(frame)]
+    }, 'a frame says that a receiver fails')
   } finally {
     viewer.close()
   }

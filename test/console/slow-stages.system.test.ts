@@ -5,6 +5,7 @@ import type { EntityId, Tenant } from '../../src/context/entity.js'
 import { shardOf } from '../../src/hash.js'
 import type { SlowRequest } from '../../src/measure/slow-requests.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { holdWriteLock } from '../write-lock.js'
 import { appearances, ConsoleTab, needsBrowser, startBrowser } from './browser.js'
 
@@ -31,9 +32,7 @@ async function metric(name: string): Promise<number> {
 }
 
 async function reaches(name: string, value: number): Promise<void> {
-  for (const until = performance.now() + 60_000; (await metric(name)) < value; await delay(5)) {
-    if (performance.now() > until) throw new Error(`${name} has not reached ${value}`)
-  }
+  await until(async () => (await metric(name)) >= value, `${name} reaches ${value}`)
 }
 
 async function slow(route: RegExp): Promise<readonly SlowRequest[]> {
@@ -97,26 +96,24 @@ test('a wait for a read handle is seen in the request that waited, whichever thr
   const entities = [{ id: '9$', isPattern: 'true' }]
   const scan = () => broker.send('POST', '/v1/queryContext?details=on', { entities })
   const waited = (requests: readonly SlowRequest[]) => requests.filter(({ stages_ms }) => stages_ms['handle'])
-  let found: readonly SlowRequest[] = []
-  for (const until = performance.now() + 60_000; found.length === 0 && performance.now() < until; ) {
+  const found = await until(async () => {
     await Promise.all(Array.from({ length: 12 }, scan))
-    found = waited(await slow(/queryContext/))
-  }
-  t.ok(found.length > 0, 'one of several scans has waited for the only handle')
+    const found = waited(await slow(/queryContext/))
+    return found.length > 0 && found
+  }, 'one of several scans has waited for the only handle')
   for (const request of found) {
     t.match(request, { partitions: 2, partition: Number })
     fits(t, request)
   }
-  let reads: readonly SlowRequest[] = []
-  for (const until = performance.now() + 60_000; reads.length === 0 && performance.now() < until; ) {
+  const reads = await until(async () => {
     const scans = Promise.all(Array.from({ length: 12 }, scan))
     await Promise.all(Array.from({ length: 100 }, (_, at) => broker.send('GET', `/v2/entities/L${at}`)))
     // What was read is known from then on, unless it changes.
     t.equal((await broker.update('UPDATE', ...elements.slice(0, 100))).status, 200)
     await scans
-    reads = waited(await slow(/^GET \/v2\/entities\/\{id\}/))
-  }
-  t.ok(reads.length > 0, 'a read of one id has waited as well')
+    const reads = waited(await slow(/^GET \/v2\/entities\/\{id\}/))
+    return reads.length > 0 && reads
+  }, 'a read of one id has waited as well')
   for (const request of reads) {
     t.match(request, { partitions: 1, partition: Number })
     fits(t, request)

@@ -180,8 +180,7 @@ test('a subscription of any tenant is ended, and it is said what that costs, als
   )
   const headers = { 'Fiware-Service': 'acme' }
   await broker.send('POST', '/v2/entities', { id: 'Pump1', type: 'Pump', on: { type: 'Number', value: 1 } }, headers)
-  let depth = 0
-  while (depth === 0) depth = Object(await read(`/admin/subscriptions/${failing}`)).queueDepth
+  await until(async () => Object(await read(`/admin/subscriptions/${failing}`)).queueDepth > 0)
   await until(async () => (await idsOf('status=failed')).includes(failing))
   const ended = await broker.send('DELETE', `/admin/subscriptions/${failing}`)
   t.match(ended, { status: 200, json: { id: failing, dropped: 1 } })

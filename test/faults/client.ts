@@ -8,8 +8,8 @@ import type { History, Interval, Result } from './history.js'
 /** The broker as the clients see it: it goes away and comes back. */
 export interface Target {
   readonly url: string
-  /** Whether clients go on. */
-  readonly running: boolean
+  /** Whether clients end. */
+  readonly isOver: boolean
   /** How often the process was started again. */
   readonly restarts: number
   /** Resolves when the process that is meant to run answers. */

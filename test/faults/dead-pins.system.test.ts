@@ -7,7 +7,7 @@ import { deathsMost, WatchedPartitions } from './watched-partitions.js'
 test('what the thread of a partition had pinned when it died is let go of', async (t) => {
   t.setTimeout(300_000)
   const watched = await WatchedPartitions.start(t, 1)
-  while (watched.kills < deathsMost) {
+  for (let kills = 0; kills < deathsMost; kills += 1) {
     const before = watched.updates
     await until(() => watched.updates >= before + 100)
     await watched.kill()

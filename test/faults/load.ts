@@ -97,7 +97,7 @@ export class Load {
 
   #repeat(work: (client: Client) => Promise<void>): Promise<void> {
     return this.#with(async (client) => {
-      while (this.#target.running) await work(client)
+      while (!this.#target.isOver) await work(client)
     })
   }
 

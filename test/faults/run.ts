@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { items, member } from '../../bench/ngsi.js'
 import type { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { violationsOf } from './check.js'
 import type { Target } from './client.js'
 import { History, unnotified } from './history.js'
@@ -13,15 +13,12 @@ import { Load, type LoadSize, mixedLoad, valuesOf } from './load.js'
 /** Whether the long forms of the tests run: `RIGEL_FAULTS=long`. */
 export const isLong = process.env['RIGEL_FAULTS'] === 'long'
 
-/** The test fails when no notification has come for so long while some are missing. */
-const patience_ms = 30_000
-
 /** A broker under load whose process a test may disturb. */
 export class Run implements Target {
   readonly broker: RunningBroker
   readonly history = new History()
   restarts = 0
-  #running = true
+  isOver = false
   #up: Promise<void> = Promise.resolve()
 
   constructor(broker: RunningBroker) {
@@ -32,17 +29,13 @@ export class Run implements Target {
     return this.broker.url
   }
 
-  get running(): boolean {
-    return this.#running
-  }
-
   up(): Promise<void> {
     return this.#up
   }
 
   /** Lets the clients end what they have begun. */
   end(): void {
-    this.#running = false
+    this.isOver = true
   }
 
   /** Ends the process without a warning and starts it again; gives the milliseconds until it answers. */
@@ -90,7 +83,11 @@ export async function underLoad(
     await ended
   }
   await load.readAll()
-  await untilNotified(history)
+  await until(
+    () => unnotified(history) === 0,
+    () => `all changes are notified: ${unnotified(history)} are not`,
+    () => history.arrivals,
+  ).catch((fault) => t.fail(fault.message))
   const violations = violationsOf(history)
   const acknowledged = history.count('acknowledged')
   t.comment(
@@ -102,17 +99,6 @@ export async function underLoad(
   t.ok(acknowledged > history.entities.size, 'updates were acknowledged')
   t.ok(history.reads > history.entities.size, 'reads were answered')
   return run
-}
-
-/** Resolves when every acknowledged change has been notified, or when nothing has come for long. */
-async function untilNotified(history: History): Promise<void> {
-  let last = history.arrivals
-  let progress_ms = performance.now()
-  while (unnotified(history) > 0 && performance.now() - progress_ms < patience_ms) {
-    await delay(100)
-    if (history.arrivals > last) progress_ms = performance.now()
-    last = history.arrivals
-  }
 }
 
 /** A receiver of notifications that notes each in the history of its entity. */

@@ -1,21 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { WebSocket } from 'undici'
 import { member } from '../../bench/ngsi.js'
+import { until } from '../until.js'
 
 /** Let Node listen for a debugger, on a port that it says. */
 export const withDebugger: readonly string[] = ['--inspect=127.0.0.1:0']
 
-/** How long the debugger may take to answer. */
-const patience_ms = 30_000
-
-/** How long a thread is waited for before it is asked again: what is said to one that begins or ends just then never is answered. */
-const again_ms = 5_000
-
-/** How long a thread may take to end: one whose heap is nearly full collects garbage all the time, on a processor that others need too. */
-const end_ms = 90_000
-
-/** How long a thread is looked for. */
-const search_ms = 60_000
+/**
+ * How long the debugger may take to answer, and how long a thread is waited for before it is asked again: what is said to one that begins
+ * or ends just then never is answered.
+ */
+const patience_ms = { debugger: 30_000, thread: 5_000 }
 
 /** How a thread of a running process is made to end. */
 export const deaths = {
@@ -82,27 +77,20 @@ export class ThreadKiller {
 
   /** Makes a thread end that runs this entry, and waits until it is gone. */
   async kill(entry: Entry, death: Death): Promise<void> {
-    const until = performance.now() + search_ms
     // A thread in the place of one that died may not have begun yet.
-    while (!(await this.#killOne(entry, death))) {
-      if (performance.now() > until) throw new Error(`no thread runs ${entry}`)
-      await delay(50)
-    }
+    await until(() => this.killOne(entry, death), `a thread runs ${entry}`)
   }
 
-  /** Says whether there was one. */
-  async #killOne(entry: Entry, death: Death): Promise<boolean> {
+  /** Does so if there is one now, and says whether there was. */
+  async killOne(entry: Entry, death: Death): Promise<boolean> {
     for (const [session, scripts] of this.#sessions) {
       // The debugger names all scripts that are there before it says that it is enabled.
       const isAsked = await this.#askThread(session, 'Debugger.enable')
       if (!(isAsked && (await this.#askThread(session, 'Debugger.disable')))) continue
       if (![...scripts].some((script) => script.endsWith(`/workers/${entry}.js`))) continue
       await this.#askThread(session, 'Runtime.evaluate', { expression: deaths[death].code })
-      const limit_ms = performance.now() + end_ms
-      while (this.#sessions.has(session)) {
-        if (performance.now() > limit_ms) throw new Error(`the thread of ${entry} does not end`)
-        await delay(5)
-      }
+      // One whose heap is nearly full collects garbage all the time, on a processor that others need too.
+      await until(() => !this.#sessions.has(session), `the thread of ${entry} ends`)
       return true
     }
     return false
@@ -129,8 +117,8 @@ export class ThreadKiller {
       isAnswered = true
     })
     this.#socket.send(JSON.stringify(envelope))
-    const limit_ms = performance.now() + again_ms
-    while (!isAnswered && this.#sessions.has(sessionId) && performance.now() < limit_ms) await delay(5)
+    const again_ms = performance.now() + patience_ms.thread
+    await until(() => isAnswered || !this.#sessions.has(sessionId) || performance.now() > again_ms)
     return isAnswered
   }
 
@@ -141,7 +129,7 @@ export class ThreadKiller {
 
   async #answer(id: number): Promise<unknown> {
     const answered = new Promise<unknown>((resolve) => this.#waiting.set(id, resolve))
-    const late = delay(patience_ms, 'late', { ref: false })
+    const late = delay(patience_ms.debugger, 'late', { ref: false })
     const first = await Promise.race([answered, late])
     if (first === 'late') throw new Error('the debugger does not answer')
     return first
@@ -178,6 +166,6 @@ function opened(socket: WebSocket): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.addEventListener('open', () => resolve())
     socket.addEventListener('error', () => reject(new Error('the debugger cannot be reached')))
-    setTimeout(() => reject(new Error('the debugger does not answer')), patience_ms).unref()
+    setTimeout(() => reject(new Error('the debugger does not answer')), patience_ms.debugger).unref()
   })
 }

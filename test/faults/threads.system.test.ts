@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { isLong, underLoad } from './run.js'
 import { type Death, deaths, type Entry, ThreadKiller, withDebugger } from './thread-killer.js'
 
@@ -12,9 +13,6 @@ const memory = ['-requestMemory', '8', '-entityCache', '1', '-pageMaxSize', '104
 const limits = [...memory, '-subscriptionsMax', '1000']
 const flags = ['-partitions', '2', '-httpThreads', '2', '-notifRetryMin', '50', '-notifRetryMax', '200', ...limits]
 const around = { nodeOptions: withDebugger }
-
-/** How long it is tried to make a thread end. */
-const patience_ms = 120_000
 
 const replaced: readonly Entry[] = ['partition', 'query', 'courier', 'partition']
 const short: readonly Death[] = ['throws', 'exhausts', 'throws', 'throws']
@@ -38,10 +36,7 @@ for (const course of courses) {
     })
     t.match(broker.output, isLong ? /worker:died/ : /query thread failed: .*ERR_WORKER_OUT_OF_MEMORY/)
     // A machine with much else to do may take longer than health waits for a partition.
-    for (let tries = 0; (await broker.send('GET', '/health/ready')).status !== 200; tries += 1) {
-      if (tries > 60) t.fail('it never becomes ready again')
-      await delay(500)
-    }
+    await until(async () => (await broker.send('GET', '/health/ready')).status === 200, 'it becomes ready again')
     t.equal(await broker.end('SIGTERM'), 0)
   })
 }
@@ -91,19 +86,10 @@ test('a front end that dies ends the process with a line that says so, and the n
 
 /** Makes a thread end. A debugger that comes while threads come and go may miss one: the next one sees it. */
 async function kill(broker: RunningBroker, entry: Entry, death: Death): Promise<void> {
-  const until = performance.now() + patience_ms
-  for (;;) {
-    let killer: ThreadKiller | undefined
-    try {
-      killer = await ThreadKiller.connect(broker.output)
-      return await killer.kill(entry, death)
-    } catch (fault) {
-      if (broker.exit !== null) throw new Error(`the broker ended with ${broker.exit}: ${broker.output.slice(-3000)}`)
-      if (performance.now() > until) throw fault
-      await delay(50)
-    } finally {
-      // Node waits at the end of a process until nobody debugs it.
-      killer?.close()
-    }
-  }
+  await until(async () => {
+    if (broker.exit !== null) throw new Error(`the broker ended with ${broker.exit}: ${broker.output.slice(-3000)}`)
+    const killer = await ThreadKiller.connect(broker.output).catch(() => undefined)
+    // Node waits at the end of a process until nobody debugs it.
+    return killer?.killOne(entry, death).finally(() => killer.close())
+  }, `a thread of ${entry} is killed`)
 }

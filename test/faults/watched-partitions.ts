@@ -22,7 +22,7 @@ export class WatchedPartitions {
   readonly #broker: RunningBroker
   readonly #killer: ThreadKiller
   readonly #clients: readonly Promise<void>[]
-  #goesOn = true
+  #isOver = false
   /** When which partition has died. */
   readonly #deaths: { readonly partition: string; readonly at_ms: number }[] = []
   /** What the dead had held. */
@@ -56,10 +56,10 @@ export class WatchedPartitions {
     await until(() => !this.#isTooMany())
     await this.#killer.kill('partition', deaths[this.kills % deaths.length] ?? 'throws')
     this.kills += 1
-    while (this.#broker.output.split('runs again in a new thread').length - 1 < this.kills) {
+    await until(() => {
       if (this.#broker.exit !== null) throw new Error(`the broker ended: ${this.#broker.output.slice(-3000)}`)
-      await delay(10)
-    }
+      return this.#broker.output.split('runs again in a new thread').length - 1 >= this.kills
+    }, 'the thread is replaced')
     const died = [...this.#broker.output.matchAll(/"worker:died".*?partition (\d+) failed/g)].at(-1)?.[1]
     if (died === undefined) throw new Error(`no line says which thread died: ${this.#broker.output.slice(-3000)}`)
     this.#deaths.push({ partition: died, at_ms: performance.now() })
@@ -75,9 +75,10 @@ export class WatchedPartitions {
     this.#t.ok(this.#wasHeld, 'checkpoints are pinned')
     for (const [at, partition] of this.partitions.entries()) {
       // The thread that runs holds the transactions of its checkpoints, each for a second or two.
-      const isHeld = (): boolean => Math.min(...partition.held) <= (this.#lastHeld[at] ?? 0)
-      for (let tries = 0; isHeld() && tries < 300; tries += 1) await delay(100)
-      this.#t.notOk(isHeld(), `partition ${at}: ${partition.readers}`)
+      await until(
+        () => Math.min(...partition.held) > (this.#lastHeld[at] ?? 0),
+        () => `partition ${at} holds nothing of the dead: ${partition.readers}`,
+      )
     }
     this.#stop()
     await Promise.all(this.#clients)
@@ -85,7 +86,7 @@ export class WatchedPartitions {
   }
 
   #stop(): void {
-    this.#goesOn = false
+    this.#isOver = true
   }
 
   #isTooMany(): boolean {
@@ -96,7 +97,7 @@ export class WatchedPartitions {
 
   /** The same entities again and again, so that what is stored stays as much as it is. */
   async #update(client: number): Promise<void> {
-    for (let at = 0; this.#goesOn; at += 1) {
+    for (let at = 0; !this.#isOver; at += 1) {
       const attributes = [{ name: 'level', type: 'Text', value: 'l'.repeat(1 + ((at * 37) % 2000)) }]
       const element = { id: `Tank${client}-${at % 50}`, type: 'Tank', attributes }
       const status = await this.#broker.update('APPEND', element).then(

@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { RunningBroker } from '../running.js'
+import { isStill, until } from '../until.js'
 import { adding, madeId, type Sent } from './given.js'
 
 export interface Answered {
@@ -92,11 +93,11 @@ export class GrownBroker {
 
   /** Until the broker has done what the requests before have left to do. */
   async #quiet(): Promise<void> {
-    for (let tried = 0; tried < 100; tried += 1) {
-      const before_ms = this.#work()
-      await delay(2.5 * tick_ms)
-      if (this.#work() === before_ms || process.platform !== 'linux') return
-    }
+    if (process.platform !== 'linux') return
+    await until(
+      isStill(6, () => this.#work()),
+      'the broker has nothing to do',
+    )
   }
 
   #work(): number {

@@ -184,13 +184,14 @@ test('two front ends in two threads accept on one socket, and only the one that 
   })
   await once(worker, 'message')
   const seen = new Set<string>()
-  while (seen.size < 2) {
+  await until(async () => {
     const sockets = await Promise.all(Array.from({ length: 8 }, () => connected(frontEnd.port)))
     for (const socket of sockets) {
       socket.write(get('/v1/who'))
       seen.add(bodyOf(await everything(socket)))
     }
-  }
+    return seen.size === 2
+  }, 'both front ends accept')
   t.ok(seen.has('"other"'))
   await frontEnd.stop(1000)
   await t.rejects(connected(frontEnd.port))

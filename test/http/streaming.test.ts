@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { ApiResponse, BodyStream, Resource } from '../../src/api/api.js'
 import { ok } from '../../src/result.js'
-import { stillFor, until } from '../until.js'
+import { isStill, until } from '../until.js'
 import { bodyOf, connected, everything, get, givenFrontEnd, headerOf, untilReceived } from './given.js'
 
 function streaming(stream: BodyStream, more: Partial<ApiResponse> = {}): Resource {
@@ -47,7 +47,7 @@ test('no more is made than the client takes, and nothing when it has gone', asyn
   socket.write('GET /v1/stream HTTP/1.1\r\nHost: h\r\n\r\n')
   await until(() => made > 0)
   await until(
-    stillFor(100, () => made),
+    isStill(20, () => made),
     'nothing more is made',
   )
   t.ok(made < 64, `${made} pieces were made for nobody`)

@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { ControlStore } from '../../src/lmdb/control-store.js'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
@@ -153,7 +152,10 @@ test('what is damaged in an outbox is named once with its file and its key, and 
   const came = (): readonly string[] =>
     [...new Set(end.received.map(({ url, body }) => `${url} ${/"id":"(\w+)"/.exec(body)?.[1]}`))].sort()
   const rest = ['/alone Silo0', '/alone Silo2', '/alone Silo3', '/one Tank1', '/one Tank2', '/two Tank1', '/two Tank2']
-  for (let tries = 0; came().length < rest.length && tries < 1200; tries += 1) await delay(50)
+  await until(
+    () => came().length >= rest.length,
+    () => `${rest}: ${came()}`,
+  )
   t.same(came(), rest)
   const named = [...broker.output.matchAll(/data\.mdb: (.*?) cannot be read/g)].map(([, what]) => what)
   const account = 'what became of the notifications of subscription \\w+ before'

@@ -83,11 +83,12 @@ test('a step that has a name and lasts too long is a warning with what it was an
 test('a step that nobody has named is found', async (t) => {
   const { lines, table } = watched(t, 100)
   // Other processes may leave this one too little of the processors to be taken for work: then once more.
-  for (let round = 0; round < 10 && lines.length === 0; round += 1) {
+  await until(async () => {
     await delay(150)
     busy(1500)
     await delay(700)
-  }
+    return lines.length > 0
+  })
   t.match(lines[0], {
     level: 'WARN',
     message: /^front end 0 did nothing else for \d+ ms: unnamed; the process used \d+ ms/,
@@ -98,13 +99,14 @@ test('a step that nobody has named is found', async (t) => {
 test('what is worked on in slices names the steps that have no name', async (t) => {
   const { steps, lines } = watched(t, 100)
   const subject = { stepName: 'POST /v2/op/update', step_bytes: 99 }
-  for (let round = 0; round < 10 && lines.length === 0; round += 1) {
+  await until(async () => {
     await delay(150)
     steps.beginSlices(subject)
     busy(1500)
     steps.endSlices(subject)
     await delay(700)
-  }
+    return lines.length > 0
+  })
   t.match(lines[0], { message: /: a slice of POST \/v2\/op\/update, 99 bytes, or unnamed; / })
 })
 

@@ -277,9 +277,7 @@ test('the body of a batch counts until the last of its outcomes is handed out, o
   t.ok(await isTakenBy(other, '0.1.1'))
   other.socket.destroy()
   const closing = await Wire.opened(t, node, '0.2.1')
-  let tries = 1
-  while (!(await isTakenBy(closing, '0.2.1'))) tries += 1
-  t.comment(`taken at the ${tries}. try, when the other connection was closed`)
+  await until(() => isTakenBy(closing, '0.2.1'), 'it is taken when the other connection is closed')
 })
 
 test('a request for later outcomes is answered with none when another request is behind it', async (t) => {

@@ -14,7 +14,6 @@ import {
 import { request } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { t as root, test } from 'tap'
 import { Header, type HeaderData } from 'tar/header'
 import { shardOf } from '../../src/hash.js'
@@ -286,18 +285,15 @@ test('what stands where a backup is to go is refused and stays', async (t) => {
 test('a backup that is killed leaves no folder of its name, and the next one is whole', async (t) => {
   const backup = join(folder, 'killed')
   const killed = begun(['backup', backup, '--url', broker.url])
-  while (!existsSync(`${backup}.draft`) && killed.exitCode === null) await delay(2)
+  await until(() => existsSync(`${backup}.draft`) || killed.exitCode !== null)
   killed.kill('SIGKILL')
   await once(killed, 'exit')
   if (existsSync(backup)) {
     t.match(await rigel('check', backup), { code: 0 }, 'it was faster')
     rmSync(backup, { recursive: true })
   }
-  let next = await rigel('backup', backup, '--url', broker.url)
   // The broker may not have noticed yet.
-  for (const limit = Date.now() + 60_000; next.code !== 0 && Date.now() < limit; await delay(50))
-    next = await rigel('backup', backup, '--url', broker.url)
-  t.match(next, { code: 0 })
+  await until(async () => (await rigel('backup', backup, '--url', broker.url)).code === 0, 'there is a backup')
   t.notOk(existsSync(`${backup}.draft`))
 })
 

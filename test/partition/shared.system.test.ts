@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
+import { during, until } from '../until.js'
 
 /** Entities that take long to read and to write. */
 const large = 30
@@ -18,18 +19,14 @@ test('updates of other entities are carried out between the elements of a reques
     if (status !== 201) throw new Error(`${status} ${text}`)
   }
   const entities = Array.from({ length: large }, (_, n) => ({ id: `Large${n}`, type: 'Large', n: { value: n } }))
-  let isAnswered = false
-  const updated = broker.send('POST', '/v2/op/update', { actionType: 'append', entities }).then((reply) => {
-    isAnswered = true
-    return reply
-  })
   let others = 0
-  while (!isAnswered) {
+  const updated = broker.send('POST', '/v2/op/update', { actionType: 'append', entities })
+  const { status } = await during(updated, async () => {
     const small = { id: 'Small', type: 'Small', attributes: [{ name: 'n', type: 'Number', value: `${others}` }] }
     t.equal((await broker.update('APPEND', small)).status, 200)
     others += 1
-  }
-  t.equal((await updated).status, 204)
+  })
+  t.equal(status, 204)
   // The first may have been answered before the large request was read, the last one after it.
   t.ok(others > 5, `${others} were answered meanwhile, one after the other`)
   const { json } = await broker.send('GET', '/v2/entities?type=Large&attrs=n&options=keyValues&limit=100')
@@ -52,7 +49,7 @@ test('a broker that ends carries out what it has deferred', async (t) => {
     const { json } = await broker.send('GET', '/v2/entities/Large?attrs=n&options=keyValues')
     return typeof json === 'object' && json !== null && 'n' in json
   }
-  while (!(await begun()));
+  await until(begun)
   t.equal(await broker.end('SIGTERM'), 0)
   t.equal((await updated).status, 204)
   await broker.run()

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { until } from '../until.js'
 import { type Conversation, conversation } from './generator.js'
 
 /** What a run of raw bytes against a broker has found. */
@@ -33,13 +34,14 @@ export async function runRaw(target: RawTarget, seed: number, duration_ms: numbe
   let answers = 0
   const settled = async () => {
     // What clients have left behind is over when the longest drain and linger are.
-    for (let waits = 0; waits < 80 && (await target.connections()) > 4; waits += 1) await delay(100)
+    await until(async () => (await target.connections()) <= 4, 'the connections of clients that have gone are over')
     await target.check()
     return { memory: memoryOf(target.pid), descriptors: descriptorsOf(target.pid) }
   }
   const phase = async (until_ms: number) => {
+    const isOver = () => performance.now() - begun >= until_ms
     const client = async () => {
-      while (performance.now() - begun < until_ms) {
+      while (!isOver()) {
         number += 1
         const came = await hold(target.port, conversation(seed, number))
         answers += came

@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { test } from 'tap'
 import { exportCommand } from '../../src/transfer/export-command.js'
 import { importCommand } from '../../src/transfer/import-command.js'
 import { begun, ran, rigelProgram } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 import { exportOf, linesIn, textOf } from './given-command.js'
 import { fill } from './given-data.js'
 
@@ -215,8 +215,7 @@ test('an import that was killed goes on with --on-conflict skip, and nothing is 
   const ended = once(killed, 'close')
   killed.stdin?.on('error', () => {})
   killed.stdin?.write(text.slice(0, text.length / 2)) // It waits for the rest, which never comes.
-  while (killed.exitCode === null && (stored_bytes(data, 0) < 2 ** 19 || stored_bytes(data, 1) < 2 ** 19))
-    await delay(1)
+  await until(() => [0, 1].every((partition) => stored_bytes(data, partition) >= 2 ** 19) || killed.exitCode !== null)
   killed.kill('SIGKILL')
   await ended
   const held = linesIn((await rigelProgram(['export', '-', '-dbPath', data])).output).length - 2

@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
+import { during, until } from '../until.js'
 import { type Client, stranger } from './client.js'
 
 const flags = ['-multiservice', '-httpThreads', '2', '-partitions', '2']
@@ -19,17 +19,11 @@ async function stored(client: Client, type: string): Promise<number> {
 test('an update of as many elements as a body may have goes through, and others are answered meanwhile', async (t) => {
   const client = stranger(await RunningBroker.start(t, flags))
   const count = 12_000
-  let isAnswered = false
-  const large = client.send('POST', '/v1/updateContext', update('Large', count)).then((reply) => {
-    isAnswered = true
-    return reply
-  })
   let others = 0
-  while (!isAnswered) {
+  const { status, text } = await during(client.send('POST', '/v1/updateContext', update('Large', count)), async () => {
     await client.given({ id: 'Small', type: 'Small', attributes: [{ name: 'n', value: `${others}` }] })
     others += 1
-  }
-  const { status, text } = await large
+  })
   t.equal(status, 200)
   t.equal(text.match(/"code":"200"/g)?.length, count)
   t.ok(text.includes('"id":"Large-0"') && text.indexOf('"Large-0"') < text.indexOf('"Large-1"'))
@@ -72,7 +66,7 @@ test('what follows a large update on its connection is applied after it', async 
     const filler = { name: 'filler', type: '', value: Array.from({ length: 20_000 }, (_, at) => `${at}`) }
     socket.write(request([{ name: 'n', type: '', value: `large ${round}` }, filler]))
     socket.write(request([{ name: 'n', type: '', value: `small ${round}` }]))
-    while (received.split('HTTP/1.1 200').length <= 2 * (round + 1)) await once(socket, 'data')
+    await until(() => received.split('HTTP/1.1 200').length > 2 * (round + 1), 'both are answered')
     const { text } = await client.send('GET', '/v1/contextEntities/Ordered/attributes/n')
     t.match(text, `small ${round}`)
   }
