@@ -106,6 +106,8 @@ class StreamReader {
   #passed = 0
   #skipped = 0
   #cause: string | undefined
+  /** The names of the tests that have begun and not ended, the outer ones first. */
+  #underWay: readonly string[] = []
 
   /** Begins with a file; `begins` is called for each one. */
   constructor(file: string, begins: () => void) {
@@ -133,13 +135,14 @@ class StreamReader {
     signal: NodeJS.Signals | null,
     errors: string,
   ): Promise<Pick<UnitResult, 'passed' | 'skipped' | 'failures'>> {
+    // The end of the stream ends all tests.
+    const cut = [...this.#underWay, this.#cause ?? `the process ended with ${signal ?? code}`]
     const complete = new Promise((resolved) => this.#parser.once('complete', resolved))
     this.#parser.end()
     await complete
     const failed = code !== 0 && (this.#failures.length === 0 || signal !== null)
     if (failed || this.#cause !== undefined) {
-      const name = this.#cause ?? `the process ended with ${signal ?? code}`
-      this.#failures.push({ file: this.#file, name, details: errors })
+      this.#failures.push({ file: this.#file, name: cut.join(' > '), details: errors })
     } else if (this.#passed + this.#skipped + this.#failures.length === 0) {
       this.#failures.push({ file: this.#file, name: 'no test ran', details: errors })
     }
@@ -151,6 +154,10 @@ class StreamReader {
     let before: Counts | undefined
     parser.on('child', (child: Parser) => {
       before = this.#counts()
+      this.#underWay = [...names, child.name]
+      child.once('complete', () => {
+        this.#underWay = names
+      })
       this.#watch(child, [...names, child.name])
     })
     parser.on('assert', (result: Result) => {
