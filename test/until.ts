@@ -6,6 +6,13 @@ const limit_ms = 120_000
 /** For how long it is looked in every turn of the event loop; after that it is how long each pause takes. */
 const look_ms = 5
 
+const waiting = new Set<() => string>()
+
+/** What is waited for now. */
+export function waits(): readonly string[] {
+  return Array.from(waiting, (says) => says())
+}
+
 type Found<T> = Exclude<Awaited<T>, false | undefined>
 
 /**
@@ -19,14 +26,18 @@ export async function until<T>(
 ): Promise<Found<T>> {
   const begun_ms = performance.now()
   let [since_ms, reached] = [begun_ms, progress()]
-  for (let found = await look(); ; found = await look()) {
-    if (isFound(found)) return found
-    const now_ms = performance.now()
-    if (progress() !== reached) [since_ms, reached] = [now_ms, progress()]
-    if (now_ms - since_ms > limit_ms) {
-      throw new Error(`it did not come about within ${limit_ms / 1000} s: ${typeof what === 'string' ? what : what()}`)
+  const says = typeof what === 'string' ? () => what : what
+  waiting.add(says)
+  try {
+    for (let found = await look(); ; found = await look()) {
+      if (isFound(found)) return found
+      const now_ms = performance.now()
+      if (progress() !== reached) [since_ms, reached] = [now_ms, progress()]
+      if (now_ms - since_ms > limit_ms) throw new Error(`it did not come about within ${limit_ms / 1000} s: ${says()}`)
+      await (now_ms - begun_ms < look_ms ? nextTurn() : delay(look_ms))
     }
-    await (now_ms - begun_ms < look_ms ? nextTurn() : delay(look_ms))
+  } finally {
+    waiting.delete(says)
   }
 }
 

@@ -39,7 +39,8 @@ test('a process that takes too long is ended, and fails by the test that is unde
   const isNamed = async () => {
     limit_ms *= 2
     name = (await ran(['given-wait'], limit_ms)).failures.at(-1)?.name ?? ''
-    return name === `goes on > for ever > the process was ended after ${limit_ms / 1000} s, the limit of a file`
+    const ended = `the process was ended after ${limit_ms / 1000} s, the limit of a file`
+    return name === `goes on > for ever > what never comes > ${ended}`
   }
   await until(isNamed, () => `the test under way is named: ${name}`)
 })

@@ -34,6 +34,12 @@ export interface UnitResult {
 /** Where the streams of the tests are kept. */
 export const streams = join('.tap', 'streams')
 
+/** Opens the line on standard error by which a unit that is ended says what is under way. */
+export const underWayMark = 'under way: '
+
+/** How long a unit may take to say what is under way. */
+const answer_ms = 3000
+
 const entry = fileURLToPath(new URL('./unit.js', import.meta.url))
 
 /** How much of what a process wrote besides its tests stands beside a failure of the process itself. */
@@ -52,7 +58,8 @@ export async function runUnit(unit: Unit, limit_ms: number, stopped: AbortSignal
     env: {
       ...process.env,
       [filesOfUnit]: unit.files.join(delimiter),
-      TAP_TIMEOUT: `${(limit_ms * unit.files.length) / 1000}`,
+      // The limit is kept here.
+      TAP_TIMEOUT: '0',
       // The unit removes the folders of the tests.
       TAP_SAVE_FIXTURE: '1',
     },
@@ -61,8 +68,11 @@ export async function runUnit(unit: Unit, limit_ms: number, stopped: AbortSignal
   const killAll = () => pid !== undefined && killGroup(pid)
   const isOver = () => {
     reader.endedBy(`the process was ended after ${limit_ms / 1000} s, the limit of a file`)
-    killAll()
+    // It says what is under way, if it can.
+    child.kill('SIGTERM')
+    late = setTimeout(killAll, answer_ms)
   }
+  let late: NodeJS.Timeout | undefined
   const timer = limit_ms > 0 ? setTimeout(isOver, limit_ms) : undefined
   const reader = new StreamReader(unit.files[0] ?? '', () => timer?.refresh())
   stopped.addEventListener('abort', killAll, { once: true })
@@ -82,6 +92,7 @@ export async function runUnit(unit: Unit, limit_ms: number, stopped: AbortSignal
     child.once('close', (...ended) => resolved(ended)),
   )
   clearTimeout(timer)
+  clearTimeout(late)
   stopped.removeEventListener('abort', killAll)
   killAll()
   kept.end()
@@ -136,7 +147,9 @@ class StreamReader {
     errors: string,
   ): Promise<Pick<UnitResult, 'passed' | 'skipped' | 'failures'>> {
     // The end of the stream ends all tests.
-    const cut = [...this.#underWay, this.#cause ?? `the process ended with ${signal ?? code}`]
+    const said = errors.split('\n').find((line) => line.startsWith(underWayMark))
+    const underWay = said === undefined ? this.#underWay : [said.slice(underWayMark.length)]
+    const cut = [...underWay, this.#cause ?? `the process ended with ${signal ?? code}`]
     const complete = new Promise((resolved) => this.#parser.once('complete', resolved))
     this.#parser.end()
     await complete

@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
 import { t as root } from 'tap'
-import { fileMark, filesOfUnit } from './unit-run.js'
+import { waits } from '../until.js'
+import { fileMark, filesOfUnit, underWayMark } from './unit-run.js'
 
 /** How long the process may go on after its last test. */
 const endLimit_ms = 15_000
@@ -55,6 +56,15 @@ function removeFolders(name: string): void {
   const own = existsSync(fixtures) ? readdirSync(fixtures).filter((each) => each.startsWith(name)) : []
   for (const each of own) rmSync(join(fixtures, each), { recursive: true, force: true })
 }
+
+/** The names of the tests under way, the outer ones first. */
+const underWay = new Set<string>()
+root.beforeEach(({ name }) => underWay.add(name))
+root.afterEach(({ name }) => underWay.delete(name))
+process.once('SIGTERM', () => {
+  writeSync(2, `\n${underWayMark}${[...underWay, ...waits()].join(' > ')}\n`)
+  process.exit(1)
+})
 
 // A variable has the paths: names of folders are made from the arguments, and standard input may not have come yet.
 const paths = process.env[filesOfUnit]?.split(delimiter) ?? []
