@@ -41,7 +41,7 @@ test('as many silent connections as there may be lock nobody out', async (t) => 
 test('a process with few descriptors has fewer connections, and serves on when all are taken', async (t) => {
   const flags = ['-partitions', '1', '-httpThreads', '1']
   const broker = await RunningBroker.start(t, flags, { descriptors: 128 })
-  t.match(broker.output, /\d+ connections at a time instead of 1020 .*the process may have 128 open files/)
+  await broker.writes(/\d+ connections at a time instead of 1020 .*the process may have 128 open files/)
   await silent(t, broker.port, 300)
   for (let number = 0; number < 5; number += 1) t.equal(await readiness(broker), 200)
   t.equal((await broker.update('APPEND', { id: 'E', attributes: [{ name: 'a', value: '1' }] })).status, 200)

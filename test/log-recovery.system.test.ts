@@ -53,8 +53,8 @@ test('what was being appended when the power was cut is cut off the log, and a l
   const end = behind.at(-1)?.offset ?? 0
   overwritten(file, end, readFileSync(file).subarray(end - 64, end - 40))
   await broker.run()
-  t.match(broker.output, /"lvl":"WARN".*bytes at the end of .*partition-0\/log were cut/)
-  t.match(broker.output, /"lvl":"INFO".*partition-0: \d+ records of the log were applied/)
+  await broker.writes(/"lvl":"WARN".*bytes at the end of .*partition-0\/log were cut/)
+  await broker.writes(/"lvl":"INFO".*partition-0: \d+ records of the log were applied/)
   t.equal(await level(broker), '10')
   t.equal((await broker.update('UPDATE', tank(11))).status, 200)
   t.equal(await broker.end('SIGKILL'), 'SIGKILL')

@@ -249,6 +249,7 @@ test('a partition that stands still refuses what comes at once, answers what it 
   t.equal((await broker.send('GET', '/version')).status, 200, 'management needs no permit')
   const { text } = await broker.send('GET', '/metrics')
   t.match(text, /rigel_http_rejected_total\{reason="overload"\} 21/)
+  await broker.writes('refused: more arrive than can be done')
   t.equal(broker.output.match(/refused: more arrive than can be done/g)?.length, 1)
   await lock.release()
   await under.allOver()

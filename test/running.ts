@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -43,6 +42,7 @@ export class RunningBroker {
   readonly #flags: readonly string[]
   readonly #around: Surroundings
   #process: ChildProcess | undefined
+  #closed: Promise<unknown> = Promise.resolve()
 
   private constructor(folder: string, port: number, flags: readonly string[], around: Surroundings) {
     this.folder = folder
@@ -150,9 +150,9 @@ export class RunningBroker {
         this.output += chunk.toString()
       })
     }
-    const answers = () => {
-      const ended = started.exitCode ?? started.signalCode
-      if (ended !== null) throw new Error(`the broker ended with ${ended}: ${this.output}`)
+    this.#closed = new Promise((resolve) => started.once('close', resolve))
+    const answers = async () => {
+      if (this.exit !== null) throw new Error(`the broker ended with ${await this.ended()}: ${this.output}`)
       return fetch(`${this.url}/version`).then(
         (response) => response.ok,
         () => false,
@@ -175,22 +175,21 @@ export class RunningBroker {
   }
 
   /** Ends the program with a signal; gives its exit code or the signal that ended it. */
-  async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
-    const running = this.#process
-    if (!running || running.exitCode !== null || running.signalCode !== null) {
-      return running?.exitCode ?? running?.signalCode ?? null
-    }
-    const exit = once(running, 'exit')
-    running.kill(signal)
-    await exit
-    return running.exitCode ?? running.signalCode
+  end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
+    this.signal(signal)
+    return this.ended()
   }
 
-  /** Resolves when the program has ended by itself. */
+  /** Resolves when the program has ended, and all that it wrote is there. */
   async ended(): Promise<number | NodeJS.Signals | null> {
-    const running = this.#process
-    if (running && running.exitCode === null && running.signalCode === null) await once(running, 'exit')
-    return running?.exitCode ?? running?.signalCode ?? null
+    await this.#closed
+    return this.exit
+  }
+
+  /** Resolves when the program has written this: the lines of its threads come when they come. */
+  async writes(what: RegExp | string): Promise<void> {
+    const isThere = () => (typeof what === 'string' ? this.output.includes(what) : what.test(this.output))
+    await until(isThere, () => `the broker writes ${what}: ${this.output.slice(-3000)}`)
   }
 
   /** Sends a request; of a stream of events, which has no end, it reads the beginning only. */

@@ -103,5 +103,5 @@ test('no secret appears in a line at any level, in a metric, or in what manageme
     found.map((line) => line.slice(0, 600)),
     [],
   )
-  t.match(broker.output, 'Raising alarm ForwardingError http://***@127.0.0.1:1/v1')
+  await broker.writes('Raising alarm ForwardingError http://***@127.0.0.1:1/v1')
 })

@@ -56,13 +56,13 @@ test('who was away for longer than the logs are kept gets copies of another node
   const second = await forgotten(cluster, a)
   t.notMatch(b.output, /it has fetched a copy/)
   await b.run()
-  t.match(b.output, /this node has applied record \d+ of log 0, which begins at \d+: it has fetched a copy/)
+  await b.writes(/this node has applied record \d+ of log 0, which begins at \d+: it has fetched a copy/)
   await levelsShown(b, second)
   await setLevels(b, '3')
   await levelsShown(a, '3')
 
   const d = await RunningBroker.startOn(t, join(folder, 'data-d'), [...nodeFlags(etcd, cluster, 'd'), ...more()])
-  t.match(d.output, /has applied record 0 of log 1, which begins at \d+: it has fetched a copy/)
+  await d.writes(/has applied record 0 of log 1, which begins at \d+: it has fetched a copy/)
   await levelsShown(d, '3')
 
   if (isLong) {

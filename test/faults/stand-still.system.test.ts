@@ -6,7 +6,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { RunningBroker } from '../running.js'
-import { until } from '../until.js'
 import { ThreadKiller, withDebugger } from './thread-killer.js'
 
 const flags = ['-partitions', '1', '-httpThreads', '2', '-threadSilence', '3']
@@ -126,7 +125,7 @@ for (const entry of ['partition', 'courier', 'query', 'front-end'] as const) {
     t.teardown(() => killer.close())
     const killing = killer.kill(entry, 'stands')
     // A process with a debugger waits for that before it ends.
-    await until(() => broker.output.includes('"lvl":"FATAL"'))
+    await broker.writes('"lvl":"FATAL"')
     killer.close()
     await killing
     t.equal(await broker.ended(), 'SIGKILL')

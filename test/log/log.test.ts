@@ -11,6 +11,7 @@ import { errorFacts } from '../../src/log/log.js'
 import { type LogSettings, type MainLog, type Outputs, openLog } from '../../src/log/main-log.js'
 import { type LogLevel, logLevels, Switches } from '../../src/shared-memory/switches.js'
 import { traceArea } from '../../src/trace-area.js'
+import { until } from '../until.js'
 
 const plain: LogSettings = { logFormat: 'json', logForHumans: false, logDir: undefined, logAppend: false }
 
@@ -230,9 +231,11 @@ test('when a slow reader has caught up it is told how many lines it missed, and 
   const [said] = await once(broker.stderr, 'data')
   t.equal(String(said), 'logged\n', 'logging is over before anybody has read')
   const output = allOf(broker.stdout)
-  await new Promise((resolve) => {
-    broker.stdout.on('data', (data) => String(data).includes('log:dropped') && resolve(undefined))
+  let text = ''
+  broker.stdout.on('data', (data) => {
+    text += data
   })
+  await until(() => text.includes('log:dropped'))
   broker.stdin.end('end\n')
   const messages = messagesIn(await output)
   const dropped = Number(/^(\d+) lines were dropped/.exec(messages.find((text) => text.includes('dropped')) ?? '')?.[1])

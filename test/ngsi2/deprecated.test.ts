@@ -1,6 +1,5 @@
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
-import { until } from '../until.js'
 
 function shape(type: string, value: unknown, metadata = {}) {
   return { type, value, metadata }
@@ -32,7 +31,7 @@ test('locations of the old types are counted, and logged when operators ask for 
   t.equal((await update({ here: shape('geo:polygon', 'x') })).status, 400)
   t.same(await counted(broker), { geoFormat: 2 })
   const line = 'Deprecated usage of geo:box detected in attribute here at entity update, please use geo:json instead'
-  await until(() => broker.output.includes(line))
+  await broker.writes(line)
   t.equal(broker.output.split('Deprecated').length, 2)
 
   const { json } = await broker.send('GET', '/statistics?options=fullCounters')
@@ -54,7 +53,7 @@ test('registrations whose provider is asked in the form of NGSIv1 are counted an
   t.same(await counted(broker), { ngsiv1Forwarding: 1 })
   const id = made.headers.get('location')?.split('/').at(-1)
   const line = `Deprecated usage of legacyForwarding mode in registration creation (regId: ${id})`
-  await until(() => broker.output.includes(line))
+  await broker.writes(line)
 })
 
 test('what NGSIv1 calls a location is not deprecated', async (t) => {

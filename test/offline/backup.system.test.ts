@@ -115,7 +115,7 @@ test('a backup under load has what was answered before it, and nothing without w
     t.equal(await copy.end('SIGTERM'), 0)
   }
   await running
-  t.match(broker.output, /backup 1 is complete/)
+  await broker.writes(/backup 1 is complete/)
 })
 
 test('a backup is checked as it is, and has no other files than those of its manifest', async (t) => {
@@ -147,7 +147,7 @@ test('a file that cannot be read is said, the partitions go on, and the next bac
   })
   for (const id of [...idsOf('Tank', 0, 1), ...idsOf('Tank', 1, 1)]) t.equal((await written(broker, id, 1)).status, 200)
   renameSync(aside, file)
-  t.match(broker.output, /the file of the partition cannot be copied.*partition-1\/data\.mdb/)
+  await broker.writes(/the file of the partition cannot be copied.*partition-1\/data\.mdb/)
   const before = await metricsOf()
   t.match(await rigel('backup', join(folder, 'read'), '--url', broker.url), { code: 0 })
   t.match(await rigel('check', join(folder, 'read')), { code: 0 })

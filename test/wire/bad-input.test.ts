@@ -298,5 +298,5 @@ test('a client that mixes good and bad requests raises one alarm, whatever front
   }
   t.match((await own.send('GET', '/metrics')).text, '\nrigel_alarms_active{alarm="BadInput"} 1\n')
   t.equal(own.output.split('alarm BadInput').length - 1, 1, own.output)
-  t.match(own.output, 'Raising alarm BadInput 127.0.0.1: JSON Parse Error')
+  await own.writes('Raising alarm BadInput 127.0.0.1: JSON Parse Error')
 })
