@@ -58,13 +58,17 @@ test('no more is made than the client takes, and nothing when it has gone', asyn
 })
 
 test('a fault in the middle breaks the connection off, so that nobody takes the body for a whole one', async (t) => {
+  let hasCome = false
   const failing: BodyStream = async function* () {
     yield Buffer.from('half')
-    await new Promise((resolve) => setTimeout(resolve, 50)) // It has gone out by then.
+    await until(() => hasCome)
     throw new Error('the disk has gone')
   }
   const { frontEnd, meter, lines } = await givenFrontEnd(t, {}, [streaming(failing)])
   const socket = await connected(frontEnd.port)
+  socket.on('data', (bytes) => {
+    hasCome ||= String(bytes).includes('half')
+  })
   socket.write('GET /v1/stream HTTP/1.1\r\nHost: h\r\n\r\n')
   const answer = await everything(socket)
   t.match(answer, /half/)

@@ -146,9 +146,15 @@ test('a second signal ends the process at once, with 128 and its number', async 
   hanging.write(
     'POST /v1/updateContext HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{',
   )
-  await delay(100)
+  const isHanging = async () => /^rigel_http_requests_in_flight 2$/m.test((await broker.send('GET', '/metrics')).text)
+  await until(isHanging, 'the request has come')
   broker.signal('SIGTERM')
-  await delay(200)
+  const isEnding = () =>
+    broker.send('GET', '/health/ready', undefined, { Connection: 'close' }).then(
+      ({ status }) => status !== 200,
+      () => true,
+    )
+  await until(isEnding, 'the first signal has come')
   t.equal(await broker.end('SIGINT'), 130)
   hanging.destroy()
 })
