@@ -56,7 +56,7 @@ export function isStill(looks: number, look: () => unknown): () => Promise<boole
   }
 }
 
-/** Does something again and again, in turns of the event loop, as long as other work is under way; gives what that gives. */
+/** Does something again and again, at most once in a turn of the event loop, as long as other work is under way; gives what that gives. */
 export async function during<T>(work: Promise<T>, act: () => unknown): Promise<T> {
   let isOver = false
   const end = (): void => {
@@ -64,8 +64,8 @@ export async function during<T>(work: Promise<T>, act: () => unknown): Promise<T
   }
   work.then(end, end)
   while (!isOver) {
-    await act()
-    await nextTurn()
+    const acted = act()
+    await (acted instanceof Promise ? acted : nextTurn())
   }
   return work
 }
