@@ -8,7 +8,7 @@ import { writeLicences } from './licences.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const program = join(root, 'dist', 'program')
-const threads = ['partition', 'query', 'courier', 'front-end', 'log']
+const threads = ['start-watch', 'partition', 'query', 'courier', 'front-end', 'log']
 
 /**
  * Packages that find files of their own beside them (native code, the script of a thread), and those that are loaded only

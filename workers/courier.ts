@@ -9,7 +9,7 @@ import type { Source } from '../src/delivery/source.js'
 import { OutboxReader } from '../src/lmdb/outbox-reader.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import { errorFacts } from '../src/log/log.js'
-import { tellReason, workerLog } from '../src/log/worker-log.js'
+import { workerLog } from '../src/log/worker-log.js'
 import { Mailbox } from '../src/mailbox/mailbox.js'
 import { parkWhenTold } from '../src/mailbox/parking.js'
 import { type Shared, sharedAnswer } from '../src/management/shared-answers.js'
@@ -17,7 +17,7 @@ import { Measures, rowOf } from '../src/measure/measures.js'
 import { rememberingNotice } from '../src/ngsi1/render/elements.js'
 import { noticesPerMB } from '../src/runtime/memory-needed.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/runtime/tasks.js'
-import { watchThreads } from '../src/runtime/watchdog.js'
+import { endAtOnce, watchThreads } from '../src/runtime/watchdog.js'
 import { Bell } from '../src/shared-memory/bell.js'
 import { MailboxCapacity } from '../src/shared-memory/mailbox-capacity.js'
 import { PartitionPosition } from '../src/shared-memory/partition-position.js'
@@ -50,10 +50,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     beats: measures.beats,
     threads: measures.beating.filter(({ row }) => row === 0),
     silence_s: task.threadSilence_s,
-    standsStill: (reason) => {
-      tellReason('main:fatal', reason)
-      process.kill(process.pid, 'SIGKILL')
-    },
+    standsStill: endAtOnce,
   })
   const begin = (drained: () => void): Courier => {
     const outboxes = storage.paths.map((path, partition) =>

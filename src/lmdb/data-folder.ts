@@ -101,7 +101,11 @@ function layout(path: string): Pick<DataFolder, 'path' | 'partitionPath' | 'cont
 
 /** Brings the folder to what it should be; gives the number of its partitions. */
 async function settled(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
-  const steps = [...settleSwap(path)]
+  const steps: string[] = []
+  for (const step of settleSwap(path)) {
+    steps.push(step)
+    settings.goesOn?.()
+  }
   if (steps.length > 0) settings.tell?.(`${path} was left in the middle of an exchange of its files: ${steps.at(-1)}`)
   const format = readFormat(path)
   if (!format.ok) return format.error === 'missing' ? created(path, settings) : err(format.error)
@@ -111,7 +115,7 @@ async function settled(path: string, settings: FolderSettings): Promise<Result<n
       reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or give it ${settings.asked} with rigel reshard`,
     })
   }
-  const unrestored = firstNotRestored(membersOf(path, partitions))
+  const unrestored = firstNotRestored(membersOf(path, partitions), settings)
   if (unrestored !== undefined) return err({ reason: unrestored })
   return held(path, format.value, settings)
 }
@@ -138,7 +142,10 @@ async function created(path: string, settings: FolderSettings): Promise<Result<n
   const partitions = settings.asked ?? begun?.partitions ?? settings.preferred
   const folder = randomUUID()
   noteNextFormat(path, { partitions, folder })
-  for (const member of membersOf(path, partitions)) await make(member, folder, settings)
+  for (const member of membersOf(path, partitions)) {
+    settings.goesOn?.()
+    await make(member, folder, settings)
+  }
   enterNextFormat(path)
   return ok(partitions)
 }
@@ -156,8 +163,9 @@ function membersOf(path: string, partitions: number): readonly FolderMember[] {
  * Makes the environments what they were at their last checkpoints: what has changed since is in the logs. It comes before anything
  * else reads, copies or writes them: what a loss of power has left may be damaged until then.
  */
-function firstNotRestored(members: readonly FolderMember[]): string | undefined {
+function firstNotRestored(members: readonly FolderMember[], { goesOn }: MemberSettings): string | undefined {
   for (const { path } of members) {
+    goesOn?.()
     const restored = restoreCheckpoint(path)
     if (!restored.ok) return `${restored.error.reason}: ${wayOut}`
   }
@@ -169,6 +177,7 @@ function firstUnusable(members: readonly FolderMember[], settings: FolderSetting
   const all_bytes = sizes.reduce((sum, size) => sum + size, 0)
   const everyPage_bytes = all_bytes <= settings.everyPage_bytes ? all_bytes : 0
   for (const member of members) {
+    settings.goesOn?.()
     const reason = unusable(member, { ...settings, everyPage_bytes })
     if (reason !== undefined) return reason
   }
@@ -181,6 +190,7 @@ async function firstMisplaced(
   settings: MemberSettings,
 ): Promise<string | undefined> {
   for (const member of members) {
+    settings.goesOn?.()
     const reason = await misplaced(member, folder, settings)
     if (reason !== undefined) return reason
   }

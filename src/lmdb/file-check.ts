@@ -22,11 +22,13 @@ const deepest = 32
 /**
  * Looks for damage in a data file: its meta pages, its size, the branch pages of all trees, and, if the file is no larger
  * than this, every page that is in use. Nothing when it is sound as far as that tells; values have no checksums.
+ *
+ * @param goesOn called with each page
  */
-export function damageOf(file: string, everyPage_bytes: number): Damage | undefined {
+export function damageOf(file: string, everyPage_bytes: number, goesOn: () => void = () => {}): Damage | undefined {
   const descriptor = openSync(file, 'r')
   try {
-    new FileCheck(descriptor, fstatSync(descriptor).size, everyPage_bytes).run()
+    new FileCheck(descriptor, fstatSync(descriptor).size, everyPage_bytes, goesOn).run()
     return undefined
   } catch (fault) {
     if (fault instanceof Found) return { what: fault.message }
@@ -55,15 +57,17 @@ class FileCheck {
   readonly #descriptor: number
   readonly #size: number
   readonly #everyPage_bytes: number
+  readonly #goesOn: () => void
   #pageSize = 0
   #lastPage = 0
   #seen = 0
   #leaves = false
 
-  constructor(descriptor: number, size: number, everyPage_bytes: number) {
+  constructor(descriptor: number, size: number, everyPage_bytes: number, goesOn: () => void) {
     this.#descriptor = descriptor
     this.#size = size
     this.#everyPage_bytes = everyPage_bytes
+    this.#goesOn = goesOn
   }
 
   run(): void {
@@ -173,6 +177,7 @@ class FileCheck {
 
   #read(at: number, length: number): Buffer {
     const bytes = Buffer.allocUnsafe(length)
+    this.#goesOn()
     if (readSync(this.#descriptor, bytes, 0, length, at) < length) throw new Found('its end is missing')
     return bytes
   }

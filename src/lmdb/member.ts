@@ -22,6 +22,8 @@ export interface MemberSettings {
   readonly everyPage_bytes: number
   /** See `EnvironmentSettings`. */
   readonly maxReaders: number
+  /** Called with each file and each page that is looked at, which may be many: the thread gives way to nothing meanwhile. */
+  readonly goesOn?: () => void
 }
 
 /** The fact that says which folder an environment belongs to, and what it is there. */
@@ -36,10 +38,10 @@ export function dataFile({ path }: FolderMember): string {
 }
 
 /** Why the member's file can not be opened, for its operator; nothing when it can. */
-export function unusable(member: FolderMember, { everyPage_bytes }: MemberSettings): string | undefined {
+export function unusable(member: FolderMember, { everyPage_bytes, goesOn }: MemberSettings): string | undefined {
   const file = dataFile(member)
   if (!existsSync(file)) return `${file} is missing: ${wayOut}`
-  const damage = damageOf(file, everyPage_bytes)
+  const damage = damageOf(file, everyPage_bytes, goesOn)
   return damage && `${file} is damaged (${damage.what}): ${wayOut}`
 }
 

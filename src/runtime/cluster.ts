@@ -53,6 +53,8 @@ interface ClusterParts {
   readonly coordinate: (what: 'own' | 'release') => void
   /** See `RunningNodes`. */
   readonly drain: (log: LogName, limit_ms: number) => Promise<void>
+  /** See `Core`. */
+  readonly goesOn: () => void
   /** Who owns what is known to be different now. */
   readonly routed: (routes: readonly Route[], others: readonly NodeAddress[]) => void
 }
@@ -298,7 +300,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
       this.#tell({ kind: 'hold', behind })
       return (await held).held
     }
-    const settings = { ...storage, everyPage_bytes: 0 }
+    const settings = { ...storage, everyPage_bytes: 0, goesOn: this.#parts.goesOn }
     return fetchCopies({ members, folder: folder.id, settings, survey, hold, caller, log })
   }
 

@@ -45,6 +45,7 @@ import { SharedSemaphore } from '../shared-memory/semaphore.js'
 import { SequenceCounter } from '../shared-memory/sequences.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { TenantRates } from '../shared-memory/tenant-rates.js'
+import type { WriteWatch } from '../shared-memory/thread-beats.js'
 import { newTransactions } from '../shared-memory/transaction-numbers.js'
 import { Versions } from '../shared-memory/versions.js'
 import { ViewerLimit } from '../shared-memory/viewer-limit.js'
@@ -97,6 +98,7 @@ export class Core {
   readonly #log: MainLog
   readonly #fatal: (reason: string, code?: number) => void
   readonly #standsStill: (reason: string) => void
+  readonly #goesOn: () => void
   readonly #heaps: ThreadHeaps
   #plan: BrokerPlan
   readonly #measures: Measures
@@ -121,7 +123,7 @@ export class Core {
 
   /**
    * `fatal` is given why the broker can not go on, and the exit code if that is not that of an internal error; `standsStill` why the
-   * process can not even be ended by itself.
+   * process can not even be ended by itself. `goesOn` is called while this thread gives way to nothing, with each step that it comes further.
    */
   constructor(
     { options, settings }: Pick<FrontEndTask, 'options' | 'settings'>,
@@ -130,7 +132,9 @@ export class Core {
     switches: Switches,
     fatal: (reason: string, code?: number) => void,
     standsStill: (reason: string) => void,
+    goesOn: () => void,
   ) {
+    this.#goesOn = goesOn
     this.#standsStill = standsStill
     this.#options = options
     this.#settings = settings
@@ -219,6 +223,7 @@ export class Core {
       instruct: (partition, kind) => this.#partitions.instruct(partition, { kind }),
       coordinate: (what) => this.#coordination?.instruct(what),
       drain: (log, limit_ms) => this.#delivered.release(log, limit_ms),
+      goesOn: this.#goesOn,
       routed: (routes, others) => this.#routed(routes, others),
     })
     if (!started.ok) return started
@@ -241,7 +246,7 @@ export class Core {
       options: this.#options.notifications,
       folder: this.#folder,
       openLog: cluster && ((applied) => opened(cluster.openControl(applied))),
-      writing: this.#measures.beats.writing(this.#measures.row),
+      writing: this.#ownWriting(),
       positions: this.#cluster?.nodes?.outboxes,
       courierHeap_MiB: this.#heaps.courier_MiB,
       partitions: this.#partitions,
@@ -369,6 +374,16 @@ export class Core {
       silence_s: this.#options.threadSilence_s,
       standsStill: this.#standsStill,
     })
+  }
+
+  /** The write transactions of this thread; the log of the coordinator's store is recovered before the courier looks at it. */
+  #ownWriting(): WriteWatch {
+    const writing = this.#measures.beats.writing(this.#measures.row)
+    const goesOn = (): void => {
+      writing.goesOn()
+      this.#goesOn()
+    }
+    return { ...writing, goesOn }
   }
 
   /**

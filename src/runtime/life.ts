@@ -18,6 +18,7 @@ import { Core, readersOf } from './core.js'
 import { exitCodes } from './exit-codes.js'
 import { memoryNeeded, memoryWarnings } from './memory-needed.js'
 import { portHolder } from './port-holder.js'
+import { watchStart } from './start-watch.js'
 
 /** A second signal ends the process with 128 and its number. */
 const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
@@ -70,6 +71,7 @@ export class Life {
       if (!written.ok) return this.#leave(exitCodes.pidFile, written.error)
       this.#releasePidFile = written.value
     }
+    const watch = watchStart(this.#options.threadSilence_s)
     const asked = await this.#askedPartitions()
     if (!asked.ok) return this.#leave(exitCodes.cluster, asked.error)
     const folder = await openDataFolder(dbPath, {
@@ -79,6 +81,7 @@ export class Life {
       maxReaders: readersOf(this.#options),
       serves: { cluster: this.#options.cluster?.name },
       tell: (line) => this.#log.warn('storage:folder', line),
+      goesOn: watch.goesOn,
     })
     if (!folder.ok) return this.#leave(exitCodes.dataFolder, folder.error.reason)
     this.#folder = folder.value
@@ -86,7 +89,7 @@ export class Life {
     const given = { options: this.#options, settings: this.#settings }
     const fatal = (reason: string, code?: number): Promise<void> => this.#cannotGoOn(reason, code)
     const standsStill = (reason: string): Promise<void> => this.#killed(reason)
-    const core = new Core(given, folder.value, this.#log, this.#switches, fatal, standsStill)
+    const core = new Core(given, folder.value, this.#log, this.#switches, fatal, standsStill, watch.goesOn)
     this.#core = core
     const joined = await core.join()
     if (!joined.ok) return this.#leave(exitCodes.cluster, joined.error)
@@ -98,6 +101,7 @@ export class Life {
     }
     const listening = await core.listen()
     if (!listening.ok) return this.#leave(...listenFailure(listening.error))
+    watch.end()
     this.#log.info(
       'main:ready',
       `Rigel ${versionFacts.version} is ready on port ${listening.value} (${folder.value.partitions} partitions, ${dbPath})`,

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { tellReason } from '../log/worker-log.js'
 import type { ThreadBeats } from '../shared-memory/thread-beats.js'
 import type { Nanoseconds } from '../time.js'
 import { type LookedAt, looked, nothingSeen, type StandStill, type WatchdogState } from './watchdog-state.js'
@@ -31,6 +32,12 @@ export function watchThreads({ beats, threads, silence_s, standsStill }: Watchdo
   }
   const timer = setInterval(look, look_ms).unref()
   return () => clearInterval(timer)
+}
+
+/** Ends the process for a main thread that stands still; called by the thread that has found that. */
+export function endAtOnce(reason: string): void {
+  tellReason('main:fatal', `${reason}: the process ends at once (-threadSilence)`)
+  process.kill(process.pid, 'SIGKILL')
 }
 
 function lookAt(beats: ThreadBeats, row: number): readonly LookedAt[] {

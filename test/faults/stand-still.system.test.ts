@@ -6,6 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { RunningBroker } from '../running.js'
+import { until } from '../until.js'
+import type { SlowFiles } from './slow-disk.js'
 import { ThreadKiller, withDebugger } from './thread-killer.js'
 
 const flags = ['-partitions', '1', '-httpThreads', '2', '-threadSilence', '3']
@@ -48,41 +50,47 @@ test('a partition whose write transaction never ends ends the process with a rea
   await runsAgain(t, broker)
 })
 
-/** A broker that has an update, and has ended; how long each opening of its log takes from now on is written to the file. */
-async function withSlowLog(
+/** A broker that has an update, and has ended; how long a thread of it takes to open each of some files from now on is written to the file. */
+async function withSlowDisk(
   t: Test,
+  slow: SlowFiles,
 ): Promise<{ readonly broker: RunningBroker; readonly opening: (ms: number) => void }> {
   const folder = t.testdir()
   const told = join(folder, 'slow')
-  const opening = (ms: number): void => writeFileSync(told, `${ms}`)
+  const opening = (ms: number): void => writeFileSync(told, JSON.stringify({ ...slow, ms }))
   opening(0)
-  const slowLog = new URL('slow-log.js', import.meta.url).href
-  const around = { nodeOptions: ['--import', slowLog], environment: { RIGEL_SLOW_LOG: told } }
+  const slowDisk = new URL('slow-disk.js', import.meta.url).href
+  const around = { nodeOptions: ['--import', slowDisk], environment: { RIGEL_SLOW_DISK: told } }
   const broker = await RunningBroker.startOn(t, join(folder, 'data'), flags, around)
   t.equal((await broker.update('APPEND', tank)).status, 200)
   t.equal(await broker.end('SIGTERM'), 0)
   return { broker, opening }
 }
 
-test('a partition that stands still while it opens its store ends the start with a reason', async (t) => {
-  t.setTimeout(300_000)
-  const { broker, opening } = await withSlowLog(t)
-  opening(1_000_000)
-  await t.rejects(broker.run(), /the broker ended with SIGKILL/)
-  t.match(broker.output, /"lvl":"FATAL".*partition 0 has not answered for \d+ s/)
-  opening(0)
-  await runsAgain(t, broker)
-})
+for (const { name, slow, long_ms } of [
+  { name: 'partition 0', slow: { part: 'partition-0/log/', isMain: false }, long_ms: 2000 },
+  { name: 'the main thread, which starts the broker,', slow: { part: 'data.mdb', isMain: true }, long_ms: 1000 },
+]) {
+  test(`${name} that stands still while it opens its files ends the start with a reason`, async (t) => {
+    t.setTimeout(300_000)
+    const { broker, opening } = await withSlowDisk(t, slow)
+    opening(1_000_000)
+    await t.rejects(broker.run(), /the broker ended with SIGKILL/)
+    t.match(broker.output, new RegExp(`"lvl":"FATAL".*${name} has not answered for \\d+ s`))
+    opening(0)
+    await runsAgain(t, broker)
+  })
 
-test('a start that takes longer than that, and goes on, comes to its end', async (t) => {
-  t.setTimeout(300_000)
-  const { broker, opening } = await withSlowLog(t)
-  opening(2000)
-  const began = performance.now()
-  await broker.run()
-  t.ok(performance.now() - began > 4000, 'it has opened files of its log twice at least')
-  t.equal((await broker.send('GET', '/v2/entities/Tank')).status, 200)
-})
+  test(`a start for which ${name} takes longer than that, and goes on, comes to its end`, async (t) => {
+    t.setTimeout(300_000)
+    const { broker, opening } = await withSlowDisk(t, slow)
+    opening(long_ms)
+    const began = performance.now()
+    await broker.run()
+    t.ok(performance.now() - began > 4000, 'it has opened several of them')
+    t.equal((await broker.send('GET', '/v2/entities/Tank')).status, 200)
+  })
+}
 
 test('a partition whose memory ends inside a write transaction ends the process with a reason, and nothing is lost', async (t) => {
   t.setTimeout(300_000)
@@ -102,7 +110,8 @@ test('a partition whose memory ends inside a write transaction ends the process 
 
 test('a main thread that stands still is found by another one', async (t) => {
   t.setTimeout(300_000)
-  const broker = await RunningBroker.start(t, flags)
+  const broker = await RunningBroker.start(t, [...flags, '-logLevel', 'INFO'])
+  await until(() => broker.output.includes('main:ready'), 'the courier looks')
   t.equal((await broker.update('APPEND', tank)).status, 200)
   const free = await heldLock(t, join(broker.folder, 'control'))
   const subscription = {

@@ -18,6 +18,18 @@ test('a sound file is sound, after any number of transactions', async (t) => {
   }
 })
 
+test('whoever waits for a check hears of each page, so that a large file is not taken for a disk that does not answer', async (t) => {
+  const folder = t.testdir()
+  await filled(folder, 3000)
+  const file = join(folder, 'data.mdb')
+  let pages = 0
+  damageOf(file, everyPage, () => {
+    pages += 1
+  })
+  t.ok(pages > 20, `${pages} pages`)
+  t.ok(pages <= statSync(file).size / pageSize)
+})
+
 test('a file that is none, is empty, or has lost its end is damaged', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'data.mdb')

@@ -1,0 +1,18 @@
+import { workerData } from 'node:worker_threads'
+import type { StartWatchTask } from '../src/runtime/start-watch.js'
+import { endAtOnce, watchThreads } from '../src/runtime/watchdog.js'
+import { ThreadBeats } from '../src/shared-memory/thread-beats.js'
+import { onMessages } from '../src/thread/messages.js'
+
+/** The thread that watches the main one while that starts the broker. */
+const { beats, silence_s, control }: StartWatchTask = workerData
+const stopLooking = watchThreads({
+  beats: new ThreadBeats(beats),
+  threads: [{ row: 0, name: 'the main thread, which starts the broker,' }],
+  silence_s,
+  standsStill: endAtOnce,
+})
+onMessages(control, () => {
+  stopLooking()
+  control.close()
+})
