@@ -20,8 +20,11 @@ export interface Choice {
   readonly release: readonly LogName[]
 }
 
-/** For so long no member may have come or gone before a log is handed over that has an owner. */
-const stable_ms = 10_000
+export interface ChoiceSettings {
+  readonly node: string
+  readonly partitions: number
+  readonly rebalanceDelay_ms: number
+}
 
 /** A member that most cannot reach is to own nothing for so long after they have said so last. */
 const suspected_ms = 10_000
@@ -40,6 +43,7 @@ const unclaimed_ms = 10_000
 export class OwnerChoice {
   readonly #node: string
   readonly #partitions: number
+  readonly #rebalanceDelay_ms: number
   /** When those that most members could not reach may own something again. */
   readonly #suspectedUntil = new Map<string, number>()
   /** When those whose disks were full may own something again. */
@@ -51,10 +55,14 @@ export class OwnerChoice {
   #seen = ''
   #changed_ms: number
 
-  /** For a node, of a cluster with so many partitions, that looks for the first time. */
-  constructor(node: string, partitions: number, now_ms: number) {
+  /**
+   * For a node, of a cluster with so many partitions, that looks for the first time. For as long as `rebalanceDelay_ms` no member may
+   * have come or gone before a log is handed over that has an owner.
+   */
+  constructor({ node, partitions, rebalanceDelay_ms }: ChoiceSettings, now_ms: number) {
     this.#node = node
     this.#partitions = partitions
+    this.#rebalanceDelay_ms = rebalanceDelay_ms
     this.#changed_ms = now_ms
   }
 
@@ -86,7 +94,7 @@ export class OwnerChoice {
     // Whom most cannot reach releases everything at once: so nobody has to wait until what it shows is out of date. Nor until a full disk has room.
     const isApart = this.#suspectedUntil.has(this.#node) || this.#fullUntil.has(this.#node)
     if (isApart && !able.has(this.#node)) return { claim: [], release: [...owned] }
-    const isStable = facts.now_ms - this.#changed_ms >= stable_ms
+    const isStable = facts.now_ms - this.#changed_ms >= this.#rebalanceDelay_ms
     return { claim, release: isStable ? surplus.slice(0, 1) : [] }
   }
 

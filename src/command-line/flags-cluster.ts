@@ -104,6 +104,11 @@ export const clusterFlags = named({
     64,
     'MiB of each log that are kept in etcd for a node that does not follow; beyond it that node fetches a copy',
   ),
+  clusterRebalanceDelay: cluster.value(
+    integer(0, 86_400),
+    10,
+    's without a node that comes or goes before partitions are handed over to where they belong: with more than a restart takes, nodes that are restarted one after the other get theirs back when all are there',
+  ),
   clusterReads: cluster.value(
     oneOf('confirmed', 'local'),
     'confirmed',

@@ -184,6 +184,7 @@ function clusterFrom(settings: Settings) {
     user: value(flags.etcdUser),
     passwordFile: value(flags.etcdPasswordFile),
     logMax_MiB: value(flags.clusterLogMax),
+    rebalanceDelay_s: value(flags.clusterRebalanceDelay),
     reads: value(flags.clusterReads),
     link: linkFrom(settings),
   })

@@ -312,6 +312,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
         node: options.node,
         nodes,
         partitions: folder.partitions,
+        rebalanceDelay_ms: options.rebalanceDelay_s * 1000,
         reads: options.reads,
         log,
         instruct,

@@ -24,6 +24,8 @@ interface RunningNodesParts {
   readonly node: string
   readonly nodes: ClusterNodes
   readonly partitions: number
+  /** See `OwnerChoice`. */
+  readonly rebalanceDelay_ms: number
   readonly reads: ReadMode
   readonly log: Log
   /** Tells the other nodes what this one is. */
@@ -101,7 +103,7 @@ export class RunningNodes {
     const listed = parts.nodes.nodes.find(({ name }) => name === parts.node)
     if (listed === undefined) throw new Error(`node ${parts.node} is not listed`)
     this.#slot = listed.slot
-    this.#choice = new OwnerChoice(parts.node, parts.partitions, performance.now())
+    this.#choice = new OwnerChoice(parts, performance.now())
     this.#lastOwned_ms = this.positions.map(() => Number.NEGATIVE_INFINITY)
     this.#stand()
   }

@@ -45,9 +45,9 @@ class Deciding {
   readonly #choice: OwnerChoice
   readonly #node: string
 
-  constructor(node: string) {
+  constructor(node: string, rebalanceDelay_ms = 10_000) {
     this.#node = node
-    this.#choice = new OwnerChoice(node, partitions, 0)
+    this.#choice = new OwnerChoice({ node, partitions, rebalanceDelay_ms }, 0)
   }
 
   /** Of the partitions. */
@@ -78,6 +78,14 @@ test('a node claims what belongs to it and has no owner, and hands over what doe
   t.same(a.at(9_000, membersOf({}), all('a')), { claim: [], release: [] })
   t.equal(a.at(10_000, membersOf({}), all('a')).release.length, 1, 'one at a time')
   t.same(a.at(20_000, membersOf({}, ['a', 'b']), all('a')).release, [], 'a member has gone')
+})
+
+test('how long members have to be stable before anything is handed over can be said', async (t) => {
+  const [soon, late] = [new Deciding('a', 0), new Deciding('a', 60_000)]
+  for (const a of [soon, late]) a.at(0, membersOf({}), nobody)
+  t.equal(soon.at(1, membersOf({}), all('a')).release.length, 1)
+  t.same(late.at(59_999, membersOf({}), all('a')).release, [])
+  t.equal(late.at(60_000, membersOf({}), all('a')).release.length, 1)
 })
 
 test('what a member has that is to own nothing is claimed when it has released it', async (t) => {

@@ -72,7 +72,8 @@ export class PlayedProcess implements TimersOwner {
       this.#leave = resolve
     })
     this.running = new RunningNodes({
-      ...{ node, nodes, partitions: 1, reads: 'confirmed', log: silentLog, hosts: () => [], isFull },
+      ...{ node, nodes, partitions: 1, rebalanceDelay_ms: 10_000, reads: 'confirmed', log: silentLog },
+      ...{ hosts: () => [], isFull },
       tell: (self) => logs.told(node, { kind: 'tell', self }),
       instruct: (_, what) => {
         if (decides && log !== 'control') instruct(what)

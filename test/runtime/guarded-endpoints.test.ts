@@ -10,7 +10,7 @@ function clusterOf(more: Partial<NonNullable<Options['cluster']>>): NonNullable<
   const reads = 'confirmed' as const
   return {
     ...{ name: 'c', urls: ['http://etcd-0:2379', 'http://[2001:db8::2]:2479'], prefix: '/rigel/c', node: 'a' },
-    ...{ ...none, logMax_MiB: 64, reads, link: undefined, ...more },
+    ...{ ...none, logMax_MiB: 64, rebalanceDelay_s: 10, reads, link: undefined, ...more },
   }
 }
 
