@@ -9,6 +9,14 @@ test('the name of a file says what kind of test it is, and its folder the room',
   t.equal(roomOf('dist/test/hash.test.js'), 'test')
 })
 
+test('where nothing has run yet, what usually takes long begins first', async (t) => {
+  const files = ['dist/test/a/1.system.test.js', 'dist/test/torture.system.test.js']
+  t.same(
+    unitsOf(files, new Map()).map(({ name }) => name),
+    ['torture.system', 'a/1.system'],
+  )
+})
+
 test('the quick files of a room share a process, others have their own; what took long begins first', async (t) => {
   const files = [
     'dist/test/a/1.test.js',
