@@ -1,8 +1,8 @@
-import { type Test, test } from 'tap'
+import { test } from 'tap'
 import type { LoadResult } from '../../bench/load.js'
 import { member } from '../../bench/ngsi.js'
 import { inTurns, versus } from '../../bench/rounds.js'
-import { columns, linesFrom, linesOf, own, run, short, standIn } from './programs.js'
+import { areCompared, linesOf, run, short, standIn } from './programs.js'
 
 test('what is measured, its reference and the other version take turns in every round', async (t) => {
   const order: string[] = []
@@ -47,33 +47,3 @@ test('ingest and read measure another version in the same run', async (t) => {
   t.equal(lines.length, 6)
   areCompared(t, lines)
 })
-
-test('batch and growth measure another version with as many entities', { skip: own.skip }, async (t) => {
-  const sizes = ['--entities', '20', '--sizes', '20,40', '--connections', '4']
-  const lines = await linesFrom(t, 'batch', 'growth', '--against', own.main, ...sizes)
-  const compared = lines.filter((line) => member(line, 'bench') !== 'scans')
-  t.same(columns(compared, 'bench', 'elements', 'entities'), [
-    ['batch', 1, undefined],
-    ['batch', 10, undefined],
-    ['growth', undefined, 20],
-    ['growth', undefined, 20],
-    ['growth', undefined, 40],
-    ['growth', undefined, 40],
-  ])
-  areCompared(t, compared)
-})
-
-test('notify measures another version until all has come', { skip: own.skip }, async (t) => {
-  const lines = await linesFrom(t, 'notify', '--against', own.main, '--subscriptions', '1')
-  const compared = lines.filter((line) => member(line, 'case') === 'full speed, in turns')
-  t.same(columns(compared, 'bench', 'subscriptions'), [['notify', 1]])
-  areCompared(t, compared)
-})
-
-function areCompared(t: Test, lines: readonly unknown[]): void {
-  for (const line of lines) {
-    for (const name of ['against_per_s', 'against_ratio', 'against_p99_ms', 'against_p99_ratio']) {
-      t.ok(Number(member(line, name)) > 0, `${name} is above 0`)
-    }
-  }
-}

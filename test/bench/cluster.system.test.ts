@@ -13,8 +13,12 @@ const isLong = process.env['RIGEL_BENCH'] === 'long'
 
 const skip = noEtcd || own.skip
 
+/** Each partition has a thread on each node: with twelve of them, most of the time would be that of their starts. */
+const few = ['--partitions', '2']
+
 test('cluster measures updates and reads of a node with what each part takes for them', { skip }, async (t) => {
-  const lines = await linesFrom(t, 'cluster', '--nodes', '1', '--no-share', '--rounds', '1', '--connections', '4')
+  const small = ['--nodes', '1', '--no-share', '--rounds', '1', '--connections', '4', ...few]
+  const lines = await linesFrom(t, 'cluster', ...small)
   t.same(columns(lines, 'case', 'nodes', 'share', 'connections'), [
     ['idle', 1, 'none', undefined],
     ['updates', 1, 'none', 4],
@@ -29,7 +33,7 @@ test('cluster measures updates and reads of a node with what each part takes for
 })
 
 test('cluster-join says how soon a new node serves what another one has', { skip }, async (t) => {
-  const [line] = await linesFrom(t, 'cluster-join', '--entities', '100', '--rounds', '1')
+  const [line] = await linesFrom(t, 'cluster-join', '--entities', '100', '--rounds', '1', ...few)
   t.match(line, { bench: 'cluster-join', entities: 100 })
   for (const figure of ['serves_median_s', 'owns_median_s', 'processor_median_s', 'resident_MiB', 'folder_MiB']) {
     t.ok(Number(member(line, figure)) > 0, figure)

@@ -1,11 +1,11 @@
 import { test } from 'tap'
 import { member } from '../../bench/ngsi.js'
-import { columns, linesFrom, own } from './programs.js'
+import { areCompared, columns, linesFrom, own } from './programs.js'
 
-test('batch counts elements beside the records of raw lmdb and the elements of an echo', {
+test('batch counts elements beside the records of raw lmdb, the elements of an echo, and another version', {
   skip: own.skip,
 }, async (t) => {
-  const lines = await linesFrom(t, 'batch', '--entities', '100')
+  const lines = await linesFrom(t, 'batch', '--against', own.main, '--entities', '100')
   t.same(columns(lines, 'elements', 'connections'), [
     [1, 1],
     [1, 4],
@@ -14,6 +14,7 @@ test('batch counts elements beside the records of raw lmdb and the elements of a
     [100, 1],
     [100, 4],
   ])
+  areCompared(t, lines)
   for (const line of lines) {
     const [elements, rate, counted] = ['elements', 'rate_per_s', 'elements_per_s'].map((name) => member(line, name))
     t.ok(Math.abs(Number(counted) - Number(rate) * Number(elements)) <= Number(elements), 'each request has them all')

@@ -91,6 +91,15 @@ export function isMeasured(t: Test, line: unknown): void {
   t.equal(member(line, 'failures'), undefined, 'no request failed')
 }
 
+/** What loads say that another version of the broker was measured beside. */
+export function areCompared(t: Test, lines: readonly unknown[]): void {
+  for (const line of lines) {
+    for (const name of ['against_per_s', 'against_ratio', 'against_p99_ms', 'against_p99_ratio']) {
+      t.ok(Number(member(line, name)) > 0, `${name} is above 0`)
+    }
+  }
+}
+
 function parsed(output: string): readonly unknown[] {
   if (!output.startsWith('{')) return [output] // The help.
   return output
