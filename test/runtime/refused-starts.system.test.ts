@@ -6,14 +6,14 @@ import { isLong } from '../faults/run.js'
 import { rigelProgram } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
 
-const rounds = isLong ? 300 : 24
+const rounds = isLong ? 300 : 16
 const atOnce = 2
 
 test('a start that one partition refuses ends with its code, whatever the threads of the others do at that moment', async (t) => {
   t.testdir()
   const starting = Array.from({ length: atOnce }, async (_, number) => {
     const folder = join(t.testdirName, `data-${number}`)
-    const broker = await RunningBroker.startOn(t, folder, ['-partitions', '6'])
+    const broker = await RunningBroker.startOn(t, folder, ['-partitions', '4'])
     t.equal(await broker.end('SIGTERM'), 0)
     // Its thread finds that out at once, when those of the others are just loading their programs or opening their files.
     rmSync(join(folder, 'partition-0', 'log'), { recursive: true })
