@@ -56,7 +56,12 @@ test('while connections between nodes break under load no older value is shown a
   const port = await freePort()
   const proxy = await CuttingProxy.before(t, { port })
   const start = (name: string, place?: { port: number; advertised: string }): Promise<RunningBroker> => {
-    const flags = [...nodeFlags(etcd, cluster, name, place), ...tokenFlags(folder), '-logLevel', 'INFO']
+    const flags = [
+      ...nodeFlags(etcd, cluster, name, { ...place, httpThreads: 2 }),
+      ...tokenFlags(folder),
+      '-logLevel',
+      'INFO',
+    ]
     return RunningBroker.startOn(t, `${folder}/data-${name}`, flags)
   }
   const b = await start('b', { port, advertised: `127.0.0.1:${proxy.address('b').port}` })

@@ -81,7 +81,7 @@ test(`nodes are killed and paused while clients subscribe, ${rounds} times: each
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n`, etcd: {} })
   const etcd = await EtcdMembers.start(t, 1, join(folder, 'etcd'))
   const flags = () => ['-clusterTokenFile', join(folder, 'token'), '-logLevel', 'INFO']
-  const { nodes } = await givenNodes(t, etcd, ['a', 'b', 'c'], flags)
+  const { nodes } = await givenNodes(t, etcd, ['a', 'b', 'c'], flags, { httpThreads: 2 })
   const known = new Acknowledged()
   let isOver = false
   const subscribing = Array.from({ length: clients }, (_, number) =>

@@ -7,7 +7,7 @@ import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { levelsOf, levelsShown, nodeFlags, setLevels } from './given-nodes.js'
+import { levelsOf, levelsShown, type NodeShape, nodeFlags, setLevels } from './given-nodes.js'
 
 let etcd: EtcdMembers
 
@@ -29,7 +29,7 @@ test('who is a member and cannot be reached by most others owns nothing until it
   const cluster = freshName()
   const port = await freePort()
   const proxy = await CuttingProxy.before(t, { port })
-  const start = (name: string, more: readonly string[] = [], at?: Parameters<typeof nodeFlags>[3]) => {
+  const start = (name: string, more: readonly string[] = [], at?: NodeShape) => {
     const flags = [...more, '-clusterTokenFile', join(folder, 'token'), '-logLevel', 'INFO']
     return RunningBroker.startOn(t, join(folder, `data-${name}`), [...nodeFlags(etcd, cluster, name, at), ...flags])
   }

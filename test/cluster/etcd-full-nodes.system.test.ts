@@ -5,7 +5,7 @@ import { items, member } from '../../bench/ngsi.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { givenNodes, levelsOf, setLevel, setLevels, tokenFlags } from './given-nodes.js'
+import { givenNodes, levelsOf, rebalancedSoon, setLevel, setLevels, tokenFlags } from './given-nodes.js'
 
 /** As small as an etcd can be that has room for the logs of a few updates. */
 const quota_bytes = 24 * 2 ** 20
@@ -54,7 +54,7 @@ test('while etcd is full updates are refused and no partition is given away; whe
   t.setTimeout(400_000)
   const folder = t.testdir()
   const etcd = await EtcdMembers.start(t, 1, folder, ['--quota-backend-bytes', `${quota_bytes}`])
-  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], () => tokenFlags(folder))
+  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], () => [...tokenFlags(folder), ...rebalancedSoon])
   const [a, b] = nodes
   if (a === undefined || b === undefined) return
   for (const node of nodes) await setLevels(node, '1')

@@ -138,7 +138,8 @@ failure('a majority of etcd is away: updates and then reads are refused, and all
 })
 
 failure('etcd is full: updates are refused, and go on when there is room and its alarm is disarmed', async (t) => {
-  const noise = Buffer.alloc(2 ** 18).toString('base64')
+  // As much as etcd takes at a time: each of these is flushed to the disks of its members.
+  const noise = Buffer.alloc(2 ** 20).toString('base64')
   const filled = async (number: number): Promise<boolean> => {
     const key = Buffer.from(`/filled/${number}`).toString('base64')
     const body = JSON.stringify({ key, value: noise })

@@ -8,7 +8,7 @@ import { until } from '../until.js'
 import { BrokenProxy, type ProxyState } from './broken-proxy.js'
 import type { EtcdMembers } from './etcd-members.js'
 import { freshName } from './given.js'
-import { nodeFlags } from './given-nodes.js'
+import { nodeFlags, rebalancedSoon } from './given-nodes.js'
 
 /** A node all of whose ways to others, whose clock, and whose files can be disturbed. */
 export interface FaultyNode {
@@ -43,8 +43,8 @@ export async function faultyNodes(
     const clock = new ShiftedClock(join(t.testdirName, `clock-${name}`))
     const urls = toEngine.map(({ url }) => url)
     const flags = [
-      ...nodeFlags({ urls }, cluster, name, { port, advertised: `127.0.0.1:${fromNodes.port}` }),
-      ...[...linkFlags(name), '-logLevel', 'INFO', '-dbFreeMin', '4'],
+      ...nodeFlags({ urls }, cluster, name, { port, advertised: `127.0.0.1:${fromNodes.port}`, httpThreads: 2 }),
+      ...[...linkFlags(name), ...rebalancedSoon, '-logLevel', 'INFO', '-dbFreeMin', '4'],
       ...['-notifRetryMin', '50', '-notifRetryMax', '200'],
     ]
     const broker = await RunningBroker.startOn(t, folderOf(name), flags, { environment: clock.environment })

@@ -13,17 +13,18 @@ export interface GivenNodes {
   readonly nodes: readonly RunningBroker[]
 }
 
-/** Starts nodes of a new cluster of several, one after the other; `more` are the flags of each. */
+/** Starts nodes of a new cluster of several, one after the other; `more` are the flags of each, `shape` see `nodeFlags`. */
 export async function givenNodes(
   t: Test,
   etcd: EtcdMembers,
   names: readonly string[],
   more: (name: string) => readonly string[],
+  shape?: NodeShape,
 ): Promise<GivenNodes> {
   const cluster = freshName()
   const nodes: RunningBroker[] = []
   for (const name of names) {
-    const flags = [...nodeFlags(etcd, cluster, name), ...more(name)]
+    const flags = [...nodeFlags(etcd, cluster, name, shape), ...more(name)]
     nodes.push(await RunningBroker.startOn(t, join(t.testdirName, `data-${name}`), flags))
   }
   return { cluster, nodes }
@@ -44,17 +45,28 @@ export function certificateFlags(folder: string, authority: Authority, name: str
   return ['-clusterKey', path('key'), '-clusterCert', path('cert'), '-clusterCa', path('ca')]
 }
 
+/** Where a node listens for others and where they reach it, and how many front ends it has: for most tests one is enough. */
+export interface NodeShape {
+  readonly port?: number
+  readonly advertised?: string
+  readonly httpThreads?: number
+}
+
 /** The flags of a node of a cluster of several, without what nodes know each other by. */
 export function nodeFlags(
   etcd: Pick<EtcdMembers, 'urls'>,
   cluster: string,
   name: string,
-  { port, advertised } = { port: 0, advertised: '127.0.0.1' },
+  { port = 0, advertised = '127.0.0.1', httpThreads = 1 }: NodeShape = {},
 ): readonly string[] {
-  const common = ['-cluster', cluster, '-clusterUrl', etcd.urls.join(','), '-partitions', '2', '-httpThreads', '2']
+  const size = ['-partitions', '2', '-httpThreads', `${httpThreads}`]
+  const common = ['-cluster', cluster, '-clusterUrl', etcd.urls.join(','), ...size]
   const link = ['-clusterPort', `${port}`, '-clusterIp', '127.0.0.1', '-clusterAdvertise', advertised]
   return [...common, ...link, '-nodeName', name]
 }
+
+/** Nodes own their shares soon after they have come: for tests that are not about when. */
+export const rebalancedSoon = ['-clusterRebalanceDelay', '1']
 
 const tanks = Array.from({ length: 8 }, (_, number) => `Tank${number}`)
 

@@ -33,7 +33,8 @@ test('each node takes updates of all partitions, and shows what was acknowledged
   skip: noEtcd,
 }, async (t) => {
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
-  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], () => ['-clusterTokenFile', join(folder, 'token')])
+  const more = () => ['-clusterTokenFile', join(folder, 'token')]
+  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], more, { httpThreads: 2 })
   const [a, b] = nodes
   if (a === undefined || b === undefined) return
   await setAll(a, '1')

@@ -6,7 +6,7 @@ import { isLong } from '../faults/run.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { givenNodes } from './given-nodes.js'
+import { givenNodes, rebalancedSoon } from './given-nodes.js'
 import { InitialFirst } from './initial-first.js'
 import { subscribedToTanks, Written } from './written-tanks.js'
 
@@ -21,7 +21,7 @@ if (noEtcd === false) {
 /** Nodes that reach each other, with one subscription to all tanks. */
 async function subscribedNodes(t: Test, names: readonly string[], reference: string) {
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
-  const flags = ['-logLevel', 'INFO', '-notifRetryMin', '50', '-notifRetryMax', '200']
+  const flags = [...rebalancedSoon, '-logLevel', 'INFO', '-notifRetryMin', '50', '-notifRetryMax', '200']
   const { nodes } = await givenNodes(t, etcd, names, () => ['-clusterTokenFile', join(folder, 'token'), ...flags])
   await subscribedToTanks(nodes, reference)
   return nodes

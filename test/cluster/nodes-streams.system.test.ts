@@ -5,7 +5,7 @@ import { ListeningClient } from '../listening-client.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { givenNodes, tokenFlags } from './given-nodes.js'
+import { givenNodes, rebalancedSoon, tokenFlags } from './given-nodes.js'
 import { subscribedToTanks, tanks, Written } from './written-tanks.js'
 
 let etcd: EtcdMembers
@@ -84,8 +84,8 @@ async function owns(node: RunningBroker): Promise<boolean> {
 }
 
 test('a client listens at any node to what all of them send, whichever is killed', { skip: noEtcd }, async (t) => {
-  const flags = [...tokenFlags(t.testdir()), '-logLevel', 'INFO']
-  const { nodes } = await givenNodes(t, etcd, ['a', 'b', 'c'], () => flags)
+  const flags = [...tokenFlags(t.testdir()), ...rebalancedSoon, '-logLevel', 'INFO']
+  const { nodes } = await givenNodes(t, etcd, ['a', 'b', 'c'], () => flags, { httpThreads: 2 })
   await subscribedToTanks(nodes, 'sse:')
   const listed = await nodes[0]?.send('GET', '/v2/subscriptions')
   const [, id = ''] = /"id":"([\da-f]{24})"/.exec(listed?.text ?? '') ?? []
@@ -124,8 +124,13 @@ test('a client listens at any node to what all of them send, whichever is killed
   await until(() => program.node !== undefined, 'it listens')
   await t.test('a node that sends, and where it does not listen', async () => {
     const others = nodes.filter((node) => node !== program.node)
-    const own = await Promise.all(others.map(owns))
-    await killed(others[own.indexOf(true)])
+    let sending: RunningBroker | undefined
+    await until(async () => {
+      const own = await Promise.all(others.map(owns))
+      sending = others[own.indexOf(true)]
+      return sending !== undefined
+    }, 'another node owns a partition')
+    await killed(sending)
   })
   await until(() => program.node !== undefined, 'it listens')
   if (isLong) {

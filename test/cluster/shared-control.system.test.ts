@@ -58,7 +58,7 @@ test('what one node has acknowledged of subscriptions is shown by all, and survi
   const receiver = await FarEnd.listen(t)
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
   const flags = () => ['-clusterTokenFile', join(folder, 'token'), '-logLevel', 'INFO']
-  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], flags)
+  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], flags, { httpThreads: 2 })
   const [a, b] = nodes
   if (a === undefined || b === undefined) return
 

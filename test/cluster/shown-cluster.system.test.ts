@@ -42,7 +42,7 @@ test('nodes, owners and copies are shown by each node and from etcd alone; who w
 }, async (t) => {
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
   const flags = () => ['-clusterTokenFile', join(folder, 'token')]
-  const { cluster, nodes } = await givenNodes(t, etcd, ['a', 'b'], flags)
+  const { cluster, nodes } = await givenNodes(t, etcd, ['a', 'b'], flags, { httpThreads: 2 })
   const [a, b] = nodes
   if (a === undefined || b === undefined) return
   await until(() => setLevel(a, 'Tank0', '1'), 'the first node owns what it is asked for')

@@ -9,7 +9,7 @@ import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { nodeFlags, tokenFlags } from './given-nodes.js'
+import { nodeFlags, rebalancedSoon, tokenFlags } from './given-nodes.js'
 import { subscribedToTanks, tanks, Written } from './written-tanks.js'
 
 let etcd: EtcdMembers
@@ -37,7 +37,16 @@ async function linkedNodes(t: Test, names: readonly string[]): Promise<readonly 
     const link = await CuttingProxy.before(t, { port })
     const flags = [
       ...nodeFlags(etcd, cluster, name, { port, advertised: `127.0.0.1:${link.address(name).port}` }),
-      ...[...tokenFlags(folder), '-logLevel', 'INFO', '-notifRetryMin', '50', '-notifRetryMax', '200'],
+      ...[
+        ...tokenFlags(folder),
+        ...rebalancedSoon,
+        '-logLevel',
+        'INFO',
+        '-notifRetryMin',
+        '50',
+        '-notifRetryMax',
+        '200',
+      ],
     ]
     nodes.push({ name, broker: await RunningBroker.startOn(t, join(folder, name), flags), link })
   }
