@@ -123,7 +123,8 @@ export class Core {
 
   /**
    * `fatal` is given why the broker can not go on, and the exit code if that is not that of an internal error; `standsStill` why the
-   * process can not even be ended by itself. `goesOn` is called while this thread gives way to nothing, with each step that it comes further.
+   * process can not even be ended by itself. `goesOn` is called with each step that the start comes further while this thread gives way
+   * to nothing.
    */
   constructor(
     { options, settings }: Pick<FrontEndTask, 'options' | 'settings'>,

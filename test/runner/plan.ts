@@ -35,6 +35,7 @@ export function roomOf(path: string): string {
  */
 const usual_ms: ReadonlyMap<string, number> = new Map([
   ['cluster/failures.system', 120_000],
+  ['replica', 100_000],
   ['torture.system', 80_000],
   ['cluster/undecided-changes.system', 70_000],
   ['bench/cluster.system', 60_000],
@@ -46,6 +47,12 @@ const usual_ms: ReadonlyMap<string, number> = new Map([
   ['cluster/shown-cluster.system', 50_000],
   ['runtime/life.system', 45_000],
   ['model.system', 45_000],
+  ['permits.system', 35_000],
+  ['bench/start.system', 35_000],
+  ['transfer/export-import.system', 30_000],
+  ['memory.system', 25_000],
+  ['openapi/recorded.system', 25_000],
+  ['runtime/refused-starts.system', 25_000],
 ])
 
 /**
