@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { before, t as file, type Test, test } from 'tap'
 import { member } from '../../bench/ngsi.js'
+import { readOptions } from '../../src/command-line/command-line.js'
+import { partitionsForNewFolder } from '../../src/runtime/cluster-look.js'
 import { FarEnd } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
@@ -97,7 +99,8 @@ test('of two first nodes that start at the same moment one begins the cluster, a
   skip: noEtcd,
 }, async (t) => {
   const { node, link, folder } = givenCluster(t)
-  const start = (name: string) => RunningBroker.startOn(t, join(folder, name), node(name, ...link))
+  // Each of the twelve partitions that they would have has a thread of its own.
+  const start = (name: string) => RunningBroker.startOn(t, join(folder, name), node(name, ...link, '-partitions', '2'))
   const nodes = await Promise.all(['a', 'b'].map(start))
   const [a, b] = nodes
   if (a === undefined || b === undefined) return
@@ -106,6 +109,13 @@ test('of two first nodes that start at the same moment one begins the cluster, a
   const { json } = await b.send('GET', '/admin/cluster')
   const [listed, partitions] = [member(json, 'nodes'), member(json, 'partitions')]
   t.same(Array.isArray(listed) && listed.map((each) => member(each, 'name')).sort(), ['a', 'b'])
-  t.equal(Array.isArray(partitions) && partitions.length, 12, 'it has as many partitions as nodes can be of use')
+  t.equal(Array.isArray(partitions) && partitions.length, 2)
   for (const each of nodes) t.equal(await each.end('SIGTERM'), 0)
+})
+
+test('a new cluster of several nodes has as many partitions as nodes can be of use', { skip: noEtcd }, async (t) => {
+  const { node, link } = givenCluster(t)
+  const read = readOptions([...node('a', ...link)], {})
+  if (read.kind !== 'run' || read.options.cluster === undefined) throw new Error('these are flags of a node')
+  t.same(await partitionsForNewFolder(read.options.cluster, undefined), { ok: true, value: 12 })
 })
