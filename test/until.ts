@@ -3,8 +3,12 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 /** How long something may take on a machine that stands still for seconds. */
 const limit_ms = 120_000
 
-/** For how long it is looked in every turn of the event loop; after that it is how long each pause takes. */
+/** For how long it is looked in every turn of the event loop; after that it is how long a pause takes at least. */
 const look_ms = 5
+
+/** How long a pause takes at most, and which part of the time that was waited: many a look is a request, which costs all that runs. */
+const longestLook_ms = 100
+const pauseShare = 1 / 20
 
 const waiting = new Set<() => string>()
 
@@ -34,7 +38,9 @@ export async function until<T>(
       const now_ms = performance.now()
       if (progress() !== reached) [since_ms, reached] = [now_ms, progress()]
       if (now_ms - since_ms > limit_ms) throw new Error(`it did not come about within ${limit_ms / 1000} s: ${says()}`)
-      await (now_ms - begun_ms < look_ms ? nextTurn() : delay(look_ms))
+      const waited_ms = now_ms - begun_ms
+      const pause_ms = Math.min(Math.max(look_ms, waited_ms * pauseShare), longestLook_ms)
+      await (waited_ms < look_ms ? nextTurn() : delay(pause_ms))
     }
   } finally {
     waiting.delete(says)
