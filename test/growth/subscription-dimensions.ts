@@ -151,7 +151,7 @@ const lists: readonly (readonly [string, number, (at: number) => string, (items:
   ],
   [
     'headers of notifications',
-    1000,
+    200,
     (at) => `"h${at}":"v"`,
     (all) => `${subject},"notification":{"httpCustom":{${url},"headers":{${all}}}}`,
   ],
