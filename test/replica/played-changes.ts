@@ -18,7 +18,7 @@ export class PlayedChanges implements PlayedLoad<PlayedCoordinator> {
   /** Behind which of these each text was put. */
   readonly #put = new Map<string, number>()
   #records = 0
-  /** Nothing before this may be shown any more. */
+  /** Nothing before this may be shown any more: what was acknowledged. Nodes show what they follow as soon as they have it. */
   #least = 0
   #changes = 0
   #acknowledged = 0
@@ -106,8 +106,9 @@ export class PlayedChanges implements PlayedLoad<PlayedCoordinator> {
 
   #isShown(shown: string, least: number, who: string): void {
     this.resolve()
-    const at = this.#shown.indexOf(shown, least)
-    assert(at >= 0, `${who} shows ${shown}, and not one of ${this.#shown.slice(least).join(' ')}`)
-    this.#least = Math.max(this.#least, at)
+    assert(
+      this.#shown.includes(shown, least),
+      `${who} shows ${shown}, and not one of ${this.#shown.slice(least).join(' ')}`,
+    )
   }
 }
