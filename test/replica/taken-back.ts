@@ -167,15 +167,6 @@ export const mends: readonly Mend[] = [
     before: 'this.#enforced = enforce(change).catch(failed)',
   },
   {
-    fault: 'a node says that it has applied what is not in force on it',
-    log: 'control',
-    file: 'lmdb/control-replica.ts',
-    now: `this.#enforced = this.#enforced.then(() => {
-      position.applied(last)`,
-    before: `position.applied(last)
-    this.#enforced = this.#enforced.then(() => {`,
-  },
-  {
     fault: 'a mark is appended while a change is',
     log: 'control',
     file: 'lmdb/control-replica.ts',
@@ -189,13 +180,6 @@ export const mends: readonly Mend[] = [
     file: 'lmdb/control-store.ts',
     now: 'if (batch.length === 1 || fault instanceof LogGivenUp || fault instanceof DiskFault) {',
     before: 'if (batch.length === 1 || fault instanceof DiskFault) {',
-  },
-  {
-    fault: 'a coordinator that is fenced does not hear of it',
-    log: 'control',
-    file: 'lmdb/control-store.ts',
-    now: "if (appended.error.kind === 'fenced') this.#ownership?.fenced()",
-    before: '',
   },
 ]
 
