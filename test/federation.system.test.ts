@@ -97,7 +97,7 @@ async function atRest(ring: readonly RunningBroker[]): Promise<readonly Readonly
       }),
     )
   await until(
-    isStill(150, async () => JSON.stringify(await counts())),
+    isStill(60, async () => JSON.stringify(await counts())),
     'the ring comes to rest',
   )
   return counts()
