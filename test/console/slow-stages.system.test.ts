@@ -26,13 +26,13 @@ function idsOf(partition: number, count: number): readonly string[] {
   return ids
 }
 
-async function metric(name: string): Promise<number> {
+async function metric(name: string, partition = 0): Promise<number> {
   const { text } = await broker.send('GET', '/metrics')
-  return Number(new RegExp(`^${name}\\{partition="0"\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0)
+  return Number(new RegExp(`^${name}\\{partition="${partition}"\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0)
 }
 
-async function reaches(name: string, value: number): Promise<void> {
-  await until(async () => (await metric(name)) >= value, `${name} reaches ${value}`)
+async function reaches(name: string, value: number, partition = 0): Promise<void> {
+  await until(async () => (await metric(name, partition)) >= value, `${name} reaches ${value}`)
 }
 
 async function slow(route: RegExp): Promise<readonly SlowRequest[]> {
@@ -57,6 +57,7 @@ test('a turn that cannot be applied is seen in the commit of its own request, an
   const lock = await holdWriteLock(t, join(broker.folder, 'partition-0'))
   const logged = 'rigel_log_append_duration_seconds_count'
   const before = await metric(logged)
+  const beforeElsewhere = await metric(logged, 1)
   const level = (value: number) => ({ level: { type: 'Number', value } })
   const first = broker.send('POST', `/v2/entities/${one}/attrs`, level(1))
   await reaches(logged, before + 1)
@@ -65,6 +66,7 @@ test('a turn that cannot be applied is seen in the commit of its own request, an
   })
   const later = [broker.send('PUT', `/v2/entities/${two}/attrs`, level(2)), broker.update('APPEND', ...both)]
   await reaches('rigel_mailbox_depth', 3)
+  await reaches(logged, beforeElsewhere + 1, 1)
   await delay(held_ms)
   await lock.release()
   for (const { status } of await Promise.all([first, ...later])) t.ok(status < 300, `${status}`)
