@@ -10,9 +10,9 @@ export function runs(whole: number): number {
 }
 
 /**
- * How often something has to be met at least, of how often all runs meet it: chance varies, and what is to be noticed is a generator that
- * does not make it any more.
+ * More often than this something has to be met, of how often all runs meet it: chance varies, and what is to be noticed is a generator that
+ * does not make it any more. Few runs may meet nothing at all.
  */
 export function meetings(whole: number): number {
-  return Math.floor(whole / (areAll ? 4 : 50))
+  return areAll ? Math.floor(whole / 4) : -1
 }
