@@ -6,7 +6,7 @@ import { openRoot } from '../../src/lmdb/environment.js'
 import { noticeWrite } from '../../src/lmdb/notice-write.js'
 import { type OutboxDatabases, openOutbox, statsOf } from '../../src/lmdb/outbox.js'
 import { noticeAt, noticesAfter } from '../../src/lmdb/outbox-reader.js'
-import { LogGivenUp } from '../../src/storage-fault.js'
+import { DiskFault, LogGivenUp } from '../../src/storage-fault.js'
 import type { Notice } from '../../src/subscription/notice.js'
 import { LocalLog } from '../../src/wal/local-log.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
@@ -124,26 +124,32 @@ test('when the log has no space for a record, what removes something is written,
   t.equal(appended, 2, 'what grows is not tried again')
 })
 
-test('of changes in a record that is given up nobody knows more than of the record', async (t) => {
-  const { folder } = fullLogFolder()
-  let isOwner = true
-  const openLog = (applied: LogSequence) => {
-    const log = LocalLog.begin(folder, applied, { durable: false, failed: () => t.fail() })
-    t.intercept(log, 'append', {
-      value: async () => {
-        isOwner = false
-        throw new LogGivenUp('it has not answered')
-      },
-    })
-    return log
-  }
-  const store = new ControlStore(t.testdir(), storeSettings, t.fail, undefined, openLog)
-  t.teardown(() => store.close())
-  const nothing = () => {}
-  store.share({ isOwner: () => isOwner, logged: nothing, fenced: nothing, applied: async () => {} })
-  const puts = [1, 2].map(() => store.commit({ put: subscription() }))
-  for (const { name } of (await Promise.allSettled(puts)).map((put) => put.status === 'rejected' && put.reason)) {
-    t.equal(name, 'LogGivenUp')
+test('of changes in a record that may stand nobody knows more than of the record, and none is tried again', async (t) => {
+  const faults = [new LogGivenUp('it has not answered'), new DiskFault('the record stands and cannot be applied')]
+  for (const fault of faults) {
+    const { folder } = fullLogFolder()
+    let appended = 0
+    const openLog = (applied: LogSequence) => {
+      const log = LocalLog.begin(folder, applied, { durable: false, failed: () => t.fail() })
+      t.intercept(log, 'append', {
+        value: async () => {
+          appended += 1
+          throw fault
+        },
+      })
+      return log
+    }
+    const broken: string[] = []
+    const store = new ControlStore(t.testdir(), storeSettings, (reason) => void broken.push(reason), undefined, openLog)
+    // Another node has come to own the log by the time at which changes would be tried again.
+    const isOwner = () => appended === 0
+    store.share({ isOwner, logged: () => {}, fenced: () => {}, applied: async () => {} })
+    const puts = [1, 2].map(() => store.commit({ put: subscription() }))
+    const ends = (await Promise.allSettled(puts)).map((put) => put.status === 'rejected' && put.reason)
+    t.same(ends, [fault, fault])
+    t.equal(appended, 1)
+    t.same(broken, fault instanceof DiskFault ? [fault.message] : [])
+    await store.close()
   }
 })
 

@@ -58,10 +58,13 @@ export class PlayedChanges implements PlayedLoad<PlayedCoordinator> {
       const { kind, payload } = decodeClusterRecord(Buffer.from(bytes))
       if (kind !== 'turn') continue
       for (const { id, text } of decodeControlRecord(payload).writes) {
-        if (text === undefined) this.#kept.delete(id)
-        else this.#kept.set(id, text)
-        if (text !== undefined) assert(!this.#put.has(text), `${text} stands in the log once`)
-        this.#put.set(text ?? '', this.#shown.length)
+        if (text === undefined) {
+          this.#kept.delete(id)
+          continue
+        }
+        assert(!this.#put.has(text), `${text} stands in the log once`)
+        this.#kept.set(id, text)
+        this.#put.set(text, this.#shown.length)
       }
       this.#shown.push(shownOf(this.#kept))
     }
@@ -96,9 +99,9 @@ export class PlayedChanges implements PlayedLoad<PlayedCoordinator> {
   #isAcknowledged(node: Node, coordinator: PlayedCoordinator, text: string | undefined): void {
     this.resolve()
     this.#acknowledged += 1
-    const at = this.#put.get(text ?? '')
+    if (text === undefined) return // One removal is like another.
+    const at = this.#put.get(text)
     assert(at !== undefined, `${text} is acknowledged, and does not stand in the log`)
-    if (text === undefined) return
     // It is in force where it was asked for.
     this.#isShown(coordinator.shown, at, `${text} is acknowledged at ${node.name}, which`)
     this.#least = Math.max(this.#least, at)

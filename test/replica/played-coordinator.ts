@@ -9,8 +9,7 @@ import { PartitionPosition } from '../../src/shared-memory/partition-position.js
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { silentLog, storeSettings } from '../given.js'
 import { keepFree_bytes } from './played-disk.js'
-import type { SentRecord } from './played-logs.js'
-import type { PlayedMember, PlayedMemberParts } from './played-member.js'
+import { PlayedMember, type PlayedMemberParts } from './played-member.js'
 import type { TimersOwner } from './played-time.js'
 
 /** What the coordinator keeps here: as many ids, each with a text or none. */
@@ -19,9 +18,8 @@ export const keptIds = ['r1', 'r2', 'r3']
 const database = 'registrations'
 
 /** The coordinator's store and its replica in a node's main thread. What is changed comes into force some time later. */
-export class PlayedCoordinator implements PlayedMember {
+export class PlayedCoordinator extends PlayedMember {
   readonly isFull = false
-  readonly #parts: PlayedMemberParts
   readonly #store: ControlStore
   readonly #replica: ControlReplica
   readonly #inForce = new Map<string, string>()
@@ -30,12 +28,9 @@ export class PlayedCoordinator implements PlayedMember {
 
   /** Opens its store, as a thread that sleeps until its log answers. To be made as its own owner. */
   constructor(parts: PlayedMemberParts, opening: (self: TimersOwner) => void) {
-    this.#parts = parts
-    opening(this)
+    super(parts, opening)
     const { node, folder, link, position, owns, later } = parts
-    const failed = (fault: unknown): void => {
-      if (!this.isOver) parts.failed(fault)
-    }
+    const failed = (fault: unknown): void => this.failed(fault)
     let wal: ClusterLog | undefined
     const openLog = (applied: LogSequence): ClusterLog => {
       wal = new ClusterLog(link.end, applied)
@@ -60,24 +55,8 @@ export class PlayedCoordinator implements PlayedMember {
     })
   }
 
-  get isOver(): boolean {
-    return this.#parts.link.isCut || this.#parts.process.isOver
-  }
-
-  get pausedUntil_ms(): number {
-    return this.#parts.process.pausedUntil_ms
-  }
-
-  get clocks() {
-    return this.#parts.process.clocks
-  }
-
   get isOwner(): boolean {
     return this.#replica.isOwner
-  }
-
-  get sent(): SentRecord | undefined {
-    return this.#parts.link.sent
   }
 
   /** What is in force here. */
@@ -95,16 +74,8 @@ export class PlayedCoordinator implements PlayedMember {
     this.#replica[what]()
   }
 
-  deliver(): void {
-    if (!this.isOver) this.#parts.link.deliver()
-  }
-
-  dieAtNext(kind: 'append' | 'claim' | undefined): void {
-    this.#parts.link.dieAtNext(kind)
-  }
-
   async die(): Promise<void> {
-    this.#parts.link.giveUp()
+    this.parts.link.giveUp()
     await this.#store.close()
   }
 
@@ -115,7 +86,7 @@ export class PlayedCoordinator implements PlayedMember {
   async #ended(): Promise<void> {
     await this.#replica.close()
     await this.#store.close()
-    this.#parts.link.cut()
+    this.parts.link.cut()
   }
 
   #put(id: string, text: string | undefined): void {

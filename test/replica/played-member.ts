@@ -1,28 +1,8 @@
 import type { LogSequence } from '../../src/wal/record-log.js'
 import type { PlayedLink, SentRecord } from './played-logs.js'
-import type { TimersOwner } from './played-time.js'
+import type { OwnClocks, TimersOwner } from './played-time.js'
 
-/** What a node has of the log that is played: the thread of a partition, or what its main thread keeps of the coordinator's. */
-export interface PlayedMember extends TimersOwner {
-  readonly isOwner: boolean
-  /** The record that it has sent last, whatever became of it. */
-  readonly sent: SentRecord | undefined
-  /** Whether it says that there is no room for it. */
-  readonly isFull: boolean
-  /** What it shows now. */
-  readonly shown: string
-  /** It is told to be the owner, or to be it no more, which it hears of later. */
-  instruct(what: 'own' | 'release'): void
-  /** It takes what has come, from the main thread and from its log. */
-  deliver(): void
-  /** It dies when it appends or claims next, or does not. */
-  dieAtNext(kind: 'append' | 'claim' | undefined): void
-  /** It dies: nothing that it does from now on is seen. */
-  die(): Promise<void>
-  /** It ends in order, after what it was told before; what is given is called when it has ended, or could not. */
-  end(ended: (fault?: unknown) => void): void
-}
-
+/** What a copy of the log is opened with in a node's process. */
 export interface PlayedMemberParts {
   readonly node: string
   readonly folder: string
@@ -36,7 +16,65 @@ export interface PlayedMemberParts {
   readonly later: (run: () => void) => void
 }
 
-/** Opens it, as its own owner of timers. */
+/** What a node has of the log that is played: the thread of a partition, or what its main thread keeps of the coordinator's. */
+export abstract class PlayedMember implements TimersOwner {
+  protected readonly parts: PlayedMemberParts
+
+  /** Opens it as its own owner of timers. */
+  constructor(parts: PlayedMemberParts, opening: (self: TimersOwner) => void) {
+    this.parts = parts
+    opening(this)
+  }
+
+  get isOver(): boolean {
+    return this.parts.link.isCut || this.parts.process.isOver
+  }
+
+  get pausedUntil_ms(): number {
+    return this.parts.process.pausedUntil_ms
+  }
+
+  get clocks(): OwnClocks | undefined {
+    return this.parts.process.clocks
+  }
+
+  /** The record that it has sent last, whatever became of it. */
+  get sent(): SentRecord | undefined {
+    return this.parts.link.sent
+  }
+
+  abstract readonly isOwner: boolean
+  /** Whether it says that there is no room for it. */
+  abstract readonly isFull: boolean
+  /** What it shows now. */
+  abstract readonly shown: string
+
+  /** It is told to be the owner, or to be it no more, which it hears of later. */
+  abstract instruct(what: 'own' | 'release'): void
+
+  /** It takes what has come, from the main thread and from its log. */
+  deliver(): void {
+    if (!this.isOver) this.parts.link.deliver()
+  }
+
+  /** It dies when it appends or claims next, or does not. */
+  dieAtNext(kind: 'append' | 'claim' | undefined): void {
+    this.parts.link.dieAtNext(kind)
+  }
+
+  /** It dies: nothing that it does from now on is seen. */
+  abstract die(): Promise<void>
+
+  /** It ends in order, after what it was told before; what is given is called when it has ended, or could not. */
+  abstract end(ended: (fault?: unknown) => void): void
+
+  /** A fault of what is dead is that of a store that is closed. */
+  protected failed(fault: unknown): void {
+    if (!this.isOver) this.parts.failed(fault)
+  }
+}
+
+/** The constructor of what is played. */
 export type OpenMember<Member extends PlayedMember> = (
   parts: PlayedMemberParts,
   opening: (self: TimersOwner) => void,

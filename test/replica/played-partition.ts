@@ -11,26 +11,23 @@ import { PartitionPosition } from '../../src/shared-memory/partition-position.js
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { id, matcher, noDamages, noWords, root, silentLog, storeSettings, tenant, versions } from '../given.js'
 import { keepFree_bytes } from './played-disk.js'
-import type { SentRecord } from './played-logs.js'
-import type { PlayedMember, PlayedMemberParts } from './played-member.js'
+import { PlayedMember, type PlayedMemberParts } from './played-member.js'
 import type { TimersOwner } from './played-time.js'
 
 export const tanks = ['Tank1', 'Tank2']
 
 /** The thread of a partition in a node's process, with the program's own parts: store, log, replica and turns. */
-export class PlayedPartition implements PlayedMember {
+export class PlayedPartition extends PlayedMember {
   readonly #position: PartitionPosition
   readonly #store: LmdbPartitionStore
   readonly #replica: Replica
-  readonly #parts: PlayedMemberParts
   readonly #runner: TurnRunner
   /** What the main thread has told it. */
   #told: (() => void)[] = []
 
   /** Opens its store, as a thread that sleeps until its log answers. To be made as its own owner. */
   constructor(parts: PlayedMemberParts, opening: (self: TimersOwner) => void) {
-    this.#parts = parts
-    opening(this)
+    super(parts, opening)
     const { node, folder, link, position, owns } = parts
     const common = { matcher: matcher(), versions: versions(), log: silentLog }
     let wal: ClusterLog | undefined
@@ -45,10 +42,7 @@ export class PlayedPartition implements PlayedMember {
     this.#replica = partitionReplica({
       ...{ store: this.#store, wal, node, position: this.#position, versions: common.versions, log: silentLog },
       ...{ figures: measures.copies.row(0), owns, awaitsOwner: true, notified: () => {} },
-      // What a dead thread would do is done to a store that is closed.
-      failed: (fault) => {
-        if (!this.isOver) parts.failed(fault)
-      },
+      failed: (fault) => this.failed(fault),
     })
     const meter = measures.storage(0)
     const storage = {
@@ -64,28 +58,12 @@ export class PlayedPartition implements PlayedMember {
     })
   }
 
-  get isOver(): boolean {
-    return this.#parts.link.isCut || this.#parts.process.isOver
-  }
-
-  get pausedUntil_ms(): number {
-    return this.#parts.process.pausedUntil_ms
-  }
-
-  get clocks() {
-    return this.#parts.process.clocks
-  }
-
   get isOwner(): boolean {
     return this.#replica.isOwner
   }
 
   get shown(): string {
     return levels(this.#store)
-  }
-
-  get sent(): SentRecord | undefined {
-    return this.#parts.link.sent
   }
 
   /** The replies, unless the thread has died over them. */
@@ -105,24 +83,20 @@ export class PlayedPartition implements PlayedMember {
   #committed(): void {
     const says = this.#position.confirmedIndex
     if (says === undefined || says >= this.#store.applied) return
-    this.#parts.failed(new Error(`record ${this.#store.applied} is shown, and ${says} is what this node answers for`))
+    this.parts.failed(new Error(`record ${this.#store.applied} is shown, and ${says} is what this node answers for`))
   }
 
   instruct(what: 'own' | 'release'): void {
     this.#told.push(() => this.#replica[what]())
   }
 
-  deliver(): void {
+  override deliver(): void {
     for (const what of this.#told.splice(0)) what()
-    if (!this.isOver) this.#parts.link.deliver()
-  }
-
-  dieAtNext(kind: 'append' | 'claim' | undefined): void {
-    this.#parts.link.dieAtNext(kind)
+    super.deliver()
   }
 
   async die(): Promise<void> {
-    this.#parts.link.cut()
+    this.parts.link.cut()
     await this.#store.close()
   }
 
@@ -134,7 +108,7 @@ export class PlayedPartition implements PlayedMember {
   async #ended(): Promise<void> {
     await this.#replica.close()
     await this.#store.close()
-    this.#parts.link.cut()
+    this.parts.link.cut()
   }
 }
 

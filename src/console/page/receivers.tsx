@@ -1,11 +1,11 @@
 import type { ReceiverList, ShownReceiver } from '../shapes.js'
 import { openPage } from './address.js'
 import { bytesText, countText } from './format.js'
-import { countColumn, durationColumn, minor, timeColumn } from './parts/columns.js'
+import { countColumn, durationColumn, lastFailureColumn, minor, timeColumn } from './parts/columns.js'
 import type { Column } from './parts/data-table.js'
 import { SearchField, useParameter } from './parts/filter-fields.js'
 import { ListPage } from './parts/list-page.js'
-import { Chip, OptionalTime, StoredText } from './parts/small-parts.js'
+import { Chip, StoredText } from './parts/small-parts.js'
 
 /** Who is delivered to, and how that goes. */
 export function ReceiversPage() {
@@ -68,17 +68,5 @@ const columns: readonly Column<ShownReceiver>[] = [
   timeColumn('oldest', ({ oldestQueued }) => oldestQueued, minor),
   durationColumn('takes', ({ meanLatency_ms: mean_ms }) => (mean_ms === undefined ? undefined : mean_ms / 1000)),
   countColumn('failed', ({ failed = 0 }) => failed, minor),
-  {
-    name: 'last failure',
-    cell: ({ lastFailure, lastFailureReason = '' }) =>
-      lastFailure === undefined ? (
-        <span class="quiet">–</span>
-      ) : (
-        <>
-          <OptionalTime date={lastFailure} /> <span class="quiet">{lastFailureReason}</span>
-        </>
-      ),
-    order: ({ lastFailure = '' }) => lastFailure,
-    isMinor: true,
-  },
+  lastFailureColumn,
 ]

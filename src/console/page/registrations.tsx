@@ -1,7 +1,7 @@
 import type { RegistrationList as RegistrationPage, ShownRegistration } from '../shapes.js'
 import { linkTo, openPage } from './address.js'
 import { countText } from './format.js'
-import { countColumn, minor, textColumn } from './parts/columns.js'
+import { countColumn, lastFailureColumn, minor, textColumn } from './parts/columns.js'
 import type { Column } from './parts/data-table.js'
 import { ChoiceField, SearchField, useParameter } from './parts/filter-fields.js'
 import { FoldedJson } from './parts/json.js'
@@ -68,19 +68,7 @@ const columns: readonly Column<ShownRegistration>[] = [
   textColumn('tenant', ({ service = '' }) => service, minor),
   countColumn('calls', ({ calls }) => calls),
   countColumn('failed', ({ failures }) => failures),
-  {
-    name: 'last failure',
-    cell: ({ lastFailure, lastFailureReason = '' }) =>
-      lastFailure === undefined ? (
-        <span class="quiet">–</span>
-      ) : (
-        <>
-          <OptionalTime date={lastFailure} /> <span class="quiet">{lastFailureReason}</span>
-        </>
-      ),
-    order: ({ lastFailure = '' }) => lastFailure,
-    isMinor: true,
-  },
+  lastFailureColumn,
 ]
 
 function RegistrationDetail({ id }: { readonly id: string }) {

@@ -9,7 +9,7 @@ import { accepted, type Given, type GivenObject, isGivenObject, member, refuse }
 const mostItems = 1000
 
 /** A list of a subscription that is not too long: each notification is compared with it, or made of it. */
-export function fewItems(given: Given, name: string): Given {
+export function limitedList(given: Given, name: string): Given {
   if (Array.isArray(given) && given.length > mostItems) refuse(`too many items in /${name}/ [max: ${mostItems}]`)
   return given
 }

@@ -12,7 +12,7 @@ import {
   statuses,
 } from '../../subscription/terms.js'
 import type { Milliseconds } from '../../time.js'
-import { fewItems, readExpression, readNames, readSelectors } from './selectors.js'
+import { limitedList, readExpression, readNames, readSelectors } from './selectors.js'
 import { readTarget } from './target-body.js'
 import {
   type BodyRefusal,
@@ -105,7 +105,7 @@ function readSubject(given: Given, use: Use): SubjectBody | undefined {
   const entities = member(given, 'entities')
   if (entities === undefined) refuse('no subject entities specified')
   const patterns = new PatternsTogether()
-  const selectors = readSelectors(fewItems(entities, 'entities'), patterns)
+  const selectors = readSelectors(limitedList(entities, 'entities'), patterns)
   if (selectors.length === 0) refuse('subject entities is empty')
   return { selectors, ...readCondition(member(given, 'condition'), patterns) }
 }
@@ -116,11 +116,11 @@ function readCondition(given: Given, patterns: PatternsTogether): Omit<SubjectBo
   }
   if (!isGivenObject(given)) refuse('condition is not an object')
   if (Object.keys(given).length === 0) refuse('condition is empty')
-  const onChange = readFewNames(given, 'attrs')
+  const onChange = readLimitedNames(given, 'attrs')
   const jexl = member(given, 'jexlExpression')
   if (jexl !== undefined && typeof jexl !== 'string') refuse('jexlExpression is not a string')
   const expression = readExpression(member(given, 'expression'), patterns)
-  const alterationTypes = readFewNames(given, 'alterationTypes').map(readAlteration)
+  const alterationTypes = readLimitedNames(given, 'alterationTypes').map(readAlteration)
   const onMetadata = readFlag(member(given, 'notifyOnMetadataChange'), 'notifyOnMetadataChange')
   return { onChange, jexl, ...expression, alterations: alterationTypes, onMetadata }
 }
@@ -145,7 +145,7 @@ function readNotification(given: Given, use: Use): NotificationBody | 'kafka' | 
   const onlyChanged = readFlag(member(given, 'onlyChangedAttrs'), 'onlyChangedAttrs')
   const covered = readFlag(member(given, 'covered'), 'covered')
   if (covered === true && (shown.excepts || shown.attributes.length === 0)) refuse(coveredWithoutAttributes)
-  const metadata = readFewNames(given, 'metadata')
+  const metadata = readLimitedNames(given, 'metadata')
   const format = readFormat(member(given, 'attrsFormat'))
   const maxFails = readMaxFails(member(given, 'maxFailsLimit'))
   if (target === 'kafka') return 'kafka'
@@ -158,14 +158,14 @@ export const coveredWithoutAttributes = 'covered true cannot be used if notifica
 function readShown(given: GivenObject): Pick<NotificationBody, 'attributes' | 'excepts'> {
   const excepts = member(given, 'exceptAttrs') !== undefined
   if (excepts && member(given, 'attrs') !== undefined) refuse('http notification has attrs and exceptAttrs')
-  if (!excepts) return { attributes: readFewNames(given, 'attrs'), excepts }
-  const attributes = readFewNames(given, 'exceptAttrs')
+  if (!excepts) return { attributes: readLimitedNames(given, 'attrs'), excepts }
+  const attributes = readLimitedNames(given, 'exceptAttrs')
   if (attributes.length === 0) refuse('http notification has exceptAttrs is empty')
   return { attributes, excepts }
 }
 
-function readFewNames(given: GivenObject, name: string): readonly string[] {
-  return readNames(fewItems(member(given, name), name), name)
+function readLimitedNames(given: GivenObject, name: string): readonly string[] {
+  return readNames(limitedList(member(given, name), name), name)
 }
 
 function readFormat(given: Given): AttributesFormat {

@@ -1,4 +1,4 @@
-import { h } from 'preact'
+import { Fragment, h } from 'preact'
 import { bytesText, countText, durationText, rateText, shareText } from '../format.js'
 import type { Column } from './data-table.js'
 import { OptionalTime } from './small-parts.js'
@@ -32,6 +32,18 @@ export function timeColumn<Row>(
     cell: (row) => h(OptionalTime, { date: of(row) }),
     order: (row) => of(row) ?? '',
   }
+}
+
+/** The column of what has failed last: when, and why. */
+export const lastFailureColumn: Column<{
+  readonly lastFailure?: string | undefined
+  readonly lastFailureReason?: string | undefined
+}> = {
+  name: 'last failure',
+  cell: ({ lastFailure, lastFailureReason = '' }) =>
+    h(Fragment, null, h(OptionalTime, { date: lastFailure }), ' ', h('span', { class: 'quiet' }, lastFailureReason)),
+  order: ({ lastFailure = '' }) => lastFailure,
+  isMinor: true,
 }
 
 /** Makes columns of figures in the form that `shown` gives them; a dash where there is none. */
