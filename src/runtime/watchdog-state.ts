@@ -110,6 +110,8 @@ function standingStill(
   { silent, writing }: Watched,
   silence: Nanoseconds,
 ): StandStill | undefined {
-  if (writing >= silence) return { row, why: isThere ? 'writing' : 'endedWriting', duration: writing }
-  return silent >= silence ? { row, why: 'silent', duration: silent } : undefined
+  if (writing < silence && silent < silence) return undefined
+  // A beat may be due just before a write transaction begins, so a thread that waits in one can be silent for a look longer.
+  if (writing > 0n) return { row, why: isThere ? 'writing' : 'endedWriting', duration: writing }
+  return { row, why: 'silent', duration: silent }
 }

@@ -35,11 +35,11 @@ test('a disk that is full refuses updates and takes them again when there is roo
   await underLoad(t, broker, async ({ history }) => {
     await delay(300)
     fill(filler)
+    await broker.writes(/storage full/)
     await until(() => history.count('refused') > 0, 'updates are refused')
     rmSync(filler)
     await delay(1500)
   })
-  await broker.writes(/storage full/)
   t.equal((await broker.update('APPEND', { id: 'Later', attributes: [{ name: 'a', value: '1' }] })).status, 200)
   t.equal(await broker.end('SIGTERM'), 0)
 })

@@ -65,6 +65,13 @@ test('the same write transaction for the limit stands still, although the thread
   )
 })
 
+test('a thread that is silent inside a write transaction says so, also when its last beat was before that', async (t) => {
+  t.match(
+    lookedEach(100, (look) => ({ writingSince: look < 1 ? 0n : 5n })),
+    { look: 30, why: 'writing', duration: 29n * second },
+  )
+})
+
 test('a thread that has ended is watched no more, unless it has ended inside a write transaction', async (t) => {
   t.equal(
     lookedEach(500, (look) => ({ isThere: look < 20 })),
