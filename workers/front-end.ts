@@ -14,7 +14,7 @@ import {
 import { remoteService } from '../src/broker/service-link.js'
 import { type CoordinatorOperation, coordinatorOperations, type SharingService } from '../src/broker/shared-control.js'
 import { type ClusterOperation, type ClusterService, clusterOperations } from '../src/cluster/cluster-service.js'
-import { remoteFeeds } from '../src/console/feed-link.js'
+import { remoteFeeds } from '../src/console/feeds.js'
 import { followRegistry } from '../src/coordinator/registry-feed.js'
 import type { AlarmReport } from '../src/log/alarm-reports.js'
 import { workerLog } from '../src/log/worker-log.js'

@@ -1,5 +1,9 @@
+import type { MessagePort } from 'node:worker_threads'
 import { type EventSink, encodedEvent } from '../event-stream.js'
-import { type LineFilter, type LineSource, watchLines } from './line-tail.js'
+import { forms } from '../log/form.js'
+import type { Line } from '../log/log.js'
+import type { MainLog } from '../log/main-log.js'
+import { onMessages } from '../thread/messages.js'
 import type { LiveFrame } from './live-frame.js'
 import { frameInterval_ms, LiveSampler, type LiveSources } from './live-sampler.js'
 
@@ -86,4 +90,190 @@ class EncodedFrame {
 
 function seenBy(sees: Seen, frame: LiveFrame): LiveFrame {
   return sees === 'names' ? frame : { ...frame, deliveries: { ...frame.deliveries, failing: null } }
+}
+
+/** What a front end in a thread of its own tells the main thread: by the number that it has given a viewer. */
+type FeedRequest =
+  | { readonly kind: 'watch'; readonly viewer: number; readonly watched: Watched }
+  | { readonly kind: 'leave'; readonly viewer: number }
+  /** An event has been put in the queue of the viewer. */
+  | { readonly kind: 'taken'; readonly viewer: number }
+
+interface FeedEvent {
+  readonly viewer: number
+  readonly event: Uint8Array
+  readonly isNewest: boolean
+}
+
+/** The feeds of the main thread, for a front end at the other end of a port that `serveFeeds` serves. */
+export function remoteFeeds(port: MessagePort): Feeds {
+  const sinks = new Map<number, EventSink>()
+  const tell = (request: FeedRequest) => port.postMessage(request)
+  let viewers = 0
+  onMessages(port, ({ viewer, event, isNewest }: FeedEvent) => {
+    const sink = sinks.get(viewer)
+    if (isNewest) sink?.putNewest(event)
+    else sink?.put(event)
+    tell({ kind: 'taken', viewer })
+  })
+  return {
+    watch: (watched, sink) => {
+      viewers += 1
+      const viewer = viewers
+      sinks.set(viewer, sink)
+      tell({ kind: 'watch', viewer, watched })
+      return () => {
+        sinks.delete(viewer)
+        tell({ kind: 'leave', viewer })
+      }
+    },
+  }
+}
+
+/** Sends the viewers of another thread what they look at. */
+export function serveFeeds(port: MessagePort, feeds: Feeds): void {
+  const viewers = new Map<number, { readonly sink: RemoteSink; readonly leave: () => void }>()
+  onMessages(port, (request: FeedRequest) => {
+    const { viewer } = request
+    if (request.kind === 'watch') {
+      const sink = new RemoteSink((event, isNewest) => {
+        const sent: FeedEvent = { viewer, event, isNewest }
+        port.postMessage(sent)
+      })
+      viewers.set(viewer, { sink, leave: feeds.watch(request.watched, sink) })
+    } else if (request.kind === 'taken') {
+      viewers.get(viewer)?.sink.taken()
+    } else {
+      viewers.get(viewer)?.leave()
+      viewers.delete(viewer)
+    }
+  })
+}
+
+/** Events that may be on the way to a thread; one that takes none would else have them gather at its port. */
+const mostUnderWay = 8
+
+/** A sink in another thread. */
+class RemoteSink implements EventSink {
+  readonly #send: (event: Uint8Array, isNewest: boolean) => void
+  #underWay = 0
+  #newest: Uint8Array | undefined
+
+  constructor(send: (event: Uint8Array, isNewest: boolean) => void) {
+    this.#send = send
+  }
+
+  put(event: Uint8Array): boolean {
+    if (this.#underWay >= mostUnderWay) return false
+    this.#underWay += 1
+    this.#send(event, false)
+    return true
+  }
+
+  putNewest(event: Uint8Array): void {
+    if (this.#underWay >= mostUnderWay) {
+      this.#newest = event
+      return
+    }
+    this.#underWay += 1
+    this.#send(event, true)
+  }
+
+  /** The other thread has put one in its queue. */
+  taken(): void {
+    this.#underWay -= 1
+    const newest = this.#newest
+    this.#newest = undefined
+    if (newest !== undefined) this.putNewest(newest)
+  }
+}
+
+/** Which lines of the log somebody wants to see: those for which all holds that is said here. */
+export interface LineFilter {
+  readonly levels?: readonly string[] | undefined
+  /** Names of trace areas. */
+  readonly areas?: readonly string[] | undefined
+  /** Somewhere in the message, or in the value of a fact. */
+  readonly text?: string | undefined
+  readonly correlator?: string | undefined
+  readonly tenant?: string | undefined
+}
+
+/** The log of the process, through which the lines of all threads go. */
+export type LineSource = Pick<MainLog, 'listen'>
+
+/** For one viewer, in a second: nobody reads more, and what is not read costs updates nothing. */
+const most = 200
+const second_ms = 1000
+/** Lines go out together. */
+const gathered_ms = 100
+/** A longer line is cut: nothing else may make a viewer expensive. */
+const longest_bytes = 8192
+
+/** Sends the lines that pass a filter, as events `line`, and how many were left out, as events `skipped`, until the function that it gives is called. */
+export function watchLines(log: LineSource, filter: LineFilter, sink: EventSink): () => void {
+  const tail = new LineTail(sink)
+  const passes = passing(filter)
+  const stop = log.listen((line) => {
+    if (passes(line)) tail.take(line)
+  })
+  return () => {
+    stop()
+    tail.end()
+  }
+}
+
+/** The lines of one viewer. */
+class LineTail {
+  readonly #sink: EventSink
+  #lines: Uint8Array[] = []
+  #timer: NodeJS.Timeout | undefined
+  #since_ms = 0
+  #taken = 0
+  #skipped = 0
+
+  constructor(sink: EventSink) {
+    this.#sink = sink
+  }
+
+  take(line: Line): void {
+    const now_ms = performance.now()
+    if (now_ms - this.#since_ms >= second_ms) {
+      this.#since_ms = now_ms
+      this.#taken = 0
+    }
+    this.#taken += 1
+    if (this.#taken > most) this.#skipped += 1
+    else this.#lines.push(encodedEvent('line', forms.json(line, longest_bytes).trimEnd()))
+    this.#timer ??= setTimeout(() => this.#send(), gathered_ms)
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #send(): void {
+    this.#timer = undefined
+    const lines = this.#lines
+    this.#lines = []
+    if (lines.length > 0 && !this.#sink.put(Buffer.concat(lines))) this.#skipped += lines.length
+    if (this.#skipped === 0) return
+    // Said once for each second, when it is over.
+    const left_ms = this.#since_ms + second_ms - performance.now()
+    if (left_ms > 0) this.#timer = setTimeout(() => this.#send(), Math.min(gathered_ms, left_ms))
+    else if (this.#sink.put(encodedEvent('skipped', JSON.stringify({ lines: this.#skipped })))) this.#skipped = 0
+  }
+}
+
+function passing({ levels, areas, text, correlator, tenant }: LineFilter): (line: Line) => boolean {
+  const ofLevels = levels && new Set<string>(levels)
+  const ofAreas = areas && new Set<string>(areas)
+  return ({ level, area, message, facts, context }) => {
+    if (ofLevels !== undefined && !ofLevels.has(level)) return false
+    if (ofAreas !== undefined && (area === undefined || !ofAreas.has(area))) return false
+    if (correlator !== undefined && context?.corr !== correlator) return false
+    if (tenant !== undefined && context?.srv.toLowerCase() !== tenant) return false
+    if (text === undefined || message.includes(text)) return true
+    return facts !== undefined && Object.values(facts).some((fact) => String(fact).includes(text))
+  }
 }

@@ -6,7 +6,7 @@ import { logLevels } from '../shared-memory/switches.js'
 import { mostViewers, ViewerLimit } from '../shared-memory/viewer-limit.js'
 import { traceArea } from '../trace-area.js'
 import type { Feeds, Watched } from './feeds.js'
-import { GivenParameters } from './given-parameters.js'
+import { GivenParameters } from './views.js'
 
 /** What the live resources of one front end work on. */
 export interface LiveResourceParts {

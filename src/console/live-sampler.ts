@@ -13,9 +13,8 @@ import { errorCodes, statusCodes } from '../measure/route-table.js'
 import type { Options } from '../options.js'
 import { now } from '../time.js'
 import { versionFacts } from '../version.js'
+import { bucketsShown, partitionsShown, routesShown, trafficShown } from './live-figures.js'
 import type { LiveAlarms, LiveDeliveries, LiveDisk, LiveFrame, LiveHello } from './live-frame.js'
-import { partitionsShown } from './live-partitions.js'
-import { bucketsShown, routesShown, trafficShown } from './live-traffic.js'
 
 /** How often frames are taken. */
 export const frameInterval_ms = 1000

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { watchLines } from '../../src/console/line-tail.js'
+import { watchLines } from '../../src/console/feeds.js'
 import type { Line } from '../../src/log/log.js'
 import { now } from '../../src/time.js'
 import { EventReader } from '../event-reader.js'

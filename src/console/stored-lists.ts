@@ -1,16 +1,17 @@
 import { type ApiRequest, type ApiResponse, type Resource, segment } from '../api/api.js'
 import { json, shortForm } from '../api/response.js'
 import type { Tenant } from '../context/entity.js'
+import type { ReceiverState } from '../delivery/message.js'
+import { type ActiveAlarm, type AlarmCounts, alarmKinds } from '../log/alarms.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { operation } from '../management/response-forms.js'
 import { callsTogether, type RegistrationCalls } from '../providers/provider-request.js'
 import { type Registration, type RegistrationId, registrationTermsOf } from '../registration/registration.js'
 import { inSlices, listText, type Steps } from '../slices.js'
 import { dateText, type Milliseconds, never, now } from '../time.js'
-import type { ConsoleParts } from './console-parts.js'
-import { GivenParameters } from './given-parameters.js'
-import { optionalDate } from './receiver-views.js'
-import type { ShownRegistration } from './shapes.js'
+import type { ReceiverList, ShownReceiver, ShownRegistration } from './shapes.js'
+import type { ConsoleParts } from './views.js'
+import { GivenParameters } from './views.js'
 
 const names = ['service', 'status', 'text', 'limit', 'offset']
 
@@ -135,4 +136,105 @@ function shown(registration: Registration, calls: RegistrationCalls | undefined,
     lastFailure: optionalDate(calls?.lastFailure),
     lastFailureReason: calls?.lastFailureReason,
   }
+}
+
+/** Who is delivered to, by scheme, host and port, or MQTT broker [console: data]. */
+export function receiverViews({ broker }: Pick<ConsoleParts, 'broker'>): readonly Resource[] {
+  return [
+    {
+      pattern: '/admin/receivers',
+      anyCase: false,
+      polled: true,
+      operations: {
+        GET: {
+          use: 'read',
+          prepare: (request) => {
+            const given = new GivenParameters(request, ['limit', 'offset', 'text'])
+            const text = given.folded('text')
+            const offset = given.whole('offset', 0, 0, 10_000_000)
+            const limit = given.whole('limit', 100, 1, 1000)
+            return given.prepared(async () => {
+              const { count, receivers } = await broker.subscriptions.receivers({ text, offset, limit })
+              const list: ReceiverList = { count, receivers: receivers.map(receiverShown) }
+              return json(list)
+            })
+          },
+        },
+      },
+    },
+  ]
+}
+
+function receiverShown({
+  oldestQueued,
+  nextAttempt,
+  lastSuccess,
+  lastFailure,
+  ...state
+}: ReceiverState): ShownReceiver {
+  return {
+    ...state,
+    oldestQueued: optionalDate(oldestQueued),
+    nextAttempt: optionalDate(nextAttempt),
+    lastSuccess: optionalDate(lastSuccess),
+    lastFailure: optionalDate(lastFailure),
+  }
+}
+
+/** A date as responses have it, if there is one. */
+function optionalDate(date: Milliseconds | undefined): string | undefined {
+  return date === undefined ? undefined : dateText(date)
+}
+
+/** What is wrong now: how many alarms there are of each kind, and the newest of them. */
+export interface AlarmList {
+  readonly counts: Partial<AlarmCounts>
+  readonly alarms: readonly ShownAlarm[]
+}
+
+/** An alarm with its dates as texts. */
+export interface ShownAlarm extends Omit<ActiveAlarm, 'since' | 'last'> {
+  readonly since: string
+  readonly last: string
+}
+
+/** What is wrong, since when, how often [console: data], [management 10.7]. */
+export function alarmViews({ peers }: Pick<ConsoleParts, 'peers'>): readonly Resource[] {
+  return [
+    {
+      pattern: '/admin/alarms',
+      anyCase: false,
+      polled: true,
+      operations: {
+        GET: {
+          use: 'read',
+          prepare: (request) => {
+            const given = new GivenParameters(request, ['limit', 'kind'])
+            const limit = given.whole('limit', 100, 1, 1000)
+            const kind = given.oneOf('kind', alarmKinds)
+            return given.prepared(async () => {
+              // Of one kind all are asked for, since others may be newer.
+              const [counts, lists] = await Promise.all([
+                peers.gather('alarms', undefined),
+                peers.gather('activeAlarms', kind === undefined ? limit : mostAsked),
+              ])
+              const fitting = lists.flat().filter((alarm) => kind === undefined || alarm.kind === kind)
+              const list: AlarmList = {
+                counts: Object.assign({}, ...counts),
+                alarms: fitting.slice(0, limit).map(alarmShown),
+              }
+              return json(list)
+            })
+          },
+        },
+      },
+    },
+  ]
+}
+
+/** As many as are kept. */
+const mostAsked = 10_000
+
+function alarmShown({ since, last, ...alarm }: ActiveAlarm): ShownAlarm {
+  return { ...alarm, since: dateText(since), last: dateText(last) }
 }

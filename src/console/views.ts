@@ -1,11 +1,16 @@
 import type { ApiRequest, ApiResponse } from '../api/api.js'
 import { shortForm } from '../api/response.js'
+import type { Broker } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { Box } from '../context/geo/bounds.js'
 import { compilePattern, detailsOfTooCostly } from '../context/pattern.js'
 import type { PathRange } from '../context/query.js'
 import { everywhere, parseServicePaths, parseTenant } from '../context/scope-headers.js'
+import type { Log } from '../log/log.js'
+import type { ProcessPeers } from '../management/shared-answers.js'
+import type { RegistrationIndex } from '../registration/registration-index.js'
 import { err, ok, type Result } from '../result.js'
+import type { Matcher } from '../subscription/matcher.js'
 
 /** A longer parameter is refused: it could find nothing. */
 const longest_characters = 1024
@@ -116,4 +121,17 @@ export class GivenParameters {
   prepared(work: () => Promise<ApiResponse>): Result<() => Promise<ApiResponse>, ApiResponse> {
     return this.#refusal === undefined ? ok(work) : err(this.#refusal)
   }
+}
+
+/** What the resources of the console read, in one front end [console: data]. */
+export interface ConsoleParts {
+  readonly broker: Pick<Broker, 'entities' | 'subscriptions' | 'view'> & {
+    readonly registry: { readonly index: RegistrationIndex }
+  }
+  readonly peers: ProcessPeers
+  readonly log: Log
+  /** A matcher without subscriptions, like those of the partitions. */
+  readonly newMatcher: () => Matcher
+  /** Notices that may wait for one subscription. */
+  readonly queueMax: number
 }

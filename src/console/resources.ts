@@ -1,0 +1,101 @@
+import { resolve } from 'node:path'
+import type { ApiRequest, Prepared, Resource } from '../api/api.js'
+import { json } from '../api/response.js'
+import type { Setting } from '../command-line/command-line.js'
+import { formatVersion } from '../lmdb/folder-format.js'
+import type { Log } from '../log/log.js'
+import { logChange } from '../management/changes.js'
+import { operation } from '../management/response-forms.js'
+import type { ProcessPeers } from '../management/shared-answers.js'
+import type { Measures } from '../measure/measures.js'
+import { mostSlow } from '../measure/slow-requests.js'
+import type { Options } from '../options.js'
+import { traceArea } from '../trace-area.js'
+import { libraryVersions, versionFacts } from '../version.js'
+import { censusViews, entityViews } from './entities.js'
+import type { Configuration, SlowList } from './shapes.js'
+import { alarmViews, receiverViews, registrationViews } from './stored-lists.js'
+import { subscriptionViews } from './subscriptions.js'
+import type { ConsoleParts } from './views.js'
+import { GivenParameters } from './views.js'
+
+/** What the resources of slow requests work on. */
+interface SlowParts {
+  readonly measures: Measures
+  readonly peers: ProcessPeers
+  readonly log: Log
+}
+
+const longest_ms = 3_600_000
+
+/** The last requests that took longer than so many milliseconds, over all front ends, and how many those are [console: data]. */
+export function slowResources({ measures, peers, log }: SlowParts): readonly Resource[] {
+  const { switches } = measures
+
+  async function shown() {
+    const parts = await peers.gather('slow', undefined)
+    const requests = parts.flat().toSorted((one, other) => other.time_ms - one.time_ms)
+    const list: SlowList = { above: switches.get('slowAbove_ms'), requests: requests.slice(0, mostSlow) }
+    return json(list)
+  }
+
+  function preparedChange(request: ApiRequest): Prepared {
+    const given = new GivenParameters(request, ['above'])
+    const above_ms = given.whole('above', -1, 0, longest_ms)
+    if (above_ms < 0) given.refuse(`the URI parameter above is missing: milliseconds up to ${longest_ms}, 0 for none`)
+    return given.prepared(async () => {
+      switches.set('slowAbove_ms', above_ms)
+      logChange(log, request, `slow requests are kept above ${above_ms} ms`)
+      return json({ above: above_ms })
+    })
+  }
+
+  return [
+    {
+      pattern: '/admin/slow',
+      anyCase: false,
+      polled: true,
+      operations: { GET: operation('read', shown), PUT: { use: 'write', prepare: preparedChange } },
+    },
+  ]
+}
+
+/** What the resource of settings shows. */
+interface ConfigParts {
+  readonly settings: readonly Setting[]
+  readonly options: Pick<Options, 'dbPath'>
+  readonly measures: Measures
+}
+
+/** Every setting with where it came from, and what runs on which data [console: data]. */
+export function configResources({ settings, options, measures }: ConfigParts): readonly Resource[] {
+  const { partitions } = measures.threads
+  const sizes = () => Array.from({ length: partitions }, (_, number) => measures.partitions.value('used_bytes', number))
+  const shown = (): Configuration => ({
+    version: versionFacts.version,
+    gitHash: versionFacts.git_hash,
+    libraries: libraryVersions(),
+    dataFolder: {
+      path: resolve(options.dbPath),
+      format: formatVersion,
+      partitions,
+      used_bytes: sizes().reduce((sum, bytes) => sum + bytes, 0),
+    },
+    traceAreas: traceArea,
+    settings,
+  })
+  const get = operation('read', () => json(shown()))
+  return [{ pattern: '/admin/config', anyCase: false, polled: true, operations: { GET: get } }]
+}
+
+/** What the console shows of all that is stored, whatever its tenant, as resources of the management [console: data]. */
+export function viewResources(parts: ConsoleParts): readonly Resource[] {
+  return [
+    ...subscriptionViews(parts),
+    ...registrationViews(parts),
+    ...receiverViews(parts),
+    ...alarmViews(parts),
+    ...censusViews(parts),
+    ...entityViews(parts),
+  ]
+}
