@@ -11,8 +11,8 @@ import type {
 import type { StreamPosition } from '../delivery/stream-position.js'
 import { err, ok, type Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import { OpenCalls } from '../thread/calls.js'
 import { onMessages } from '../thread/messages.js'
-import { OpenCalls } from '../thread/open-calls.js'
 
 /** How long the courier may take to answer. */
 const limit_ms = 30_000

@@ -9,7 +9,7 @@ import { PinGate } from '../shared-memory/pin-gate.js'
 import { isBehind, isDiskFault, isGivenUp, LogGivenUp } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
-import { OpenCalls } from '../thread/open-calls.js'
+import { OpenCalls } from '../thread/calls.js'
 import type { LogSequence } from '../wal/record-log.js'
 
 /** A front end as the partitions see it: somebody to be given a port whenever a partition has a new thread. */

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
+import { type CallOutcome, OpenCalls } from './calls.js'
 import { onMessages } from './messages.js'
-import { type CallOutcome, OpenCalls } from './open-calls.js'
 
 /** How long another thread may take to answer: longer than any work that is asked of one. */
 const limit_ms = 120_000
