@@ -2,7 +2,7 @@ import type { ShownSubscription, SubscriptionPage, SubscriptionSearch } from '..
 import type { Selector } from '../context/query.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { mapInSlices } from '../slices.js'
-import { meansEntity } from '../subscription/meaning.js'
+import { meansEntity } from '../subscription/matcher-index.js'
 import { shownStatus, termsOf } from '../subscription/patch.js'
 import type { Subscription, SubscriptionInForce } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'

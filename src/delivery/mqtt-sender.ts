@@ -1,5 +1,5 @@
 import type { Destinations } from '../http-client/destinations.js'
-import { isTopic } from '../subscription/mqtt-topic.js'
+import { isTopic } from '../subscription/targets.js'
 import { MqttConnection } from './mqtt-connection.js'
 import { type AttemptOutcome, outcomeOfFault, refusal } from './outcome.js'
 import { endpointName, type MqttEndpoint, type MqttMessage, mqttEndpoint } from './outgoing.js'

@@ -1,5 +1,5 @@
 import { urlWithoutSecrets } from '../log/secrets.js'
-import { streamReference } from '../subscription/notification-url.js'
+import { streamReference } from '../subscription/targets.js'
 import { Fifo } from './fifo.js'
 import type { Recipient } from './message.js'
 import type { QueuedNotice } from './notice-list.js'

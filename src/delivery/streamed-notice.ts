@@ -1,6 +1,6 @@
 import type { DeliveryMeter } from '../measure/delivery-figures.js'
-import { streamReference } from '../subscription/notification-url.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import { streamReference } from '../subscription/targets.js'
 import { now } from '../time.js'
 import { AttemptLines } from './attempt-lines.js'
 import type { AttemptParts } from './attempts.js'

@@ -1,5 +1,5 @@
-import { streamReference } from '../subscription/notification-url.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import { streamReference } from '../subscription/targets.js'
 import { type MessageSource, onMessages } from '../thread/messages.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { Recipient } from './message.js'

@@ -1,6 +1,6 @@
 import { type Provisional, verdictOn } from '../subscription/decisions.js'
-import { streamReference } from '../subscription/notification-url.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import { streamReference } from '../subscription/targets.js'
 import { type Milliseconds, now } from '../time.js'
 import type { InspectedQueue, Recipient } from './message.js'
 import type { KeyQueue, QueuedNotice } from './notice-list.js'

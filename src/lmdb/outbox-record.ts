@@ -1,14 +1,16 @@
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { Provisional } from '../subscription/decisions.js'
-import type {
-  MessagePart,
-  Notice,
-  NoticeHead,
-  NoticeMessage,
-  NoticeNumber,
-  OrderingKey,
+import {
+  type MessagePart,
+  type Notice,
+  type NoticeHead,
+  type NoticeMessage,
+  type NoticeNumber,
+  type OrderingKey,
+  type PackedToken,
+  packedToken,
+  unpackedToken,
 } from '../subscription/notice.js'
-import { type PackedToken, packedToken, unpackedToken } from '../subscription/packed-token.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 

@@ -8,8 +8,7 @@ import {
 } from '../api/api.js'
 import { eventOperations } from '../broker/listening.js'
 import { ok } from '../result.js'
-import { parseGivenId } from '../subscription/given-id.js'
-import type { SubscriptionId } from '../subscription/subscription.js'
+import { parseGivenId, type SubscriptionId } from '../subscription/subscription.js'
 import { forTenant, type Ngsi1Services } from './operation.js'
 import { badRequest, statusOf, statusResponse, unavailableResponse } from './render/status.js'
 

@@ -6,7 +6,7 @@ import { type Discovery, discoverInSlices } from '../registration/discovery.js'
 import type { RegisteredContext } from '../registration/registration.js'
 import { err, ok, type Result } from '../result.js'
 import { inSlices } from '../slices.js'
-import { unknownId } from '../subscription/given-id.js'
+import { unknownId } from '../subscription/subscription.js'
 import { now } from '../time.js'
 import { traceArea } from '../trace-area.js'
 import {

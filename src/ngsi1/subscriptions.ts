@@ -5,8 +5,7 @@ import type { PathRange } from '../context/query.js'
 import { everywhere } from '../context/scope-headers.js'
 import { ok, type Result } from '../result.js'
 import type { Steps } from '../slices.js'
-import { parseGivenId, unknownId } from '../subscription/given-id.js'
-import type { SubscriptionId } from '../subscription/subscription.js'
+import { parseGivenId, type SubscriptionId, unknownId } from '../subscription/subscription.js'
 import {
   forTenant,
   type Ngsi1Services,

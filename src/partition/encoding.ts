@@ -1,7 +1,7 @@
 import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../context/entity.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateTerms } from '../context/update.js'
 import type { Sequence } from '../shared-memory/sequences.js'
-import { type PackedToken, packedToken, unpackedToken } from '../subscription/packed-token.js'
+import { type PackedToken, packedToken, unpackedToken } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
 import type {
   AckCommand,

@@ -1,7 +1,11 @@
 import type { EntityEffect } from '../context/apply.js'
-import type { Entity, ServicePath, Tenant } from '../context/entity.js'
+import { type Attribute, type Entity, isListed, type ServicePath, type Tenant } from '../context/entity.js'
+import { isOperation } from '../context/operators.js'
 import type { GivenAttribute, UpdateCommand } from '../context/update.js'
+import { sameValue } from '../context/value.js'
 import type { LineContext } from '../log/log.js'
+import type { Subscription } from './subscription.js'
+import type { Alteration, FiringCondition } from './terms.js'
 
 /** What an update did to an entity. */
 export interface Change {
@@ -48,3 +52,165 @@ export function causeContext(tenant: Tenant, path: ServicePath, { correlator }: 
 }
 
 const none: readonly string[] = []
+
+/**
+ * What subscriptions ask of a change, found once for all that hear of it: an entity may have thousands of attributes, and very many
+ * subscriptions.
+ */
+class ChangeIndex {
+  readonly #change: Change
+  readonly #isSmall: boolean
+  #before: ReadonlyMap<string, Attribute> | undefined
+  #after: ReadonlyMap<string, Attribute> | undefined
+  #given: readonly string[] | undefined
+  #moreThanMetadata: readonly string[] | undefined
+
+  constructor(change: Change, isSmall: boolean) {
+    this.#change = change
+    this.#isSmall = isSmall
+  }
+
+  /** The attribute as it was, by the first of its instances; undefined when it is new. */
+  before(name: string): Attribute | undefined {
+    if (this.#isSmall) return firstNamed(this.#change.before, name)
+    this.#before ??= byName(this.#change.before)
+    return this.#before.get(name)
+  }
+
+  /** The attribute as it is after the change, by the first of its instances. */
+  after(name: string): Attribute | undefined {
+    if (this.#isSmall) return firstNamed(this.#change.entity, name)
+    this.#after ??= byName(this.#change.entity)
+    return this.#after.get(name)
+  }
+
+  /** The names of the attributes that the request contained. */
+  get given(): readonly string[] {
+    this.#given ??= this.#change.given.map(({ name }) => name)
+    return this.#given
+  }
+
+  /** Of those that count as changed the ones of which something else has changed than metadata [NGSIv2 subscriptions 4.2]. */
+  get moreThanMetadata(): readonly string[] {
+    this.#moreThanMetadata ??= this.#namesOfMore()
+    return this.#moreThanMetadata
+  }
+
+  #namesOfMore(): readonly string[] {
+    const operated = new Set<string>()
+    for (const { name, value } of this.#change.given) if (value !== undefined && isOperation(value)) operated.add(name)
+    return this.#change.changed.filter((name) => operated.has(name) || this.#isMore(name))
+  }
+
+  #isMore(name: string): boolean {
+    const [was, is] = [this.before(name), this.after(name)]
+    if (was === undefined || is === undefined || was.type !== is.type || !sameValue(was.value, is.value)) return true
+    return sameValue(metadataValues(was), metadataValues(is))
+  }
+}
+
+const indexes = new WeakMap<Change, ChangeIndex>()
+
+/** The index of a change, the same one for all who ask; of a small one, which is quickly searched, one for each. */
+export function indexOf(change: Change): ChangeIndex {
+  if (isSmallChange(change)) return new ChangeIndex(change, true)
+  const known = indexes.get(change)
+  if (known !== undefined) return known
+  const index = new ChangeIndex(change, false)
+  indexes.set(change, index)
+  return index
+}
+
+/** Attributes, metadata of one and characters of a small change. To remember what was found of it takes longer than to find it again. */
+const fewAttributes = 16
+const fewMetadata = 4
+const fewCharacters = 256
+
+/** Whether to look for something in a change, or to render it, is quickly done. */
+export function isSmallChange({ before, entity, given, changed }: Change): boolean {
+  const most = Math.max(entity.attributes.length, before?.attributes.length ?? 0, given.length, changed.length)
+  return most <= fewAttributes && entity.attributes.every(isSmallAttribute)
+}
+
+function isSmallAttribute({ value, metadata }: Attribute): boolean {
+  if (metadata.length > fewMetadata) return false
+  return typeof value === 'string' ? value.length <= fewCharacters : typeof value !== 'object' || value === null
+}
+
+function firstNamed(entity: Entity | undefined, wanted: string): Attribute | undefined {
+  return entity?.attributes.find(({ name }) => name === wanted)
+}
+
+function byName(entity: Entity | undefined): ReadonlyMap<string, Attribute> {
+  const attributes = new Map<string, Attribute>()
+  for (const attribute of entity?.attributes ?? []) {
+    if (!attributes.has(attribute.name)) attributes.set(attribute.name, attribute)
+  }
+  return attributes
+}
+
+function metadataValues({ metadata }: Attribute) {
+  return metadata.map(({ name, type, value }) => [name, type, value])
+}
+
+/** What an update did to its entity; nothing when it counts as none of these [NGSIv2 subscriptions 4.2, 4.3]. */
+function alterationOf(change: Change): Alteration | undefined {
+  switch (change.kind) {
+    case 'remove':
+      return 'entityDelete'
+    case 'same':
+      return change.given.length === 0 ? undefined : 'entityUpdate'
+    case 'put':
+      if (change.changed.length > 0) return change.before === undefined ? 'entityCreate' : 'entityChange'
+      return change.before === undefined || change.given.length === 0 ? undefined : 'entityUpdate'
+  }
+}
+
+/** Whether a subscription has to look at updates that a list of changed attributes does not tell of. */
+export function hearsMoreThanChanges({ terms }: Subscription): boolean {
+  return terms?.condition?.alterations.some((each) => each === 'entityUpdate' || each === 'entityDelete') ?? false
+}
+
+/**
+ * What an update did as a subscription sees it: to one that does not hear of metadata, an update that changes nothing else has changed
+ * nothing [NGSIv2 subscriptions 4.2].
+ */
+export function alterationFor(change: Change, onMetadata: boolean): Alteration | undefined {
+  const what = alterationOf(change)
+  if (what !== 'entityChange' || countsMetadata(change, onMetadata)) return what
+  return indexOf(change).moreThanMetadata.length > 0 ? what : 'entityUpdate'
+}
+
+/** The attributes that have changed for a subscription. */
+function changedFor(change: Change, onMetadata: boolean): readonly string[] {
+  const isUpdate = change.kind === 'put' && change.before !== undefined
+  return !isUpdate || countsMetadata(change, onMetadata) ? change.changed : indexOf(change).moreThanMetadata
+}
+
+function countsMetadata({ isForced }: Change, onMetadata: boolean): boolean {
+  return onMetadata || isForced
+}
+
+/** Whether the rules of NGSIv2 have a subscription hear of what an update did, before its expression is asked [NGSIv2 subscriptions 4.2, 4.3]. */
+export function hears(onChange: readonly string[], condition: FiringCondition, change: Change): boolean {
+  const listed = condition.alterations
+  const { onMetadata } = condition
+  const what = alterationFor(change, onMetadata)
+  const hasChanged = () => triggers(onChange, () => changedFor(change, onMetadata))
+  if (what === undefined) return false
+  if (what === 'entityDelete') return listed.includes('entityDelete')
+  if (what === 'entityCreate') return isHeard(listed, 'entityCreate') && hasChanged()
+  if (listed.includes('entityUpdate')) return triggers(onChange, () => indexOf(change).given)
+  return what === 'entityChange' && isHeard(listed, 'entityChange') && hasChanged()
+}
+
+/** Without a list, creations and changes count. */
+function isHeard(listed: readonly Alteration[], what: 'entityCreate' | 'entityChange'): boolean {
+  return listed.length === 0 || listed.includes(what)
+}
+
+function triggers(onChange: readonly string[], namesOf: () => readonly string[]): boolean {
+  if (onChange.length === 0) return true
+  const names = namesOf()
+  return onChange.some((name) => isListed(name, names))
+}

@@ -1,6 +1,6 @@
 import type { Entity, EntityId, EntityType } from '../context/entity.js'
 import { inRange } from '../context/query.js'
-import { hearsMoreThanChanges } from './hearing.js'
+import { hearsMoreThanChanges } from './change.js'
 import { type IndexedSubscription, type MatchGroup, MatchGroups, type Triggered, untyped } from './match-group.js'
 
 /** Up to this many subscriptions to an id are searched one by one; more are indexed by type and path. */

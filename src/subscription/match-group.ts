@@ -1,9 +1,8 @@
 import type { Effort } from '../context/effort.js'
 import type { Entity, EntityType } from '../context/entity.js'
 import { inRange, type PathRange } from '../context/query.js'
-import type { Change } from './change.js'
+import { type Change, hears, hearsMoreThanChanges } from './change.js'
 import type { Provisional } from './decisions.js'
-import { hears, hearsMoreThanChanges } from './hearing.js'
 import type { SubscriptionInForce } from './subscription.js'
 
 /** A subscription as the index holds it. */

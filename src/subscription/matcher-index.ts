@@ -1,15 +1,17 @@
+import { Effort, maxSteps } from '../context/effort.js'
 import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
+import { compileQuery } from '../context/match.js'
 import { lastingPattern } from '../context/pattern.js'
-import type { Selector } from '../context/query.js'
+import type { Scope, Selector } from '../context/query.js'
 import type { ExpressionHolder } from '../expression/expressions.js'
 import { LruCache } from '../lru-cache.js'
-import { acceptanceOf } from './acceptance.js'
+import { type Cause, type Change, indexOf, stateOf } from './change.js'
 import { otherClock } from './clocks.js'
 import { type Version, versionsOf } from './decisions.js'
 import { ExactIds } from './exact-ids.js'
 import { expressionsOf } from './expression-texts.js'
 import { entry, type IndexedSubscription, type MatchGroup, MatchGroups, untyped } from './match-group.js'
-import type { SubscriptionClock, SubscriptionId, SubscriptionInForce } from './subscription.js'
+import type { Subscription, SubscriptionClock, SubscriptionId, SubscriptionInForce } from './subscription.js'
 
 /**
  * Which subscriptions are about an entity. Most updates are of entities that nobody has subscribed to, and must not pay
@@ -237,4 +239,64 @@ function findsOf(id: Sought): Search['finds'] {
 
 function newSearches(): Set<Search> {
   return new Set()
+}
+
+/** The clock of a subscription that is not to be notified. */
+const noClock = { moments: new BigInt64Array(1), at: 0 }
+
+/**
+ * Whether a subscription is about an entity of its tenant, by path, id and type and whatever else it asks: found as the
+ * partitions find it [subscriptions 3.1], [NGSIv2 subscriptions 4.1].
+ */
+export function meansEntity(subscription: Subscription, entity: Entity): boolean {
+  const { tenant, terms, onChange = [] } = subscription
+  const condition = terms?.condition && { ...terms.condition, scopes: [] }
+  const meant: Subscription = { ...subscription, onChange, terms: terms && { ...terms, status: 'active', condition } }
+  const index = new MatcherIndex(0)
+  index.put({ subscription: meant, clock: noClock })
+  const found = new Set<IndexedSubscription>()
+  for (const group of index.groups(tenant, entity)) group.gather(found)
+  const state = stateOf(tenant, entity)
+  return [...found].some(({ accepts }) => accepts === undefined || accepts(state, new Effort(maxSteps)))
+}
+
+/** Whether an expression of templates is true of the entity of a change; false when that takes more than the effort has [NGSIv2 subscriptions 4.1, 6.3]. */
+export type ConditionEvaluator = (expression: string, change: Change, cause: Cause, effort: Effort) => boolean
+
+/**
+ * What tells whether the selectors and the expression of a subscription by the rules of NGSIv2 hold for the entity of a change;
+ * nothing for one that has no expression and means what the index finds for it [NGSIv2 subscriptions 4.1]. They do not when that
+ * takes more steps than it may.
+ */
+export function acceptanceOf(subscription: Subscription): ((change: Change, effort: Effort) => boolean) | undefined {
+  const { terms, tenant, path, selectors } = subscription
+  const condition = terms?.condition
+  if (condition === undefined) return undefined
+  const own = new Effort(maxSteps)
+  const matches = compileQuery(
+    {
+      ...{ tenant, paths: [path], selectors, attributes: [], scopes: condition.scopes },
+      ...{ order: [], offset: 0, limit: 0, counted: false },
+    },
+    own,
+  )
+  const needed = attributesNeeded(condition.scopes)
+  return (change, effort) => {
+    const most = effort.left
+    own.renew(most)
+    if (needed.some((name) => indexOf(change).after(name) === undefined)) return false
+    const isMatch = matches(change.entity)
+    return effort.spend(most - own.left) && isMatch
+  }
+}
+
+/**
+ * The attributes that statements of `mq` are about. Other than in a query, where metadata of an attribute that is absent are
+ * absent, too, none of them holds without its attribute [NGSIv2 subscriptions 4.1].
+ */
+function attributesNeeded(scopes: readonly Scope[]): readonly string[] {
+  return scopes.flatMap((scope) => {
+    if (scope.kind !== 'filter' || scope.filter.on !== 'metadata') return []
+    return scope.filter.statements.flatMap(({ path: [name = ''] }) => name)
+  })
 }

@@ -1,6 +1,7 @@
 import type { Brand } from '../brand.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange, Scope, Selector } from '../context/query.js'
+import { err, ok, type Result } from '../result.js'
 import type { Milliseconds } from '../time.js'
 import type { SubscriptionTerms } from './terms.js'
 
@@ -71,4 +72,13 @@ export interface SubscriptionInForce {
   readonly subscription: Subscription
   /** Of a change that is undecided, that of the version which stands; `otherClock` gives that of the one which is proposed. */
   readonly clock: SubscriptionClock
+}
+
+/** What stands for no subscription and no registration. */
+export const unknownId = '000000000000000000000000'
+
+/** The id of a subscription or registration as a client gives it, in lower case; refuses with the text of [subscriptions 1.4]. */
+export function parseGivenId(text: string): Result<string, string> {
+  if (text.length !== unknownId.length) return err('bad length - 24 chars expected')
+  return /^[0-9a-fA-F]*$/.test(text) ? ok(text.toLowerCase()) : err('invalid char in ID string')
 }

@@ -4,7 +4,7 @@ import { parseServicePaths, parseTenant } from '../context/scope-headers.js'
 import { isArray, isObject, parseDate } from '../context/value.js'
 import { maxNesting } from '../json-reader.js'
 import { type Given, type GivenObject, isGivenObject, refuse } from '../ngsi2/parse/tree.js'
-import { parseGivenId } from '../subscription/given-id.js'
+import { parseGivenId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import type { ItemKind } from './item.js'
 

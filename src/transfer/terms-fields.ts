@@ -1,7 +1,7 @@
 import { readExpression } from '../ngsi2/parse/selectors.js'
 import { readTarget } from '../ngsi2/parse/target-body.js'
 import { type Given, type GivenObject, isGivenObject, refuse } from '../ngsi2/parse/tree.js'
-import { parseNotificationUrl, streamReference } from '../subscription/notification-url.js'
+import { parseNotificationUrl, streamReference } from '../subscription/targets.js'
 import {
   alterations,
   attributeFormats,

@@ -10,7 +10,7 @@ import {
 } from '../../registration/registration.js'
 import { err, ok, type Result } from '../../result.js'
 import { noSteps, type Steps } from '../../slices.js'
-import { parseGivenId } from '../../subscription/given-id.js'
+import { parseGivenId } from '../../subscription/subscription.js'
 import type { CheckRefusal, PayloadRefusal } from './payload-errors.js'
 import { checkSelectors, restriction, selectors } from './query-payload.js'
 import { identifier, list, parseBody, type ReadBy, record, text } from './shape.js'

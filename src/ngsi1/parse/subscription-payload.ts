@@ -1,9 +1,8 @@
 import type { Scope, Selector } from '../../context/query.js'
 import { err, ok, type Result } from '../../result.js'
 import { noSteps, type Steps } from '../../slices.js'
-import { parseGivenId, unknownId } from '../../subscription/given-id.js'
-import { streamReference } from '../../subscription/notification-url.js'
-import type { Subscription, SubscriptionId } from '../../subscription/subscription.js'
+import { parseGivenId, type Subscription, type SubscriptionId, unknownId } from '../../subscription/subscription.js'
+import { streamReference } from '../../subscription/targets.js'
 import { atMost, type CheckRefusal, type PayloadRefusal } from './payload-errors.js'
 import {
   checkScopes,

@@ -2,7 +2,7 @@ import { type EntityId, type EntityType, excessiveLength, type Metadata } from '
 import { type GivenAttribute, type UpdateAction, updateActions } from '../../context/update.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
-import { parseGivenId } from '../../subscription/given-id.js'
+import { parseGivenId } from '../../subscription/subscription.js'
 import type { CheckRefusal, NamedThing, PayloadRefusal } from './payload-errors.js'
 import { type CompoundValue, identifier, list, parseBody, readUsual, record, text, value } from './shape.js'
 

@@ -11,7 +11,7 @@ import {
   registrationStatuses,
 } from '../../registration/registration.js'
 import type { Result } from '../../result.js'
-import { parseNotificationUrl } from '../../subscription/notification-url.js'
+import { parseNotificationUrl } from '../../subscription/targets.js'
 import { type Milliseconds, never } from '../../time.js'
 import { readNames, readSelectors } from './selectors.js'
 import {

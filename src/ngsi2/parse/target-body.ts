@@ -1,7 +1,7 @@
 import { excessiveLength, hasForbidden, hasForbiddenInId, type Value } from '../../context/entity.js'
 import { hasMacro } from '../../expression/template.js'
 import { unsendable } from '../../subscription/custom-message.js'
-import { parseNotificationUrl, streamReference } from '../../subscription/notification-url.js'
+import { parseNotificationUrl, streamReference } from '../../subscription/targets.js'
 import type { HttpTarget, HttpTemplate, MqttTarget, NotificationTarget, Template } from '../../subscription/terms.js'
 import { type Given, type GivenObject, isGivenObject, member, refuse, refuseTooDeep } from './tree.js'
 

@@ -5,7 +5,6 @@ import type { Expressions } from '../../expression/expressions.js'
 import type { ExpressionScope } from '../../expression/scope.js'
 import { Filler, filledPatch, type PatchedAttribute, type PatchTemplate } from '../../expression/template.js'
 import { ok, type Result } from '../../result.js'
-import type { ConditionEvaluator } from '../../subscription/acceptance.js'
 import type { Cause, Change } from '../../subscription/change.js'
 import {
   type FilledBody,
@@ -14,6 +13,7 @@ import {
   type Undeliverable,
   undeliverableText,
 } from '../../subscription/custom-message.js'
+import type { ConditionEvaluator } from '../../subscription/matcher-index.js'
 import type { MessageRenderer, NoticeMessage, NoticeRenderer } from '../../subscription/notice.js'
 import { termsOf } from '../../subscription/patch.js'
 import type { Subscription } from '../../subscription/subscription.js'

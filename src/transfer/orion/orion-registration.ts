@@ -11,7 +11,7 @@ import {
   type RegistrationId,
   type RegistrationTerms,
 } from '../../registration/registration.js'
-import { parseNotificationUrl } from '../../subscription/notification-url.js'
+import { parseNotificationUrl } from '../../subscription/targets.js'
 import type { RegistrationItem } from '../item.js'
 import { LineFields, storedName } from '../line-fields.js'
 import type { OrionRead } from './orion-entity.js'

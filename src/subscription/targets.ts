@@ -36,3 +36,10 @@ function isHost(host: string): boolean {
   if (host.startsWith('[')) return URL.canParse(`http://${host}/`)
   return host.length <= 253 && host.split('.').every((each) => label.test(each)) && URL.canParse(`http://${host}/`)
 }
+
+const maxTopic_bytes = 65_535
+
+/** Whether something can be published to a topic: it is no pattern, and MQTT can tell its length [NGSIv2 subscriptions 2.5, 7.1]. */
+export function isTopic(topic: string): boolean {
+  return topic !== '' && !/[+#\0]/.test(topic) && Buffer.byteLength(topic) <= maxTopic_bytes
+}
