@@ -3,11 +3,9 @@ import type { ApiResponse, Operation, Resource, Use, Verb } from '../api/api.js'
 import { bearerToken, secretDigest } from '../api-keys.js'
 import type { PathRange } from '../context/query.js'
 import { err, ok, type Result } from '../result.js'
-import { errorResponse, statusText } from './errors.js'
 import { type Head, isJson, isText, mediaTypeOf, parseAccept, single } from './headers.js'
-import { brokerRefusal, needsTrust, notFromHere, type TrustCheck } from './management-access.js'
-import type { Cors } from './response-headers.js'
-import type { SiteCheck } from './site-check.js'
+import { brokerRefusal, needsTrust, notFromHere, type SiteCheck, type TrustCheck } from './management-access.js'
+import { type Cors, errorResponse, statusText } from './responses.js'
 import {
   type Interfaces,
   interfaceOf,

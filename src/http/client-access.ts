@@ -2,13 +2,13 @@ import type { ApiResponse, Use } from '../api/api.js'
 import { type ApiKey, type ApiKeys, bearerToken } from '../api-keys.js'
 import type { Tenant } from '../context/entity.js'
 import { parseTenant } from '../context/scope-headers.js'
+import type { Log } from '../log/log.js'
 import type { Result } from '../result.js'
 import type { TenantRates } from '../shared-memory/tenant-rates.js'
 import type { Nanoseconds } from '../time.js'
-import { errorResponse } from './errors.js'
 import { type Head, single } from './headers.js'
-import type { RefusalLines } from './refusal-lines.js'
 import type { RequestLog } from './request-log.js'
+import { errorResponse } from './responses.js'
 import { kinds } from './target.js'
 
 /** What of a request says who asks for what. */
@@ -112,4 +112,35 @@ function useOf({ target, verb }: Asked): Use | undefined {
   const operations: Readonly<Record<string, { readonly use: Use } | undefined>> | undefined =
     target.route?.resource.operations
   return operations?.[verb]?.use
+}
+
+/** The least time between two lines about refused requests. */
+const line_ms = 10_000
+
+/** Logs that requests are refused, at most one line in `line_ms`, which says how many there were. */
+export class RefusalLines {
+  readonly #log: Log
+  readonly #type: string
+  readonly #why: string
+  #refused = 0
+  #lastLine_ms = Number.NEGATIVE_INFINITY
+
+  /** `why`: what the lines end with. */
+  constructor(log: Log, type: string, why: string) {
+    this.#log = log
+    this.#type = type
+    this.#why = why
+  }
+
+  /** A request was refused; `which` is said of the last one. */
+  refused(which?: string): void {
+    this.#refused += 1
+    const now_ms = performance.now()
+    if (now_ms - this.#lastLine_ms < line_ms) return
+    this.#lastLine_ms = now_ms
+    const since = this.#refused === 1 ? 'a request was' : `${this.#refused} requests were`
+    const last = which === undefined ? '' : `, the last one ${which}`
+    this.#log.warn(this.#type, `${since} refused${last}: ${this.#why}`)
+    this.#refused = 0
+  }
 }

@@ -5,8 +5,8 @@ import type { ConnectionLimit } from '../shared-memory/connection-limit.js'
 import type { TraceArea } from '../trace-area.js'
 import { Activity, type ConnectionLimits, longestIdle, type Overdue } from './connection-limits.js'
 import { ClientConnection, type ConnectionShares } from './connections.js'
-import { InputTurns } from './input-turns.js'
-import type { ServerContext } from './server-context.js'
+import { InputTurns } from './held-requests.js'
+import type { ServerContext } from './request-context.js'
 
 /** What bounds the connections of a listening socket. */
 export interface TableLimits extends ConnectionLimits {

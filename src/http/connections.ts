@@ -1,8 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { RequestMemory } from '../shared-memory/request-memory.js'
-import { HeldRequests } from './held-requests.js'
-import type { InputTurns, WaitingInput } from './input-turns.js'
+import { HeldRequests, type InputTurns, type WaitingInput } from './held-requests.js'
 
 /** A request in progress, as its connection sees it. */
 export interface InProgress {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ConnectionTable } from './connection-table.js'
 import type { ClientConnection } from './connections.js'
-import type { ServerContext } from './server-context.js'
+import type { ServerContext } from './request-context.js'
 
 /** What Node's parser has refused: malformed HTTP, too long or too slow heads, and verbs that it does not know [management 11.5]. */
 export class MalformedInput {

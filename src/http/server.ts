@@ -10,9 +10,9 @@ import { RequestMemory } from '../shared-memory/request-memory.js'
 import { SharedSemaphore } from '../shared-memory/semaphore.js'
 import { TenantRates } from '../shared-memory/tenant-rates.js'
 import { type Milliseconds, secondsText } from '../time.js'
-import { Admission, type AdmissionReport, permitShare } from './admission.js'
+import { Admission, type AdmissionReport, Overload, permitShare } from './admission.js'
 import { tokenCheck } from './checks.js'
-import { ClientAccess } from './client-access.js'
+import { ClientAccess, RefusalLines } from './client-access.js'
 import { fitDescriptors } from './connection-limits.js'
 import {
   descriptorOf,
@@ -25,14 +25,10 @@ import {
   validUntil,
 } from './listen.js'
 import { Listener, type ListenerLimits, type Tls } from './listener.js'
-import { trustCheck } from './management-access.js'
-import { Overload } from './overload.js'
-import { ProxyNotice } from './proxy-notice.js'
-import { RefusalLines } from './refusal-lines.js'
-import { ReplyInterleaving, ResponseBatch } from './response-batch.js'
-import { Cors } from './response-headers.js'
-import type { FrontEndContext, ServerContext } from './server-context.js'
-import { SiteCheck } from './site-check.js'
+import { ProxyNotice, SiteCheck, trustCheck } from './management-access.js'
+import type { FrontEndContext, ServerContext } from './request-context.js'
+import { ReplyInterleaving, ResponseBatch } from './response-writer.js'
+import { Cors } from './responses.js'
 import { type Interfaces, kindOf, kinds, segmentsOf } from './target.js'
 
 /** The options that the front end goes by. */

@@ -1,4 +1,4 @@
-import { ProxyNotice } from '../../src/http/proxy-notice.js'
+import { ProxyNotice } from '../../src/http/management-access.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { Measures } from '../../src/measure/measures.js'

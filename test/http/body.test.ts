@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { test } from 'tap'
-import { readBody } from '../../src/http/body.js'
+import { readBody } from '../../src/http/request-reader.js'
 import { HeldMemory, RequestMemory } from '../../src/shared-memory/request-memory.js'
 
 const limit = 2 ** 20

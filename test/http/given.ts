@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Resource } from '../../src/api/api.js'
-import { ProxyNotice } from '../../src/http/proxy-notice.js'
+import { ProxyNotice } from '../../src/http/management-access.js'
 import { type HttpOptions, type HttpServer, type HttpServerParts, openHttpServer } from '../../src/http/server.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import { DamageLog } from '../../src/log/damage-log.js'

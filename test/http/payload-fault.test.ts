@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { payloadFaultOf } from '../../src/http/payload-fault.js'
+import { payloadFaultOf } from '../../src/http/operation-run.js'
 
 const parse = 'JSON Parse Error'
 

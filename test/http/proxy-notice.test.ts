@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { ProxyNotice } from '../../src/http/proxy-notice.js'
+import { ProxyNotice } from '../../src/http/management-access.js'
 import { Switches } from '../../src/shared-memory/switches.js'
 import { type Line, notedLog } from './given.js'
 

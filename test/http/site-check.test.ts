@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { Use } from '../../src/api/api.js'
-import { type KnownHosts, SiteCheck } from '../../src/http/site-check.js'
+import { type KnownHosts, SiteCheck } from '../../src/http/management-access.js'
 import { get, givenFrontEnd, statusOf } from './given.js'
 
 const plain: KnownHosts = {

@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import { test } from 'tap'
 import { noLimits } from '../../src/context/entity-size.js'
-import { ProxyNotice } from '../../src/http/proxy-notice.js'
+import { ProxyNotice } from '../../src/http/management-access.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { PartitionInstruction, PartitionReady, SubscriptionActivated } from '../../src/mailbox/batch.js'

@@ -1,0 +1,144 @@
+import type { IncomingMessage } from 'node:http'
+import type { AlarmReports } from '../log/alarm-reports.js'
+import type { DamageLog } from '../log/damage-log.js'
+import type { Facts, Log } from '../log/log.js'
+import type { LoopSteps } from '../measure/loop-steps.js'
+import { OperationTimes, type PartitionTimes } from '../measure/operation-times.js'
+import type { Rejection, RequestMeter, StageSums } from '../measure/requests.js'
+import type { SpentTimes } from '../measure/slow-requests.js'
+import type { Options } from '../options.js'
+import type { RequestMemory } from '../shared-memory/request-memory.js'
+import type { Switches } from '../shared-memory/switches.js'
+import { type Nanoseconds, toMilliseconds } from '../time.js'
+import type { Admission } from './admission.js'
+import type { CheckRules } from './checks.js'
+import type { ClientAccess } from './client-access.js'
+import type { ClientConnection } from './connections.js'
+import type { Head } from './headers.js'
+import type { ProxyNotice } from './management-access.js'
+import type { RequestLife } from './request-life.js'
+import type { RequestLog } from './request-log.js'
+import type { ReplyInterleaving, ResponseBatch, ResponseWriter } from './response-writer.js'
+
+/** What all requests of a front end share. */
+export interface FrontEndContext {
+  readonly meter: RequestMeter
+  /** Names the steps of the thread. */
+  readonly steps: LoopSteps
+  readonly log: Log
+  readonly damages: DamageLog
+  readonly switches: Switches
+  /** Makes the number of an incoming request, for the log [management 10.3]. */
+  readonly transaction: () => string
+  /** Raises and clears the alarm BadInput [management 10.7]. */
+  readonly alarms: Pick<AlarmReports, 'isActive' | 'occurred' | 'over'>
+}
+
+/** What the requests of one listening socket share. */
+export interface ServerContext extends FrontEndContext {
+  readonly rules: CheckRules
+  /** Nothing where everybody may use the interfaces for clients as much as they like. */
+  readonly access: ClientAccess | undefined
+  /** Nothing where no request is taken for one of this machine, or that makes no difference. */
+  readonly proxies: ProxyNotice | undefined
+  readonly admission: Admission
+  readonly responses: ResponseBatch
+  readonly interleaving: ReplyInterleaving
+  /** What all requests hold until their responses have been written. */
+  readonly memory: RequestMemory
+  /** What large responses hold until they have been sent. */
+  readonly responseMemory: RequestMemory
+  readonly policy: Options['reqMutexPolicy']
+  /** Whether the front end is ending: responses say that their connection will be closed [management 12.2]. */
+  stopping: boolean
+}
+
+/** As what an error before the operation is counted [management 7]. */
+export const rejectionOf: Readonly<Record<number, Rejection | undefined>> = {
+  400: undefined,
+  401: 'unauthorized',
+  403: 'forbidden',
+  406: 'not_acceptable',
+  413: 'too_large',
+  414: 'too_large',
+  415: 'media_type',
+  429: 'rate_limit',
+}
+
+/** One request and its response: what `Call`, `RequestReader` and `ResponseSender` share. */
+export interface RequestParts {
+  readonly context: ServerContext
+  readonly connection: ClientConnection
+  readonly incoming: IncomingMessage
+  readonly head: Head
+  readonly writer: ResponseWriter
+  readonly life: RequestLife
+  readonly log: RequestLog
+  /** Undefined unless the log line of the request shows them. */
+  readonly stages: Stages | undefined
+  /** Undefined unless stages were timed when the request began. */
+  readonly timed: StageSums | undefined
+  readonly begun: Nanoseconds
+}
+
+/** Runs steps that are called from outside: parser, timers, promises. A fault ends this request and nothing else. */
+export interface FaultGuard {
+  guarded(step: () => void): void
+  fail(fault: unknown): void
+}
+
+/** How long the stages of one request took, for its line in the log [management 3.1]. */
+export class Stages {
+  /** What the operation waited for, while slow requests are kept. */
+  readonly times = new OperationTimes()
+  readonly #facts: Record<string, string> = {}
+  #since = process.hrtime.bigint()
+
+  /** The stage with this name is over. */
+  over(stage: string): void {
+    const now = process.hrtime.bigint()
+    this.#facts[`${stage}_ns`] = String(now - this.#since)
+    this.#since = now
+  }
+
+  get facts(): Facts {
+    return this.#facts
+  }
+
+  /** The stages in the order in which they were over; what the operation did in the slowest of its partitions is taken out of it. */
+  get spent(): SpentTimes {
+    const slowest = this.times.slowest
+    const stages_ms: Record<string, number> = {}
+    for (const [name, text] of Object.entries(this.#facts)) {
+      const stage = name.slice(0, -'_ns'.length)
+      let left = BigInt(text)
+      if (stage === 'operation' && slowest !== undefined) {
+        for (const [part, partSpent] of partsOf(slowest)) {
+          stages_ms[part] = toMilliseconds(partSpent)
+          left -= partSpent
+        }
+      }
+      stages_ms[stage] = toMilliseconds(left > 0n ? left : 0n)
+    }
+    const { partitions } = this.times
+    if (slowest === undefined) return { stages_ms, partitions }
+    const { partition, log_ns } = slowest
+    return { stages_ms, partitions, partition, log_ms: toMilliseconds(BigInt(log_ns)) }
+  }
+}
+
+/** What an operation waits for in a partition, in the order of an update; none that it never came to. */
+function partsOf({
+  mailbox_ns,
+  decide_ns,
+  commit_ns,
+  handle_ns,
+}: PartitionTimes): readonly (readonly [string, bigint])[] {
+  const parts = [
+    ['mailbox', mailbox_ns],
+    ['decide', decide_ns],
+    ['commit', commit_ns],
+    ['handle', handle_ns],
+  ] as const
+  return parts.filter(([, spent_ns]) => spent_ns > 0).map(([name, spent_ns]) => [name, BigInt(spent_ns)])
+}
