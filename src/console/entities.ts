@@ -8,7 +8,6 @@ import { walkedIndexes } from '../lmdb/views/walk.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { unavailable } from '../ngsi2/errors.js'
 import { sourcesOf } from '../registration/sources.js'
-import type { Result } from '../result.js'
 import { dateText, now } from '../time.js'
 import type {
   EntityList,
@@ -21,32 +20,25 @@ import type {
   WholeEntities,
   WholeEntity,
 } from './shapes.js'
-import type { ConsoleParts } from './views.js'
-import { GivenParameters } from './views.js'
+import { type ConsoleParts, GivenParameters, type Slice, view } from './views.js'
 
 const which = ['service', 'type', 'path', 'area', 'limit']
-const mostShown = 1000
 const mostPoints = 10_000
 
-/** Entities of one tenant, page by page, one by one, and as points of a map [console: data]. */
+/** Entities of one tenant: pages of a list, one id, points of a map [console: data]. */
 export function entityViews(parts: ConsoleParts): readonly Resource[] {
-  const polled = { anyCase: false, polled: true } as const
   return [
-    {
-      ...polled,
-      pattern: '/admin/entities',
-      operations: { GET: { use: 'read', prepare: (request) => listing(parts, request) } },
-    },
-    {
-      ...polled,
-      pattern: '/admin/entities/points',
-      operations: { GET: { use: 'read', prepare: (request) => pointing(parts, request) } },
-    },
-    {
-      ...polled,
-      pattern: '/admin/entities/{id}',
-      operations: { GET: { use: 'read', prepare: (request) => showing(parts, request) } },
-    },
+    view('/admin/entities', (request) => listing(parts, request)),
+    view('/admin/entities/points', (request) => pointing(parts, request)),
+    view('/admin/entities/{id}', (request) => showing(parts, request)),
+  ]
+}
+
+/** Tenants and types, from counts that each update maintains [console: data]. */
+export function censusViews(parts: Pick<ConsoleParts, 'broker'>): readonly Resource[] {
+  return [
+    view('/admin/tenants', (request) => tenants(parts, request)),
+    view('/admin/types', (request) => types(parts, request)),
   ]
 }
 
@@ -63,7 +55,7 @@ function listing({ broker }: ConsoleParts, request: ApiRequest): Prepared {
     path: given.path(),
     attribute: given.text('attribute'),
     area: given.area(),
-    limit: given.whole('limit', 50, 1, mostShown),
+    limit: given.limit(50),
     counted: given.oneOf('total', ['on', 'off']) !== 'off',
     after: undefined,
   }
@@ -101,14 +93,14 @@ function pointing({ broker }: ConsoleParts, request: ApiRequest): Prepared {
   })
 }
 
-/** Entities of one id that are shown whole. */
+/** At most this many entities of one id are shown whole. */
 const mostWhole = 20
 
 function showing(parts: ConsoleParts, request: ApiRequest): Prepared {
   const given = new GivenParameters(request, ['service', 'type', 'path'])
   const tenant = given.tenant() ?? noTenant
   const path = given.path()
-  // An entity without type is asked for by an empty one.
+  // An empty type selects entities without type.
   const type = request.parameters.get('type') === '' ? '' : given.text('type')
   const id = segment(request, 'id') as EntityId
   return given.prepared(async () => {
@@ -124,7 +116,7 @@ function showing(parts: ConsoleParts, request: ApiRequest): Prepared {
 
 const unknown: ApiResponse = shortForm(404, 'The requested entity has not been found. Check id, type, service and path')
 
-/** Subscriptions and registrations that are named of an entity. */
+/** At most this many subscriptions and registrations are named for an entity. */
 const mostNamed = 100
 
 async function wholeEntity(
@@ -161,93 +153,28 @@ function attributeShown({
   return { name, instance, type, value, isLocation, metadata, ...dates }
 }
 
-/** How many parts the position in each index has, and of which kind. */
-const parts = {
-  sequence: ['number'],
-  id: ['string', 'string', 'string'],
-  cell: ['number', 'number', 'number'],
-} as const
-
-/** A cursor as it goes to a client and comes back. */
-function cursorText({ index, position }: Cursor): string {
-  return Buffer.from(JSON.stringify([index, ...position])).toString('base64url')
+function tenants({ broker }: Pick<ConsoleParts, 'broker'>, request: ApiRequest): Prepared {
+  const given = new GivenParameters(request, ['limit', 'offset'])
+  const slice = given.slice()
+  return given.prepared(async () => {
+    const census = await broker.view('census', { tenant: undefined }, request.client)
+    return census.ok ? json(tenantsOf(census.value, slice)) : unavailable(census.error)
+  })
 }
 
-/** The cursor that a client has sent; nothing when it is none. */
-function readCursor(text: string): Cursor | undefined {
-  const read = parsed(Buffer.from(text, 'base64url').toString())
-  if (!Array.isArray(read)) return undefined
-  const [name, ...rest] = read.map((part: unknown) => part)
-  const index = walkedIndexes.find((each) => each === name)
-  if (index === undefined || rest.length !== parts[index].length) return undefined
-  const position = rest.filter((part, at) => typeof part === parts[index][at] && isKeyPart(part))
-  return position.length === rest.length ? { index, position: position.filter(isKeyPart) } : undefined
-}
-
-function isKeyPart(part: unknown): part is string | number {
-  return typeof part === 'string' ? part.length <= longest_characters : Number.isSafeInteger(part)
-}
-
-/** No longer id or type is stored; longer keys LMDB does not take. */
-const longest_characters = 256
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** Tenants and types, from the counts that are kept with each update [console: data]. */
-export function censusViews(parts: Pick<ConsoleParts, 'broker'>): readonly Resource[] {
-  const polled = { anyCase: false, polled: true } as const
-  return [
-    {
-      ...polled,
-      pattern: '/admin/tenants',
-      operations: {
-        GET: {
-          use: 'read',
-          prepare: (request) => {
-            const given = new GivenParameters(request, ['limit', 'offset'])
-            const offset = given.whole('offset', 0, 0, 10_000_000)
-            const limit = given.whole('limit', 100, 1, mostRows)
-            return given.prepared(async () => {
-              const census = await parts.broker.view('census', { tenant: undefined }, request.client)
-              return census.ok ? json(tenantsOf(census.value, offset, limit)) : unavailable(census.error)
-            })
-          },
-        },
-      },
-    },
-    {
-      ...polled,
-      pattern: '/admin/types',
-      operations: { GET: { use: 'read', prepare: (request) => types(parts, request) } },
-    },
-  ]
-}
-
-const mostRows = 1000
-
-function types(
-  { broker }: Pick<ConsoleParts, 'broker'>,
-  request: ApiRequest,
-): Result<() => Promise<ApiResponse>, ApiResponse> {
+function types({ broker }: Pick<ConsoleParts, 'broker'>, request: ApiRequest): Prepared {
   const given = new GivenParameters(request, ['service', 'path', 'text', 'limit', 'offset'])
   const tenant = given.tenant()
   const path = given.path()
   const text = given.folded('text')
-  const offset = given.whole('offset', 0, 0, 10_000_000)
-  const limit = given.whole('limit', 100, 1, mostRows)
+  const slice = given.slice()
   return given.prepared(async () => {
     const census = await broker.view('census', { tenant }, request.client)
-    return census.ok ? json(typesOf(census.value, path, text, offset, limit)) : unavailable(census.error)
+    return census.ok ? json(typesOf(census.value, path, text, slice)) : unavailable(census.error)
   })
 }
 
-function tenantsOf({ rows }: Census, offset: number, limit: number): TenantList {
+function tenantsOf({ rows }: Census, { offset, limit }: Slice): TenantList {
   const byTenant = new Map<string, { entities: number; readonly types: Set<string>; readonly paths: Set<string> }>()
   for (const { tenant, path, type, entities } of rows) {
     const of = byTenant.get(tenant) ?? { entities: 0, types: new Set(), paths: new Set() }
@@ -263,7 +190,7 @@ function tenantsOf({ rows }: Census, offset: number, limit: number): TenantList 
   return { count: all.length, tenants: all.slice(offset, offset + limit) }
 }
 
-function typesOf({ rows }: Census, path: PathRange, text: string | undefined, offset: number, limit: number): TypeList {
+function typesOf({ rows }: Census, path: PathRange, text: string | undefined, { offset, limit }: Slice): TypeList {
   const fitting = rows.filter(
     (row) => inRange(row.path, path) && (text === undefined || row.type.toLowerCase().includes(text)),
   )
@@ -275,4 +202,42 @@ function typesOf({ rows }: Census, path: PathRange, text: string | undefined, of
 function typeShown({ tenant, path, type, entities, attributes, names }: CensusRow): ShownType {
   const byName = Object.fromEntries(attributes)
   return { service: tenant, servicePath: path, type, entities, attributes: byName, attributeNames: names }
+}
+
+/** The types of the parts of a position, by index. */
+const positionParts = {
+  sequence: ['number'],
+  id: ['string', 'string', 'string'],
+  cell: ['number', 'number', 'number'],
+} as const
+
+/** The text of a cursor that a client sends back for the next page. */
+function cursorText({ index, position }: Cursor): string {
+  return Buffer.from(JSON.stringify([index, ...position])).toString('base64url')
+}
+
+/** The cursor that a client has sent; nothing when its text is none of `cursorText`. */
+function readCursor(text: string): Cursor | undefined {
+  const read = parsed(Buffer.from(text, 'base64url').toString())
+  if (!Array.isArray(read)) return undefined
+  const [name, ...rest] = read.map((part: unknown) => part)
+  const index = walkedIndexes.find((each) => each === name)
+  if (index === undefined || rest.length !== positionParts[index].length) return undefined
+  const position = rest.filter((part, at) => typeof part === positionParts[index][at] && isKeyPart(part))
+  return position.length === rest.length ? { index, position: position.filter(isKeyPart) } : undefined
+}
+
+function isKeyPart(part: unknown): part is string | number {
+  return typeof part === 'string' ? part.length <= longest_characters : Number.isSafeInteger(part)
+}
+
+/** Limit of ids and types, and of what a key of LMDB holds. */
+const longest_characters = 256
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

@@ -13,28 +13,27 @@ import { type Alteration, alterations, type FiringCondition, type SubscriptionTe
 import { dateText, type Milliseconds, never } from '../time.js'
 import type { ExplainedCondition, Explanation } from './shapes.js'
 
-/** What may be imagined to happen to the entity. */
+/** The changes that can be tried. */
 export const imaginedChanges: readonly Alteration[] = alterations
 
-/** What is asked: of which change it is to be explained whether it would be notified. */
+/** The change that is tried. */
 export interface ExplainedChange {
   readonly tenant: Tenant
-  /** The attributes that change; all of the entity's without them. */
+  /** Names of the attributes that change; all of the entity if undefined. */
   readonly attributes: readonly string[] | undefined
   readonly change: Alteration
   readonly at: Milliseconds
 }
 
-/** What it is explained with. */
 export interface ExplainingParts {
   readonly newMatcher: () => Matcher
-  /** Notices that may wait for one subscription. */
+  /** Limit of notices that wait for one subscription. */
   readonly queueMax: number
 }
 
 /**
- * Tries a change of an entity on a subscription with a matcher of the partitions: on the whole of it, and on each of its
- * conditions alone, with a subscription that asks for nothing else.
+ * Tries a change of an entity with a matcher like those of the partitions: on the whole subscription, then on each of its
+ * conditions alone, as a subscription without other conditions.
  */
 export function explanationOf(
   shown: ShownSubscription,
@@ -56,7 +55,7 @@ export function explanationOf(
   const plain = plainOf(subscription, asked.tenant)
   const fits = (asks: TriedCondition['asks']): boolean => {
     const outcome = outcomeOf({ ...plain, ...asks })
-    // An entity without attributes has nothing to show to any of them.
+    // Whether attributes are shown is a condition of its own; an entity without attributes must not fail all others.
     return outcome === undefined || (outcome === 'nothing to show' && asks.attributes === undefined)
   }
   const tried = conditionsOf(subscription, plain, change, lastNotification, asked.at)
@@ -73,7 +72,7 @@ export function explanationOf(
   }
 }
 
-/** An update of the entity as it is, by which all that is named counts as changed. */
+/** An update that leaves the entity as it is but counts the named attributes as changed. */
 function changeImagined(entity: Entity, { tenant, attributes, change }: ExplainedChange): Change {
   const names = [...new Set(entity.attributes.map(({ name }) => name))]
   const changed = attributes ?? names
@@ -88,7 +87,7 @@ function causeImagined(time: Milliseconds): Cause {
   return { time, origin: { correlator: 'N/A', token: '' } }
 }
 
-/** A notice that is made waits in the outbox of its subscription, until its receiver is tried again. */
+/** Whether a matching notice would be sent at once: the receiver is not paused, and the outbox has room. */
 function deliveryConditions({ delivery }: ShownSubscription, queueMax: number): readonly ExplainedCondition[] {
   const { nextAttempt, failsCounter, lastFailureReason, queueDepth } = delivery
   return [
@@ -110,12 +109,12 @@ function deliveryConditions({ delivery }: ShownSubscription, queueMax: number): 
   ]
 }
 
-/** A condition that is to be tried: what a subscription asks that asks for nothing else. */
+/** A condition to try, with the parts of a subscription that has no other condition. */
 interface TriedCondition extends Omit<ExplainedCondition, 'fits'> {
   readonly asks: Partial<Subscription>
 }
 
-/** The same subscription as one of this tenant that every change of every entity fires, by the rules of the same interface. */
+/** The subscription without conditions, for a tenant: each change of each entity triggers it. The rules of its NGSI version remain. */
 function plainOf(subscription: Subscription, tenant: Tenant): Subscription {
   const { terms } = subscription
   const condition = terms?.condition && plainCondition
@@ -143,7 +142,7 @@ const plainCondition: FiringCondition = {
   jexl: undefined,
 }
 
-/** The conditions of a subscription, in the order in which they are asked, beside what a change brings. */
+/** The conditions of a subscription in the order of the matcher, each with what the change has to offer. */
 function conditionsOf(
   subscription: Subscription,
   plain: Subscription,
@@ -189,10 +188,10 @@ function conditionsOf(
   ]
 }
 
-/** Selectors that are shown. */
+/** At most this many selectors are shown. */
 const mostSelectors = 20
 
-/** Of one selector id and type by themselves. */
+/** A single selector is split into id and type. */
 function selectorConditions(selectors: readonly Selector[], { id, type }: Entity): readonly TriedCondition[] {
   const [only] = selectors
   if (selectors.length !== 1 || only === undefined) {
@@ -259,10 +258,10 @@ function statusConditions({ terms }: Subscription, plain: Subscription): readonl
   ]
 }
 
-/** Longer values are cut: what they begin with tells enough. */
+/** Longer values are cut. */
 const longestValue_characters = 1000
 
-/** The attributes that a filter looks at. */
+/** The values that a filter compares, by name of their attribute. */
 function valuesOf({ attributes }: Entity, { filter }: Extract<Scope, { kind: 'filter' }>): object {
   const names = new Set(filter.statements.map(({ path: [name = ''] }) => name))
   const held = attributes.filter(({ name }) => names.has(name))

@@ -8,23 +8,22 @@ import type { LiveFrame } from './live-frame.js'
 import { frameInterval_ms, LiveSampler, type LiveSources } from './live-sampler.js'
 
 /**
- * What a viewer of the frames sees of receivers that fail: their names and why they fail, or how many there are. A client could else find out by
- * subscriptions what answers in the network of the broker, and see where other tenants send their notifications.
+ * Whether a viewer sees the names of failing receivers and their errors, or only their number. With names, a client could probe the network of
+ * the broker by subscriptions, and learn where other tenants send their notifications.
  */
 type Seen = 'names' | 'counts'
 
-/** What somebody looks at. */
 export type Watched =
   | { readonly feed: 'live'; readonly sees: Seen }
   | { readonly feed: 'log'; readonly filter: LineFilter }
 
-/** What there is to look at: made by the main thread, for the viewers of all front ends. */
+/** Streams of events that the main thread makes for the viewers of all front ends. */
 export interface Feeds {
-  /** Sends events until the function that it gives is called. */
+  /** Sends events to the sink until the returned function is called. */
   watch(watched: Watched, sink: EventSink): () => void
 }
 
-/** The feeds where they are made. */
+/** The feeds of the main thread. */
 export function mainFeeds(sources: LiveSources, log: LineSource): Feeds {
   const live = new LiveFeed(new LiveSampler(sources))
   return {
@@ -33,10 +32,7 @@ export function mainFeeds(sources: LiveSources, log: LineSource): Feeds {
   }
 }
 
-/**
- * Takes a frame every second and sends it to all who look; while nobody does there is no timer and no frame. It is encoded once for all viewers
- * who see the same of it.
- */
+/** Takes a frame every second while there are viewers. A frame is encoded once for all viewers that see the same of it. */
 export class LiveFeed {
   readonly #sampler: Pick<LiveSampler, 'hello' | 'frame'>
   readonly #sinks = new Map<EventSink, Seen>()
@@ -47,7 +43,7 @@ export class LiveFeed {
     this.#sampler = sampler
   }
 
-  /** The first frame comes at once; a sink that takes too slowly gets the newest one only. */
+  /** Sends the first frame at once; a slow sink skips to the newest frame. */
   watch(sees: Seen, sink: EventSink): () => void {
     this.#sinks.set(sink, sees)
     this.#timer ??= setInterval(() => this.#send(), frameInterval_ms)
@@ -72,7 +68,7 @@ export class LiveFeed {
   }
 }
 
-/** A frame as it is sent, encoded when the first viewer asks who sees so much of it. */
+/** A frame, encoded when first needed. */
 class EncodedFrame {
   readonly #frame: LiveFrame
   readonly #encoded = new Map<Seen, Uint8Array>()
@@ -92,11 +88,11 @@ function seenBy(sees: Seen, frame: LiveFrame): LiveFrame {
   return sees === 'names' ? frame : { ...frame, deliveries: { ...frame.deliveries, failing: null } }
 }
 
-/** What a front end in a thread of its own tells the main thread: by the number that it has given a viewer. */
+/** From the thread of a front end to the main thread; the front end numbers its viewers. */
 type FeedRequest =
   | { readonly kind: 'watch'; readonly viewer: number; readonly watched: Watched }
   | { readonly kind: 'leave'; readonly viewer: number }
-  /** An event has been put in the queue of the viewer. */
+  /** The front end has put an event into the queue of the viewer. */
   | { readonly kind: 'taken'; readonly viewer: number }
 
 interface FeedEvent {
@@ -105,7 +101,7 @@ interface FeedEvent {
   readonly isNewest: boolean
 }
 
-/** The feeds of the main thread, for a front end at the other end of a port that `serveFeeds` serves. */
+/** The feeds of the main thread, over a port that `serveFeeds` serves there. */
 export function remoteFeeds(port: MessagePort): Feeds {
   const sinks = new Map<number, EventSink>()
   const tell = (request: FeedRequest) => port.postMessage(request)
@@ -130,7 +126,7 @@ export function remoteFeeds(port: MessagePort): Feeds {
   }
 }
 
-/** Sends the viewers of another thread what they look at. */
+/** Serves the feeds to viewers of another thread. */
 export function serveFeeds(port: MessagePort, feeds: Feeds): void {
   const viewers = new Map<number, { readonly sink: RemoteSink; readonly leave: () => void }>()
   onMessages(port, (request: FeedRequest) => {
@@ -150,7 +146,7 @@ export function serveFeeds(port: MessagePort, feeds: Feeds): void {
   })
 }
 
-/** Events that may be on the way to a thread; one that takes none would else have them gather at its port. */
+/** Limit of unconfirmed events of one viewer, so that they cannot pile up at the port of a blocked thread. */
 const mostUnderWay = 8
 
 /** A sink in another thread. */
@@ -179,7 +175,7 @@ class RemoteSink implements EventSink {
     this.#send(event, true)
   }
 
-  /** The other thread has put one in its queue. */
+  /** The other thread has confirmed one event. */
   taken(): void {
     this.#underWay -= 1
     const newest = this.#newest
@@ -188,29 +184,29 @@ class RemoteSink implements EventSink {
   }
 }
 
-/** Which lines of the log somebody wants to see: those for which all holds that is said here. */
+/** Selects lines of the log that meet all of these conditions. */
 export interface LineFilter {
   readonly levels?: readonly string[] | undefined
   /** Names of trace areas. */
   readonly areas?: readonly string[] | undefined
-  /** Somewhere in the message, or in the value of a fact. */
+  /** Part of the message, or of the value of a fact. */
   readonly text?: string | undefined
   readonly correlator?: string | undefined
   readonly tenant?: string | undefined
 }
 
-/** The log of the process, through which the lines of all threads go. */
+/** The log of the process, with the lines of all threads. */
 export type LineSource = Pick<MainLog, 'listen'>
 
-/** For one viewer, in a second: nobody reads more, and what is not read costs updates nothing. */
+/** Lines sent to one viewer per second; the rest is dropped and counted, so that it costs updates nothing. */
 const most = 200
 const second_ms = 1000
-/** Lines go out together. */
+/** Lines are sent in batches. */
 const gathered_ms = 100
-/** A longer line is cut: nothing else may make a viewer expensive. */
+/** Longer lines are cut. */
 const longest_bytes = 8192
 
-/** Sends the lines that pass a filter, as events `line`, and how many were left out, as events `skipped`, until the function that it gives is called. */
+/** Sends lines that pass a filter as events `line`, and the number of dropped ones as events `skipped`, until the returned function is called. */
 export function watchLines(log: LineSource, filter: LineFilter, sink: EventSink): () => void {
   const tail = new LineTail(sink)
   const passes = passing(filter)
@@ -223,7 +219,6 @@ export function watchLines(log: LineSource, filter: LineFilter, sink: EventSink)
   }
 }
 
-/** The lines of one viewer. */
 class LineTail {
   readonly #sink: EventSink
   #lines: Uint8Array[] = []
@@ -258,7 +253,7 @@ class LineTail {
     this.#lines = []
     if (lines.length > 0 && !this.#sink.put(Buffer.concat(lines))) this.#skipped += lines.length
     if (this.#skipped === 0) return
-    // Said once for each second, when it is over.
+    // Dropped lines are reported once, at the end of their second.
     const left_ms = this.#since_ms + second_ms - performance.now()
     if (left_ms > 0) this.#timer = setTimeout(() => this.#send(), Math.min(gathered_ms, left_ms))
     else if (this.#sink.put(encodedEvent('skipped', JSON.stringify({ lines: this.#skipped })))) this.#skipped = 0

@@ -18,15 +18,15 @@ import type {
   LiveWaitDistribution,
 } from './live-frame.js'
 
-/** The distributions of so many partitions are in one frame: of 256, all of them would make it four times as large. */
+/** One frame has the distributions of at most this many partitions: those of 256 would make it four times as large. */
 const distributionsEach = 64
 
 type Partitions = Pick<LiveFrame, 'waits' | 'partitions' | 'distributions'>
 
-/** The partitions and what is waited for in them; the number of the frame says whose distributions are in it. */
+/** The figures of partitions and their waits; the sequence number of the frame selects the partitions whose distributions are in it. */
 export function partitionsShown(measures: Measures, sequence: number): Partitions {
   const numbers = Array.from({ length: measures.threads.partitions }, (_, number) => number)
-  // Another thread may reset them meanwhile.
+  // Read once, since another thread may reset the waits meanwhile.
   const from = measures.waits.since
   const waits = measures.isOn('semWait') ? numbers.map((number) => waitsOf(measures, number, from)) : []
   const turns = Math.ceil(numbers.length / distributionsEach)
@@ -128,7 +128,7 @@ function distributionsShown(
   }
 }
 
-/** The routes by number, and what their methods do with entities. */
+/** The routes by number, with the methods that read or change entities. */
 export function routesShown({ routes }: Measures, resources: readonly Resource[]): readonly LiveRoute[] {
   return routes.all.map(({ name }) => {
     const own = resources.filter((resource) => (resource.countedAs ?? resource.pattern) === name && isOfEntities(name))
@@ -140,14 +140,13 @@ export function routesShown({ routes }: Measures, resources: readonly Resource[]
   })
 }
 
-/** Entities, not subscriptions or registrations. */
 function isOfEntities(pattern: string): boolean {
   return /^\/v1\/(?!registry\/|admin\/)|^\/v2\/(?:entities|types|op)\b/.test(pattern) && !/subscri/i.test(pattern)
 }
 
 type Traffic = Pick<LiveFrame, 'requests' | 'sizes' | 'errors' | 'rejected' | 'forwards' | 'now'>
 
-/** The requests of clients and what they caused. */
+/** The requests of clients, with their errors, rejections and forwarded requests. */
 export function trafficShown({ traffic, frontEnds, routes }: Measures): Traffic {
   const requests = routes.all.flatMap(({ index }) => verbs.flatMap((_, verb) => requestsShown(traffic, index, verb)))
   const requested = [...new Set(requests.map(({ route }) => route))]
@@ -184,7 +183,7 @@ function requestsShown(traffic: Measures['traffic'], route: number, method: numb
   return [{ route, method, codes, durations: bucketsShown(durations), total_s: toMicroseconds(durations.sum) }]
 }
 
-/** How many values are in each bucket, from the first to the last that has any. */
+/** The counts of buckets, see `LiveBuckets`. */
 export function bucketsShown({ counts }: BucketReading): LiveBuckets {
   let first = 0
   while (first < counts.length && counts[first] === 0) first += 1
@@ -200,7 +199,7 @@ export function bucketsShown({ counts }: BucketReading): LiveBuckets {
   return shown
 }
 
-/** Seconds without digits that mean nothing. */
+/** Seconds, rounded to microseconds. */
 function toMicroseconds(seconds: number): number {
   return Math.round(seconds * 1e6) / 1e6
 }

@@ -1,14 +1,14 @@
 /**
  * What `GET /admin/live` sends, as JSON: an event `hello` once, then an event `frame` every second.
  *
- * All counts are since the start of the process and only grow, so a frame that is lost loses no counts: whoever shows
- * rates subtracts two frames and divides by the difference of their `time_ms`. When `processStart_ms` is another one, the broker was
- * restarted and everything counts from zero. Waits alone count since the last reset, whose time is with them.
+ * All counts are since the start of the process and never fall, so a lost frame loses no counts. A rate is the difference of two
+ * frames, divided by the difference of their `time_ms`. If `processStart_ms` has changed, the broker was
+ * restarted and all counts began at zero. Only waits count since their last reset, whose time is `since_ms`.
  *
- * These types are all that a program in a browser needs to know: nothing here runs.
+ * This file has types only, so that the page can import it.
  */
 
-/** What does not change while the process lives. */
+/** Figures that do not change while the process lives. */
 export interface LiveHello {
   readonly version: string
   /** 40 hexadecimal digits or `nogitversion`. */
@@ -72,7 +72,6 @@ export interface LiveThread {
  */
 export type LiveBuckets = readonly number[]
 
-/** Everything that moves. */
 export interface LiveFrame {
   readonly processStart_ms: number
   /** Counts frames; one more than in the frame before unless some are lost. It starts anew when nobody has looked for a while. */
@@ -118,7 +117,6 @@ export interface LiveRequests {
   readonly total_s: number
 }
 
-/** How things stand at this moment. */
 export interface LiveGauges {
   readonly connections: number
   /** Requests that have begun and have no answer yet. */
@@ -131,10 +129,10 @@ export interface LiveGauges {
   readonly queriesRunning: number
 }
 
-/** How often a resource was asked for and what was waited for it: the numbers of `GET /admin/waits`. */
+/** Uses of a resource and the waits for it, as in `GET /admin/waits`. */
 export interface LiveWait {
   readonly count: number
-  /** How often there was a wait. */
+  /** Uses that had to wait. */
   readonly waited: number
   /** Nanoseconds, exact: digits, since they may be more than a number in JSON can hold. */
   readonly total_ns: string
@@ -196,10 +194,10 @@ export interface LiveDistributions {
   readonly mailbox: LiveBuckets
 }
 
-/** What a thread says of itself once a second: its busy share is the difference of `busy_ms` by that of `looked_ms`. */
+/** What a thread reports once a second. Its utilisation is the difference of `busy_ms` divided by that of `looked_ms`. */
 export type LiveThreadCounts = readonly [
   busy_ms: number,
-  /** When it said so, since the start of the process. */
+  /** Time of the report since the start of the process. */
   looked_ms: number,
   heapUsed_bytes: number,
   heapLimit_bytes: number,
@@ -241,16 +239,16 @@ export interface LiveFailing {
 export type LiveAlarms = Readonly<Record<string, readonly [active: number, raised: number]>>
 
 export interface LiveMemory {
-  /** What the process holds, without the pages of mapped data files. */
+  /** Memory of the process without the pages of mapped data files. */
   readonly used_bytes: number
-  /** With them. */
+  /** Memory of the process with the pages of mapped data files. */
   readonly resident_bytes: number
-  /** What the process may still take. */
+  /** Memory that the process may still allocate. */
   readonly left_bytes: number
 }
 
 export interface LiveDisk {
-  /** Nothing until the disk has answered. */
+  /** Null until the disk has answered. */
   readonly free_bytes: number | null
   /** What may still be written before updates are refused. */
   readonly left_bytes: number | null

@@ -8,15 +8,14 @@ import { traceArea } from '../trace-area.js'
 import type { Feeds, Watched } from './feeds.js'
 import { GivenParameters } from './views.js'
 
-/** What the live resources of one front end work on. */
 export interface LiveResourceParts {
   readonly feeds: Feeds
   readonly streams: EventStreams
-  /** How many look, see `ViewerLimit`. */
+  /** The memory of `ViewerLimit`. */
   readonly viewers: SharedArrayBuffer
 }
 
-/** What the broker does and what it logs, as it does it, as streams of events [console: data]. */
+/** Live figures and lines of the log as streams of events [console: data]. */
 export function liveResources({ feeds, streams, viewers }: LiveResourceParts): readonly Resource[] {
   const limits = { live: new ViewerLimit(viewers, 'live'), log: new ViewerLimit(viewers, 'log') }
 
@@ -25,7 +24,7 @@ export function liveResources({ feeds, streams, viewers }: LiveResourceParts): r
     if (limit.isReached) return tooManyViewers
     const stream = streams.body((queue) => {
       if (!limit.take()) {
-        // Several have come at the same moment.
+        // Viewers of other threads have taken the last places since.
         queue.put(encodedEvent('full', JSON.stringify({ description: tooMany })))
         queue.end()
         return () => {}

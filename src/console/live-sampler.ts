@@ -16,26 +16,24 @@ import { versionFacts } from '../version.js'
 import { bucketsShown, partitionsShown, routesShown, trafficShown } from './live-figures.js'
 import type { LiveAlarms, LiveDeliveries, LiveDisk, LiveFrame, LiveHello } from './live-frame.js'
 
-/** How often frames are taken. */
 export const frameInterval_ms = 1000
 
-/** Receivers that fail, in one frame. */
+/** At most this many failing receivers are in a frame. */
 const mostFailing = 10
 
-/** What frames are made of, in the main thread. */
 export interface LiveSources {
   readonly measures: Measures
-  /** Those that the measures count by, once they are all there. */
+  /** The resources that the measures count by; complete only after the start. */
   readonly resources: () => readonly Resource[]
   readonly options: Options
   readonly alarms: Pick<Alarms, 'counts' | 'worst'>
-  /** Lines of the log that were dropped. */
+  /** Number of lines of the log that were dropped. */
   readonly dropped: () => number
-  /** A folder on the disk of the data, and how much of that is to stay free. */
+  /** A folder on the disk of the data, and the space that updates leave free there. */
   readonly disk: { readonly path: string; readonly keepFree_bytes: number }
 }
 
-/** Takes frames of what the broker does [console: data]. */
+/** Takes the frames of the live figures [console: data]. */
 export class LiveSampler {
   readonly #sources: LiveSources
   readonly #processStart_ms = Math.round(performance.timeOrigin)
@@ -47,7 +45,7 @@ export class LiveSampler {
     this.#sources = sources
   }
 
-  /** What stays as it is, for viewers who may change something or who only look. */
+  /** The figures that do not change while the process lives. */
   hello(mayChange: boolean): LiveHello {
     const { measures, resources, options, disk } = this.#sources
     return {
@@ -74,7 +72,6 @@ export class LiveSampler {
     }
   }
 
-  /** How everything stands now. */
   frame(): LiveFrame {
     const { measures, alarms, dropped } = this.#sources
     this.#askDisk()
@@ -146,7 +143,7 @@ export class LiveSampler {
     }
   }
 
-  /** A frame does not wait for the disk: it shows what that has said last. */
+  /** Asks for the free space without waiting: a frame shows the previous answer. */
   #askDisk(): void {
     if (this.#isAskingDisk) return
     this.#isAskingDisk = true

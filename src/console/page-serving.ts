@@ -8,20 +8,19 @@ import { consoleRoute } from '../measure/counted-routes.js'
 import { ok } from '../result.js'
 import type { ConsoleFacts } from './shapes.js'
 
-/** Where the console is, on the port of the management. */
 const place = '/console'
 
-/** The page that names all other files. Its own name stays the same, so it is asked for again each time. */
+/** The page that names all other files. Its name is the same in each version, so browsers have to revalidate it. */
 const index = 'index.html'
 
 /**
- * Whether the management has a token: a browser that tried without one would be taken for a client that sends what is wrong. And whether
- * the broker is of a cluster, since one that is has a page more.
+ * Tells the page whether the management needs a token, since a trial without one would count as a failed sign-in, and whether
+ * the broker is part of a cluster, which has a page of its own.
  */
 const access = 'access.json'
 
 /**
- * The console: its files, which hold no secret and need no token, and the way to it for browsers that are sent to the
+ * The files of the console, which hold no secret and need no token, and a redirection to it for browsers that open the
  * port itself [console: how it is served].
  */
 export function consoleResources(files: PageFiles, facts: ConsoleFacts): readonly Resource[] {
@@ -56,7 +55,7 @@ Everything that it shows can be read without it: see /docs.
 `,
 }
 
-/** No script, style, image or connection from elsewhere, no frame around it, and no text that becomes code. */
+/** Content of the same origin only, no framing, and no text that becomes code. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -101,7 +100,7 @@ async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** Whether a client takes gzip; one that gives it the quality 0 does not [RFC 9110 12.5.3]. */
+/** Whether a client accepts gzip: quality 0 refuses it [RFC 9110 12.5.3]. */
 function takesGzip({ 'accept-encoding': accepted = '' }: IncomingHttpHeaders): boolean {
   return accepted.split(',').some((coding) => {
     const [name = '', quality = ''] = coding.toLowerCase().split(';')
@@ -122,7 +121,7 @@ export interface PageFile {
   readonly contentType: string
   readonly plain: Uint8Array
   readonly gzip: Uint8Array
-  /** A digest of the content, as text for `ETag`. */
+  /** Digest of the content, for `ETag`. */
   readonly digest: string
 }
 
@@ -135,8 +134,8 @@ const contentTypes: Readonly<Record<string, string>> = {
 }
 
 /**
- * The files of the console as the build has put them into a folder. All of them are read when the first one is asked for, and
- * are found by their names from then on: nothing that a client sends is ever part of a path.
+ * The files that the build has put into the folder of the console. All are read at the first request and then found by name, so
+ * nothing that a client sends becomes part of a path.
  */
 export class PageFiles {
   readonly #folder: string
@@ -146,11 +145,11 @@ export class PageFiles {
     this.#folder = folder
   }
 
-  /** Nothing for a name that is none of the files, and for all names where the console was not built. */
+  /** The file of a name; undefined for unknown names, and for all names if the console was not built. */
   async find(name: string): Promise<PageFile | undefined> {
     this.#files ??= read(this.#folder)
     const files = await this.#files
-    // It may be built while the broker runs.
+    // The console may be built while the broker runs.
     if (files.size === 0) this.#files = undefined
     return files.get(name)
   }

@@ -10,16 +10,53 @@ import type { ProcessPeers } from '../management/shared-answers.js'
 import type { Measures } from '../measure/measures.js'
 import { mostSlow } from '../measure/slow-requests.js'
 import type { Options } from '../options.js'
+import { ok } from '../result.js'
 import { traceArea } from '../trace-area.js'
 import { libraryVersions, versionFacts } from '../version.js'
 import { censusViews, entityViews } from './entities.js'
 import type { Configuration, SlowList } from './shapes.js'
 import { alarmViews, receiverViews, registrationViews } from './stored-lists.js'
 import { subscriptionViews } from './subscriptions.js'
-import type { ConsoleParts } from './views.js'
-import { GivenParameters } from './views.js'
+import { type ConsoleParts, GivenParameters, view } from './views.js'
 
-/** What the resources of slow requests work on. */
+/** Views of what all tenants have stored, as resources of the management [console: data]. */
+export function viewResources(parts: ConsoleParts): readonly Resource[] {
+  return [
+    ...subscriptionViews(parts),
+    ...registrationViews(parts),
+    ...receiverViews(parts),
+    ...alarmViews(parts),
+    ...censusViews(parts),
+    ...entityViews(parts),
+  ]
+}
+
+interface ConfigParts {
+  readonly settings: readonly Setting[]
+  readonly options: Pick<Options, 'dbPath'>
+  readonly measures: Measures
+}
+
+/** The settings and where each came from, the versions of the program and its libraries, the data folder [console: data]. */
+export function configResources({ settings, options, measures }: ConfigParts): readonly Resource[] {
+  const { partitions } = measures.threads
+  const sizes = () => Array.from({ length: partitions }, (_, number) => measures.partitions.value('used_bytes', number))
+  const shown = (): Configuration => ({
+    version: versionFacts.version,
+    gitHash: versionFacts.git_hash,
+    libraries: libraryVersions(),
+    dataFolder: {
+      path: resolve(options.dbPath),
+      format: formatVersion,
+      partitions,
+      used_bytes: sizes().reduce((sum, bytes) => sum + bytes, 0),
+    },
+    traceAreas: traceArea,
+    settings,
+  })
+  return [view('/admin/config', () => ok(() => json(shown())))]
+}
+
 interface SlowParts {
   readonly measures: Measures
   readonly peers: ProcessPeers
@@ -28,7 +65,7 @@ interface SlowParts {
 
 const longest_ms = 3_600_000
 
-/** The last requests that took longer than so many milliseconds, over all front ends, and how many those are [console: data]. */
+/** The slowest recent requests of all front ends, and the time above which requests are kept [console: data]. */
 export function slowResources({ measures, peers, log }: SlowParts): readonly Resource[] {
   const { switches } = measures
 
@@ -57,45 +94,5 @@ export function slowResources({ measures, peers, log }: SlowParts): readonly Res
       polled: true,
       operations: { GET: operation('read', shown), PUT: { use: 'write', prepare: preparedChange } },
     },
-  ]
-}
-
-/** What the resource of settings shows. */
-interface ConfigParts {
-  readonly settings: readonly Setting[]
-  readonly options: Pick<Options, 'dbPath'>
-  readonly measures: Measures
-}
-
-/** Every setting with where it came from, and what runs on which data [console: data]. */
-export function configResources({ settings, options, measures }: ConfigParts): readonly Resource[] {
-  const { partitions } = measures.threads
-  const sizes = () => Array.from({ length: partitions }, (_, number) => measures.partitions.value('used_bytes', number))
-  const shown = (): Configuration => ({
-    version: versionFacts.version,
-    gitHash: versionFacts.git_hash,
-    libraries: libraryVersions(),
-    dataFolder: {
-      path: resolve(options.dbPath),
-      format: formatVersion,
-      partitions,
-      used_bytes: sizes().reduce((sum, bytes) => sum + bytes, 0),
-    },
-    traceAreas: traceArea,
-    settings,
-  })
-  const get = operation('read', () => json(shown()))
-  return [{ pattern: '/admin/config', anyCase: false, polled: true, operations: { GET: get } }]
-}
-
-/** What the console shows of all that is stored, whatever its tenant, as resources of the management [console: data]. */
-export function viewResources(parts: ConsoleParts): readonly Resource[] {
-  return [
-    ...subscriptionViews(parts),
-    ...registrationViews(parts),
-    ...receiverViews(parts),
-    ...alarmViews(parts),
-    ...censusViews(parts),
-    ...entityViews(parts),
   ]
 }

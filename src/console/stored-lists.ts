@@ -4,77 +4,49 @@ import type { Tenant } from '../context/entity.js'
 import type { ReceiverState } from '../delivery/message.js'
 import { type ActiveAlarm, type AlarmCounts, alarmKinds } from '../log/alarms.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
-import { operation } from '../management/response-forms.js'
 import { callsTogether, type RegistrationCalls } from '../providers/provider-request.js'
 import { type Registration, type RegistrationId, registrationTermsOf } from '../registration/registration.js'
+import { ok } from '../result.js'
 import { inSlices, listText, type Steps } from '../slices.js'
 import { dateText, type Milliseconds, never, now } from '../time.js'
 import type { ReceiverList, ShownReceiver, ShownRegistration } from './shapes.js'
-import type { ConsoleParts } from './views.js'
-import { GivenParameters } from './views.js'
+import { type ConsoleParts, GivenParameters, type Slice, view } from './views.js'
 
-const names = ['service', 'status', 'text', 'limit', 'offset']
+type Registrations = Pick<ConsoleParts, 'broker' | 'peers'>
 
-/** What is registered, of whichever tenant [console: data]. */
-export function registrationViews(parts: Pick<ConsoleParts, 'broker' | 'peers'>): readonly Resource[] {
-  const polled = { anyCase: false, polled: true } as const
+/** Registrations of all tenants [console: data]. */
+export function registrationViews(parts: Registrations): readonly Resource[] {
   return [
-    {
-      ...polled,
-      pattern: '/admin/registrations',
-      operations: {
-        GET: {
-          use: 'read',
-          prepare: (request) => {
-            const given = new GivenParameters(request, names)
-            const tenant = given.tenant()
-            const status = given.oneOf('status', ['active', 'inactive', 'expired'])
-            const text = given.folded('text')
-            const offset = given.whole('offset', 0, 0, 10_000_000)
-            const limit = given.whole('limit', 100, 1, 1000)
-            return given.prepared(() => listed(parts, { tenant, status, text, offset, limit }))
-          },
-        },
-      },
-    },
-    {
-      ...polled,
-      pattern: '/admin/registrations/{id}',
-      operations: { GET: operation('read', (request) => one(parts, request)) },
-    },
+    view('/admin/registrations', (request) => {
+      const given = new GivenParameters(request, ['service', 'status', 'text', 'limit', 'offset'])
+      const which: WhichRegistrations = {
+        tenant: given.tenant(),
+        status: given.oneOf('status', ['active', 'inactive', 'expired']),
+        text: given.folded('text'),
+        ...given.slice(),
+      }
+      return given.prepared(() => listed(parts, which))
+    }),
+    view('/admin/registrations/{id}', (request) => ok(() => one(parts, request))),
   ]
 }
 
-interface WhichRegistrations {
+interface WhichRegistrations extends Slice {
   readonly tenant: Tenant | undefined
   readonly status: ShownRegistration['status'] | undefined
   readonly text: string | undefined
-  readonly offset: number
-  readonly limit: number
 }
 
-async function listed(
-  { broker, peers }: Pick<ConsoleParts, 'broker' | 'peers'>,
-  which: WhichRegistrations,
-): Promise<ApiResponse> {
+async function listed({ broker, peers }: Registrations, which: WhichRegistrations): Promise<ApiResponse> {
   const at = now()
   const { count, page } = await inSlices(found(broker.registry.index.all(), which, at))
-  const calls = callsTogether(
-    (
-      await peers.gather(
-        'calls',
-        page.map(({ id }) => id),
-      )
-    ).flat(),
-  )
+  const ids = page.map(({ id }) => id)
+  const calls = callsTogether((await peers.gather('calls', ids)).flat())
   const registrations = listText(page, (each) => JSON.stringify(shown(each, calls.get(each.id), at)))
   return { status: 200, body: `{"count":${count},"registrations":${await inSlices(registrations)}}` }
 }
 
-async function one(
-  { broker, peers }: Pick<ConsoleParts, 'broker' | 'peers'>,
-  request: ApiRequest,
-): Promise<ApiResponse> {
+async function one({ broker, peers }: Registrations, request: ApiRequest): Promise<ApiResponse> {
   const id = segment(request, 'id').toLowerCase() as RegistrationId
   const registration = broker.registry.index.get(id)
   if (registration === undefined) return unknown
@@ -91,7 +63,7 @@ function* found(
 ): Steps<{ readonly count: number; readonly page: readonly Registration[] }> {
   const page: Registration[] = []
   let count = 0
-  // A copy: while this gives way, registrations may come and go.
+  // A copy, since registrations may come and go between two slices.
   for (const registration of [...all]) {
     yield
     if (tenant !== undefined && registration.tenant !== tenant) continue
@@ -138,30 +110,18 @@ function shown(registration: Registration, calls: RegistrationCalls | undefined,
   }
 }
 
-/** Who is delivered to, by scheme, host and port, or MQTT broker [console: data]. */
+/** The receivers of notifications, by scheme, host and port, or MQTT broker [console: data]. */
 export function receiverViews({ broker }: Pick<ConsoleParts, 'broker'>): readonly Resource[] {
   return [
-    {
-      pattern: '/admin/receivers',
-      anyCase: false,
-      polled: true,
-      operations: {
-        GET: {
-          use: 'read',
-          prepare: (request) => {
-            const given = new GivenParameters(request, ['limit', 'offset', 'text'])
-            const text = given.folded('text')
-            const offset = given.whole('offset', 0, 0, 10_000_000)
-            const limit = given.whole('limit', 100, 1, 1000)
-            return given.prepared(async () => {
-              const { count, receivers } = await broker.subscriptions.receivers({ text, offset, limit })
-              const list: ReceiverList = { count, receivers: receivers.map(receiverShown) }
-              return json(list)
-            })
-          },
-        },
-      },
-    },
+    view('/admin/receivers', (request) => {
+      const given = new GivenParameters(request, ['limit', 'offset', 'text'])
+      const which = { text: given.folded('text'), ...given.slice() }
+      return given.prepared(async () => {
+        const { count, receivers } = await broker.subscriptions.receivers(which)
+        const list: ReceiverList = { count, receivers: receivers.map(receiverShown) }
+        return json(list)
+      })
+    }),
   ]
 }
 
@@ -181,12 +141,11 @@ function receiverShown({
   }
 }
 
-/** A date as responses have it, if there is one. */
 function optionalDate(date: Milliseconds | undefined): string | undefined {
   return date === undefined ? undefined : dateText(date)
 }
 
-/** What is wrong now: how many alarms there are of each kind, and the newest of them. */
+/** The number of alarms of each kind, and the newest active ones. */
 export interface AlarmList {
   readonly counts: Partial<AlarmCounts>
   readonly alarms: readonly ShownAlarm[]
@@ -198,42 +157,32 @@ export interface ShownAlarm extends Omit<ActiveAlarm, 'since' | 'last'> {
   readonly last: string
 }
 
-/** What is wrong, since when, how often [console: data], [management 10.7]. */
+/** The active alarms of all threads [console: data], [management 10.7]. */
 export function alarmViews({ peers }: Pick<ConsoleParts, 'peers'>): readonly Resource[] {
   return [
-    {
-      pattern: '/admin/alarms',
-      anyCase: false,
-      polled: true,
-      operations: {
-        GET: {
-          use: 'read',
-          prepare: (request) => {
-            const given = new GivenParameters(request, ['limit', 'kind'])
-            const limit = given.whole('limit', 100, 1, 1000)
-            const kind = given.oneOf('kind', alarmKinds)
-            return given.prepared(async () => {
-              // Of one kind all are asked for, since others may be newer.
-              const [counts, lists] = await Promise.all([
-                peers.gather('alarms', undefined),
-                peers.gather('activeAlarms', kind === undefined ? limit : mostAsked),
-              ])
-              const fitting = lists.flat().filter((alarm) => kind === undefined || alarm.kind === kind)
-              const list: AlarmList = {
-                counts: Object.assign({}, ...counts),
-                alarms: fitting.slice(0, limit).map(alarmShown),
-              }
-              return json(list)
-            })
-          },
-        },
-      },
-    },
+    view('/admin/alarms', (request) => {
+      const given = new GivenParameters(request, ['limit', 'kind'])
+      const limit = given.limit(100)
+      const kind = given.oneOf('kind', alarmKinds)
+      return given.prepared(async () => {
+        // A kind is filtered here, so all alarms are needed: the newest ones may be of other kinds.
+        const [counts, lists] = await Promise.all([
+          peers.gather('alarms', undefined),
+          peers.gather('activeAlarms', kind === undefined ? limit : mostKept),
+        ])
+        const fitting = lists.flat().filter((alarm) => kind === undefined || alarm.kind === kind)
+        const list: AlarmList = {
+          counts: Object.assign({}, ...counts),
+          alarms: fitting.slice(0, limit).map(alarmShown),
+        }
+        return json(list)
+      })
+    }),
   ]
 }
 
-/** As many as are kept. */
-const mostAsked = 10_000
+/** Limit of active alarms in a broker. */
+const mostKept = 10_000
 
 function alarmShown({ since, last, ...alarm }: ActiveAlarm): ShownAlarm {
   return { ...alarm, since: dateText(since), last: dateText(last) }

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse } from '../api/api.js'
+import type { ApiRequest, ApiResponse, Operation, Prepared, Resource } from '../api/api.js'
 import { shortForm } from '../api/response.js'
 import type { Broker } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
@@ -9,21 +9,47 @@ import { everywhere, parseServicePaths, parseTenant } from '../context/scope-hea
 import type { Log } from '../log/log.js'
 import type { ProcessPeers } from '../management/shared-answers.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
-import { err, ok, type Result } from '../result.js'
+import { err, ok } from '../result.js'
 import type { Matcher } from '../subscription/matcher.js'
 
-/** A longer parameter is refused: it could find nothing. */
+/** What the views of one front end read [console: data]. */
+export interface ConsoleParts {
+  readonly broker: Pick<Broker, 'entities' | 'subscriptions' | 'view'> & {
+    readonly registry: { readonly index: RegistrationIndex }
+  }
+  readonly peers: ProcessPeers
+  readonly log: Log
+  /** Makes a matcher without subscriptions, like those of the partitions. */
+  readonly newMatcher: () => Matcher
+  /** Notices that may wait for one subscription. */
+  readonly queueMax: number
+}
+
+/** A resource that the console reads and polls; `prepare` checks the parameters before anything is read. */
+export function view(pattern: string, prepare: Operation['prepare']): Resource {
+  return { pattern, anyCase: false, polled: true, operations: { GET: { use: 'read', prepare } } }
+}
+
+/** The part of a list that is shown. */
+export interface Slice {
+  readonly offset: number
+  readonly limit: number
+}
+
+/** Nothing that is stored matches a longer parameter. */
 const longest_characters = 1024
+const mostShown = 1000
+const lastOffset = 10_000_000
 
 /**
- * Reads the URI parameters of a request. Each reader gives what stands for a parameter that is absent or wrong; what is
- * wrong first is the refusal of the request.
+ * Reads the URI parameters of a request. Each method returns the default when its parameter is absent or wrong; the first
+ * wrong parameter becomes the refusal of the request.
  */
 export class GivenParameters {
   readonly #parameters: ReadonlyMap<string, string>
   #refusal: ApiResponse | undefined
 
-  /** A parameter that is none of the known ones is refused: misspelt, it would mean nothing. */
+  /** Unknown parameters are refused, since a misspelt filter would otherwise be ignored. */
   constructor({ parameters }: Pick<ApiRequest, 'parameters'>, known: readonly string[]) {
     this.#parameters = parameters
     for (const name of parameters.keys()) {
@@ -31,7 +57,7 @@ export class GivenParameters {
     }
   }
 
-  /** The request is refused for this reason, unless it has been for another one. */
+  /** Keeps the reason of the refusal, unless there is an earlier one. */
   refuse(reason: string): void {
     this.#refusal ??= shortForm(400, reason)
   }
@@ -46,12 +72,21 @@ export class GivenParameters {
     return undefined
   }
 
-  /** The same in lower case, to be searched for. */
+  /** A text in lower case, for a search without regard to case. */
   folded(name: string): string | undefined {
     return this.text(name)?.toLowerCase()
   }
 
-  /** A whole number in a range. */
+  /** The parameters `offset` and `limit`. */
+  slice(): Slice {
+    return { offset: this.whole('offset', 0, 0, lastOffset), limit: this.limit(100) }
+  }
+
+  /** The parameter `limit`. */
+  limit(byDefault: number): number {
+    return this.whole('limit', byDefault, 1, mostShown)
+  }
+
   whole(name: string, byDefault: number, least: number, most: number): number {
     const text = this.text(name)
     if (text === undefined) return byDefault
@@ -61,7 +96,6 @@ export class GivenParameters {
     return byDefault
   }
 
-  /** One of several words. */
   oneOf<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
     const text = this.text(name)
     const word = words.find((each) => each === text)
@@ -71,7 +105,7 @@ export class GivenParameters {
     return word
   }
 
-  /** A tenant, of an empty value the one without name. */
+  /** The tenant of the parameter `service`; an empty value means the default tenant. */
   tenant(): Tenant | undefined {
     const text = this.#parameters.get('service')
     if (text === undefined) return undefined
@@ -81,7 +115,7 @@ export class GivenParameters {
     return undefined
   }
 
-  /** A service path, `/a/#` for all under it; everywhere without one. */
+  /** The service path of the parameter `path`, `/a/#` for everything under it; every path when it is absent. */
   path(): PathRange {
     const text = this.text('path')
     if (text === undefined) return everywhere
@@ -91,7 +125,7 @@ export class GivenParameters {
     return (paths.ok ? paths.value[0] : undefined) ?? everywhere
   }
 
-  /** A regular expression as those of queries. */
+  /** A regular expression that queries would accept. */
   pattern(name: string): string | undefined {
     const text = this.text(name)
     const pattern = text === undefined ? undefined : compilePattern(text)
@@ -104,7 +138,7 @@ export class GivenParameters {
     return undefined
   }
 
-  /** An area between two meridians and two parallels: west, south, east, north. */
+  /** The box of the parameter `area`: west, south, east, north in degrees. */
   area(): Box | undefined {
     const text = this.text('area')
     if (text === undefined) return undefined
@@ -118,20 +152,7 @@ export class GivenParameters {
   }
 
   /** The work, or the refusal of the request. */
-  prepared(work: () => Promise<ApiResponse>): Result<() => Promise<ApiResponse>, ApiResponse> {
+  prepared(work: () => Promise<ApiResponse>): Prepared {
     return this.#refusal === undefined ? ok(work) : err(this.#refusal)
   }
-}
-
-/** What the resources of the console read, in one front end [console: data]. */
-export interface ConsoleParts {
-  readonly broker: Pick<Broker, 'entities' | 'subscriptions' | 'view'> & {
-    readonly registry: { readonly index: RegistrationIndex }
-  }
-  readonly peers: ProcessPeers
-  readonly log: Log
-  /** A matcher without subscriptions, like those of the partitions. */
-  readonly newMatcher: () => Matcher
-  /** Notices that may wait for one subscription. */
-  readonly queueMax: number
 }
