@@ -9,8 +9,15 @@ import { backupContents } from '../backup/backup-contents.js'
 import { systemFaultText } from '../system-fault.js'
 import { now } from '../time.js'
 import { checkIsFree, receiveBackup } from './backup-folder.js'
-import { readArguments } from './command-arguments.js'
-import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from './command-result.js'
+import {
+  type CommandArguments,
+  CommandFailure,
+  type CommandSurroundings,
+  command,
+  commandCodes,
+  failureText,
+  WrongCommandLine,
+} from './command.js'
 import { Progress } from './progress.js'
 import { stoppedFolder } from './stopped-folder.js'
 
@@ -29,33 +36,19 @@ The exit code is 0 when DIR holds the whole backup, which was checked against it
 `
 
 /** `rigel backup`: from a running broker or from the folder of a stopped one to a folder of its own. */
-export async function backupCommand({ words, environment, output, errors }: CommandSurroundings): Promise<number> {
-  const read = readArguments(words, {
-    ...{ name: 'backup', help, values: ['url', 'token', 'ca', 'dbPath'], switches: [], positionals: ['DIR'] },
-  })
-  if (read.ok && read.value === 'help') {
-    output.write(help)
-    return commandCodes.done
-  }
-  const given = read.ok && read.value !== 'help' ? read.value : undefined
-  const folder = given?.positionals[0]
-  const wrong = !read.ok
-    ? read.error
-    : folder === undefined
-      ? "rigel backup needs a folder: 'rigel help backup'"
-      : undefined
-  if (wrong !== undefined || given === undefined || folder === undefined) {
-    errors.write(`${wrong}\n`)
-    return commandCodes.notTried
-  }
-  const dbPath = given.value('dbPath')
-  try {
+export const backupCommand = command({
+  name: 'backup',
+  help,
+  values: ['url', 'token', 'ca', 'dbPath'],
+  switches: [],
+  positionals: ['DIR'],
+  failed: 'no backup was made',
+  run: async (given, { environment, output, errors }) => {
+    const [folder] = given.positionals
+    if (folder === undefined) throw new WrongCommandLine("rigel backup needs a folder: 'rigel help backup'")
+    const open = sourceOf(given, environment)
     checkIsFree(folder)
-    const token = given.value('token') ?? environment['RIGEL_ADMIN_TOKEN']
-    const source =
-      dbPath === undefined
-        ? await ofBroker(given.value('url') ?? 'http://localhost:1026', token, given.value('ca'))
-        : await ofFolder(dbPath)
+    const source = await open()
     const begun_ms = performance.now()
     const progress = new Progress('backup', 'bytes', source.bytes, errors)
     try {
@@ -71,13 +64,29 @@ export async function backupCommand({ words, environment, output, errors }: Comm
       progress.end()
       await source.close()
     }
-  } catch (fault) {
-    errors.write(`no backup was made: ${failureText(fault)}\n`)
-    return commandCodes.failed
+  },
+})
+
+/** Reads where the backup comes from; the function that it returns opens it. Throws `WrongCommandLine`. */
+function sourceOf(given: CommandArguments, environment: CommandSurroundings['environment']): () => Promise<Source> {
+  const dbPath = given.value('dbPath')
+  const url = given.value('url')
+  if (dbPath !== undefined) {
+    if (url !== undefined) throw new WrongCommandLine('rigel backup takes either --url or -dbPath')
+    return () => ofFolder(dbPath)
   }
+  const address = backupUrl(url ?? 'http://localhost:1026')
+  const token = given.value('token') ?? environment['RIGEL_ADMIN_TOKEN']
+  return () => ofBroker(address, token, given.value('ca'))
 }
 
-/** How long a broker may send nothing. */
+function backupUrl(url: string): URL {
+  const address = URL.canParse(url) ? new URL('/admin/backup', url) : undefined
+  if (address !== undefined && /^https?:$/.test(address.protocol)) return address
+  throw new WrongCommandLine(`--url: '${url}' is no URL of HTTP`)
+}
+
+/** Longest silence of the broker. */
 const silence_ms = 60_000
 
 interface Source {
@@ -86,11 +95,7 @@ interface Source {
   close(): Promise<void>
 }
 
-async function ofBroker(url: string, token: string | undefined, ca: string | undefined): Promise<Source> {
-  const address = URL.canParse(url) ? new URL('/admin/backup', url) : undefined
-  if (address === undefined || !/^https?:$/.test(address.protocol)) {
-    throw new CommandFailure(`--url: '${url}' is no URL of HTTP`)
-  }
+async function ofBroker(address: URL, token: string | undefined, ca: string | undefined): Promise<Source> {
   const response = await asked(address, token, ca === undefined ? undefined : trusted(ca))
   if (response.statusCode !== 200) throw new CommandFailure(await refusalOf(response, address))
   const length = Number(response.headers['content-length'] ?? Number.NaN)
@@ -101,7 +106,7 @@ async function ofBroker(url: string, token: string | undefined, ca: string | und
   }
 }
 
-/** Node's own client: there is one long response, whose pieces are taken as they come. */
+/** Node's own client, since the response is long and read as it comes. */
 function asked(address: URL, token: string | undefined, ca: readonly string[] | undefined): Promise<IncomingMessage> {
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` }
   const options = { headers, timeout: silence_ms, ...(ca && { ca: [...ca] }) }
@@ -121,7 +126,7 @@ function asked(address: URL, token: string | undefined, ca: readonly string[] | 
   })
 }
 
-/** Public authorities and what a file names. Throws `CommandFailure`. */
+/** The certificates of public authorities and of a file. Throws `CommandFailure`. */
 function trusted(file: string): readonly string[] {
   try {
     return [...rootCertificates, readFileSync(file, 'utf8')]
@@ -130,7 +135,7 @@ function trusted(file: string): readonly string[] {
   }
 }
 
-/** Whether nobody who is trusted vouches for the other end. */
+/** Whether the certificate of the broker is not trusted. */
 function isOfTrust(fault: Error): boolean {
   return 'code' in fault && /SELF_SIGNED|UNABLE_TO|CERT_UNTRUSTED/.test(String(fault.code))
 }
@@ -141,7 +146,7 @@ async function refusalOf(response: IncomingMessage, address: URL): Promise<strin
   return `${address} answered ${response.statusCode}${advice} ${said}`
 }
 
-/** The pieces of a body; one that breaks off is a backup that is not whole. */
+/** The pieces of a body. Throws `WrongArchive` if it breaks off. */
 async function* whole(body: IncomingMessage): AsyncGenerator<Uint8Array, void> {
   try {
     for await (const piece of body) yield piece
@@ -150,7 +155,7 @@ async function* whole(body: IncomingMessage): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-/** Of a broker that does not run: its folder is brought up to date first, as a start does. */
+/** The data folder of a stopped broker, brought up to date with its logs. */
 async function ofFolder(dbPath: string): Promise<Source> {
   const folder = await stoppedFolder(dbPath)
   try {

@@ -7,7 +7,7 @@ import { type BackedUpFile, type Manifest, manifestName, parseManifest } from '.
 import { makeFolder, privateMode, syncFolder } from '../folder.js'
 import { noRoomFor } from '../lmdb/disk-room.js'
 import { syncTree } from '../lmdb/folder-swap.js'
-import { CommandFailure } from './command-result.js'
+import { CommandFailure } from './command.js'
 
 /** Where a backup is written until it is whole: beside its folder, on the same file system. */
 function draftOf(folder: string): string {

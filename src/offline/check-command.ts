@@ -1,11 +1,9 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Finding } from '../lmdb/check/findings.js'
-import { Findings } from '../lmdb/check/findings.js'
+import { type Finding, Findings } from '../lmdb/check/findings.js'
 import { formatVersion, otherFormat } from '../lmdb/folder-format.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
-import { readArguments } from './command-arguments.js'
-import { CommandFailure, type CommandSurroundings, failureText } from './command-result.js'
+import { CommandFailure, command, WrongCommandLine } from './command.js'
 import { checkedFolder, checkedMembers, type FolderCounts } from './folder-check.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
@@ -22,31 +20,26 @@ Each finding is a line with file, key and what is wrong; the first of each datab
 code is 0 when nothing was found, 1 when something was, and 2 when it could not be checked.
 `
 
-/** What the check ends with. */
+/** Exit codes of the check. */
 const checkCodes = { sound: 0, found: 1, notChecked: 2 } as const
 
 /** `rigel check`: looks for damage in a data folder or in a backup. */
-export async function checkCommand({ words, output, errors }: CommandSurroundings): Promise<number> {
-  const read = readArguments(words, {
-    ...{ name: 'check', help, values: ['dbPath'], switches: [], positionals: ['DIR'] },
-  })
-  if (!read.ok) {
-    errors.write(`${read.error}\n`)
-    return checkCodes.notChecked
-  }
-  if (read.value === 'help') {
-    output.write(help)
-    return checkCodes.sound
-  }
-  const [backup] = read.value.positionals
-  const dbPath = read.value.value('dbPath')
-  if ((backup === undefined) === (dbPath === undefined)) {
-    errors.write("rigel check needs either -dbPath or the folder of a backup: 'rigel help check'\n")
-    return checkCodes.notChecked
-  }
-  const findings = new Findings((finding) => output.write(`${lineOf(finding)}\n`))
-  const begun_ms = performance.now()
-  try {
+export const checkCommand = command({
+  name: 'check',
+  help,
+  values: ['dbPath'],
+  switches: [],
+  positionals: ['DIR'],
+  failed: 'it could not be checked',
+  failureCode: checkCodes.notChecked,
+  run: async (given, { output, errors }) => {
+    const [backup] = given.positionals
+    const dbPath = given.value('dbPath')
+    if ((backup === undefined) === (dbPath === undefined)) {
+      throw new WrongCommandLine("rigel check needs either -dbPath or the folder of a backup: 'rigel help check'")
+    }
+    const findings = new Findings((finding) => output.write(`${lineOf(finding)}\n`))
+    const begun_ms = performance.now()
     const counts =
       backup === undefined
         ? await checkedFolder(dbPath ?? '', findings, errors)
@@ -54,11 +47,8 @@ export async function checkCommand({ words, output, errors }: CommandSurrounding
     if (findings.untold > 0) output.write(`${findings.untold} more findings are not told\n`)
     output.write(`${backup ?? dbPath}: ${summary(findings.count, counts, performance.now() - begun_ms)}\n`)
     return findings.count === 0 ? checkCodes.sound : checkCodes.found
-  } catch (fault) {
-    errors.write(`it could not be checked: ${failureText(fault)}\n`)
-    return checkCodes.notChecked
-  }
-}
+  },
+})
 
 function lineOf({ file, key, what }: Finding): string {
   return key === undefined ? `${file}: ${what}` : `${file} ${key}: ${what}`
@@ -72,7 +62,7 @@ function summary(found: number, counts: FolderCounts | undefined, took_ms: numbe
   return `${outcome}: ${entities} entities in ${partitions} partitions, ${notices} records of notifications, ${subscriptions} subscriptions, ${registrations} registrations, ${time}`
 }
 
-/** Compares checksums, then looks into the files, which have no logs beside them. */
+/** Compares checksums, then reads the files, which have no logs beside them. */
 async function checkedBackup(
   folder: string,
   findings: Findings,
@@ -99,7 +89,7 @@ async function checkedBackup(
   try {
     return await checkedMembers(folder, manifest, findings, errors)
   } finally {
-    // LMDB's own, made by reading: a backup stays what it was.
+    // LMDB makes these files when it reads; the backup stays as it was.
     for (const name of names) if (!wereThere.includes(name)) rmSync(join(folder, name, 'lock.mdb'), { force: true })
   }
 }

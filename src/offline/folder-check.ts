@@ -11,7 +11,7 @@ import { damageOf } from '../lmdb/file-check.js'
 import { claimFolder } from '../lmdb/folder-claim.js'
 import { settleSwap } from '../lmdb/folder-swap.js'
 import { factOf, memberFact } from '../lmdb/member.js'
-import { CommandFailure } from './command-result.js'
+import { CommandFailure } from './command.js'
 import { Progress, type ProgressOutput } from './progress.js'
 import { formatOf, stoppedFolder } from './stopped-folder.js'
 

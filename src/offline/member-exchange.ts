@@ -1,5 +1,5 @@
 import { decideSwap, isDecided, type SwapSource, settleSwap } from '../lmdb/folder-swap.js'
-import { CommandFailure, failureText } from './command-result.js'
+import { CommandFailure, failureText, Unfinished } from './command.js'
 
 /**
  * Puts new members, or those of before, in the place of the present ones of a folder; the caller has its lock. Throws
@@ -31,9 +31,4 @@ export function removeBuilt(path: string): void {
   } catch {
     // What kept it from being built is what is to be told.
   }
-}
-
-/** What was asked for is decided, and not done yet. */
-export class Unfinished extends CommandFailure {
-  override readonly name = 'CommandFailure'
 }

@@ -15,9 +15,8 @@ import {
   settleSwap,
 } from '../lmdb/folder-swap.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
-import { type CommandArguments, readArguments } from './command-arguments.js'
-import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from './command-result.js'
-import { exchangeMembers, removeBuilt, Unfinished } from './member-exchange.js'
+import { type CommandArguments, CommandFailure, command, commandCodes, WrongCommandLine } from './command.js'
+import { exchangeMembers, removeBuilt } from './member-exchange.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
 const help = `Usage: rigel restore DIR -dbPath FOLDER [--force] [--compact]
@@ -38,40 +37,29 @@ a wrong command line.
 `
 
 /** `rigel restore`: puts a backup, or what was replaced last, into a data folder. */
-export async function restoreCommand({ words, output, errors }: CommandSurroundings): Promise<number> {
-  const read = readArguments(words, {
-    ...{ name: 'restore', help, values: ['dbPath'], switches: ['force', 'compact', 'previous', 'forget-previous'] },
-    positionals: ['DIR'],
-  })
-  if (read.ok && read.value === 'help') {
-    output.write(help)
+export const restoreCommand = command({
+  name: 'restore',
+  help,
+  values: ['dbPath'],
+  switches: ['force', 'compact', 'previous', 'forget-previous'],
+  positionals: ['DIR'],
+  failed: 'nothing was restored',
+  run: async (given, { output, errors }) => {
+    const sources = [given.positionals.length > 0, given.isOn('previous'), given.isOn('forget-previous')]
+    if (sources.filter((each) => each).length !== 1) throw new WrongCommandLine(oneSource)
+    output.write(`${await restored(given, errors)}\n`)
     return commandCodes.done
-  }
-  const wrong = !read.ok ? read.error : read.value === 'help' ? '' : wrongWith(read.value)
-  if (!read.ok || read.value === 'help' || wrong !== undefined) {
-    errors.write(`${wrong}\n`)
-    return commandCodes.notTried
-  }
-  try {
-    output.write(`${await restored(read.value, errors)}\n`)
-    return commandCodes.done
-  } catch (fault) {
-    errors.write(`${fault instanceof Unfinished ? '' : 'nothing was restored: '}${failureText(fault)}\n`)
-    return commandCodes.failed
-  }
-}
+  },
+})
 
-function wrongWith(given: CommandArguments): string | undefined {
-  const asked = [given.positionals.length > 0, given.isOn('previous'), given.isOn('forget-previous')]
-  if (asked.filter((each) => each).length === 1) return undefined
-  return "rigel restore needs either the folder of a backup, --previous or --forget-previous: 'rigel help restore'"
-}
+const oneSource =
+  "rigel restore needs either the folder of a backup, --previous or --forget-previous: 'rigel help restore'"
 
-/** Does what was asked for, and says so. Throws, in words, when nothing was changed. */
+/** Restores and returns the message for the operator. Throws when nothing was changed. */
 async function restored(given: CommandArguments, errors: ProgressOutput): Promise<string> {
   const path = given.value('dbPath') ?? 'rigel-data'
   const [backup] = given.positionals
-  // Nothing is made where a folder is missing and there is nothing to put into it.
+  // Read first: without a backup to put into it, a missing folder is not made.
   const manifest = backup === undefined ? undefined : readManifest(backup)
   if (manifest === undefined && !existsSync(path)) throw new CommandFailure(`${path} is not there`)
   const claim = claimFolder(path)
@@ -94,7 +82,7 @@ async function restored(given: CommandArguments, errors: ProgressOutput): Promis
   }
 }
 
-/** Copies the backup to where new members are built; throws when it is not whole. */
+/** Copies the backup to the place of new members. Throws when the backup is damaged or incomplete. */
 async function build(
   path: string,
   backup: string,
@@ -135,7 +123,7 @@ async function build(
   }
 }
 
-/** Throws when what was copied is not the folder that the manifest speaks of. */
+/** Throws when the copied folder is not the one of the manifest. */
 function checkFormatOf(next: string, { folder, partitions }: Manifest): void {
   const held = readFormat(next)
   if (held.ok && held.value.partitions === partitions && held.value.folder === folder) {

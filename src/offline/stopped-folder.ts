@@ -6,7 +6,7 @@ import { type FolderFormat, formatVersion, readFormat } from '../lmdb/folder-for
 import { isDecided } from '../lmdb/folder-swap.js'
 import { LmdbPartitionStore } from '../lmdb/partition-store.js'
 import type { PinnedFile } from '../partition/store.js'
-import { CommandFailure } from './command-result.js'
+import { CommandFailure } from './command.js'
 
 /** The data folder of a broker that does not run, as this process's own. */
 export interface StoppedFolder {

@@ -1,7 +1,7 @@
 import type { DataCommand } from '../command-line/command-words.js'
 import { backupCommand } from '../offline/backup-command.js'
 import { checkCommand } from '../offline/check-command.js'
-import type { OfflineCommand } from '../offline/command-result.js'
+import type { OfflineCommand } from '../offline/command.js'
 import { restoreCommand } from '../offline/restore-command.js'
 import { exportCommand } from '../transfer/export-command.js'
 import { importCommand } from '../transfer/import-command.js'

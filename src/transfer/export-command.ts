@@ -1,8 +1,7 @@
 import type { EntityType, Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import { parseServicePaths, parseTenant } from '../context/scope-headers.js'
-import { type CommandArguments, readArguments } from '../offline/command-arguments.js'
-import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from '../offline/command-result.js'
+import { type CommandArguments, command, commandCodes, WrongCommandLine } from '../offline/command.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { brokerAddressOf, folderHelp, folderValues, openingOf } from './command-folder.js'
 import { writeExport } from './export-file.js'
@@ -10,7 +9,7 @@ import { type ExportFilter, storedItems } from './folder-export.js'
 import { countsText, type ItemKind, itemKinds } from './item.js'
 import type { BrokerAddress } from './online/broker-connection.js'
 import { brokerItems } from './online/broker-items.js'
-import { StoredFolder } from './stored-folder.js'
+import { type FolderOpening, StoredFolder } from './stored-folder.js'
 
 const help = `Usage: rigel export FILE|- [options]
 
@@ -27,53 +26,32 @@ ${folderHelp}
 The exit code is 0 when everything was written, 1 when not, and 2 for a wrong command line. 'rigel import FILE' reads it.
 `
 
-/** `rigel export`: from the folder of a broker that does not run to a file. */
-export async function exportCommand({ words, output, errors }: CommandSurroundings): Promise<number> {
-  const read = readArguments(words, {
-    ...{
-      name: 'export',
-      help,
-      values: [...folderValues, 'url', 'token', 'tenant', 'path', 'type', 'kind'],
-      switches: [],
-    },
-    positionals: ['FILE'],
-  })
-  if (read.ok && read.value === 'help') {
-    output.write(help)
-    return commandCodes.done
-  }
-  const given = read.ok && read.value !== 'help' ? read.value : undefined
-  const file = given?.positionals[0]
-  if (given === undefined || file === undefined) {
-    errors.write(`${read.ok ? "rigel export needs a file to write, or -: 'rigel help export'" : read.error}\n`)
-    return commandCodes.notTried
-  }
-  let filter: ExportFilter
-  let address: BrokerAddress | undefined
-  try {
-    filter = filterOf(given)
-    address = brokerAddressOf(given)
-  } catch (fault) {
-    errors.write(`${failureText(fault)}\n`)
-    return commandCodes.notTried
-  }
-  try {
-    if (address === undefined) await exported(file, filter, given, errors)
+/** `rigel export`: from the folder of a stopped broker, or from a running one, to a file. */
+export const exportCommand = command({
+  name: 'export',
+  help,
+  values: [...folderValues, 'url', 'token', 'tenant', 'path', 'type', 'kind'],
+  switches: [],
+  positionals: ['FILE'],
+  failed: 'nothing was exported',
+  run: async (given, { errors }) => {
+    const [file] = given.positionals
+    if (file === undefined) throw new WrongCommandLine("rigel export needs a file to write, or -: 'rigel help export'")
+    const filter = filterOf(given)
+    const address = brokerAddressOf(given)
+    if (address === undefined) await exported(openingOf(given, false), file, filter, errors)
     else await exportedFrom(address, file, filter, errors)
     return commandCodes.done
-  } catch (fault) {
-    errors.write(`nothing was exported: ${failureText(fault)}\n`)
-    return commandCodes.failed
-  }
-}
+  },
+})
 
 async function exported(
+  opening: FolderOpening,
   file: string,
   filter: ExportFilter,
-  given: CommandArguments,
   errors: ProgressOutput,
 ): Promise<void> {
-  const stored = await StoredFolder.open(openingOf(given, false))
+  const stored = await StoredFolder.open(opening)
   const progress = new Progress('export', 'records', stored.entityCount, errors)
   try {
     const counts = await writeExport(file, storedItems(stored, filter), (items) => progress.at(items))
@@ -110,7 +88,7 @@ const notShown =
 function filterOf(given: CommandArguments): ExportFilter {
   const names = given.value('kind')?.split(',') ?? itemKinds
   const unknown = names.find((name) => !itemKinds.some((kind) => kind === name))
-  if (unknown !== undefined) throw new CommandFailure(`--kind: '${unknown}' is none of ${itemKinds.join(', ')}`)
+  if (unknown !== undefined) throw new WrongCommandLine(`--kind: '${unknown}' is none of ${itemKinds.join(', ')}`)
   return {
     tenant: tenantOf(given.value('tenant')),
     path: rangeOf(given.value('path')),
@@ -122,14 +100,14 @@ function filterOf(given: CommandArguments): ExportFilter {
 function tenantOf(text: string | undefined): Tenant | undefined {
   if (text === undefined) return undefined
   const tenant = parseTenant(text, true)
-  if (!tenant.ok) throw new CommandFailure(`--tenant: ${tenant.error}`)
+  if (!tenant.ok) throw new WrongCommandLine(`--tenant: ${tenant.error}`)
   return tenant.value
 }
 
 function rangeOf(text: string | undefined): PathRange | undefined {
   if (text === undefined) return undefined
   const paths = parseServicePaths(text, 'one')
-  if (!paths.ok) throw new CommandFailure(`--path: ${paths.error}`)
-  if (paths.value.length !== 1) throw new CommandFailure('--path: name one service path')
+  if (!paths.ok) throw new WrongCommandLine(`--path: ${paths.error}`)
+  if (paths.value.length !== 1) throw new WrongCommandLine('--path: name one service path')
   return paths.value[0]
 }

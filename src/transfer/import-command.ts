@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { formatFile } from '../lmdb/folder-format.js'
-import { type CommandArguments, readArguments } from '../offline/command-arguments.js'
-import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from '../offline/command-result.js'
+import { type CommandArguments, CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { systemFaultText } from '../system-fault.js'
 import { now } from '../time.js'
@@ -41,39 +40,31 @@ The exit code is 0 when everything was imported, 3 when something was not, or no
 its end for another reason, and 2 for a wrong command line.
 `
 
-/** `rigel import`: from a file into the folder of a broker that does not run. */
-export async function importCommand({ words, output, errors }: CommandSurroundings): Promise<number> {
-  const read = readArguments(words, {
-    ...{ name: 'import', help, positionals: ['FILE'] },
-    values: [...folderValues, 'orion', 'db', 'url', 'token', 'partitions', 'on-conflict', 'report'],
-    switches: ['keep-going', 'dry-run'],
-  })
-  if (read.ok && read.value === 'help') {
-    output.write(help)
-    return commandCodes.done
-  }
-  const given = read.ok && read.value !== 'help' ? read.value : undefined
-  const files = [given?.positionals[0], given?.value('orion')].filter((each) => each !== undefined)
-  if (given === undefined || files.length !== 1) {
-    errors.write(
-      `${read.ok ? "rigel import needs a file to read, or -, or --orion: 'rigel help import'" : read.error}\n`,
-    )
-    return commandCodes.notTried
-  }
-  try {
-    return await imported(sourceOf(given), settingsOf(given), given, errors)
-  } catch (fault) {
-    errors.write(`the import did not come to its end: ${failureText(fault)}\n`)
-    return commandCodes.failed
-  }
-}
+/** `rigel import`: from a file into the folder of a stopped broker, or into a running one. */
+export const importCommand = command({
+  name: 'import',
+  help,
+  values: [...folderValues, 'orion', 'db', 'url', 'token', 'partitions', 'on-conflict', 'report'],
+  switches: ['keep-going', 'dry-run'],
+  positionals: ['FILE'],
+  failed: 'the import did not come to its end',
+  run: async (given, { errors }) => {
+    const files = [given.positionals[0], given.value('orion')].filter((each) => each !== undefined)
+    if (files.length !== 1) {
+      throw new WrongCommandLine("rigel import needs a file to read, or -, or --orion: 'rigel help import'")
+    }
+    const settings = settingsOf(given)
+    const openSink = sinkOf(given, settings)
+    return await imported(sourceOf(given), openSink, settings, given, errors)
+  },
+})
 
 function settingsOf(given: CommandArguments): SinkSettings {
   const named = given.value('on-conflict') ?? 'fail'
   const policy = conflictPolicies.find((each) => each === named)
   if (policy === undefined)
-    throw new CommandFailure(`--on-conflict: '${named}' is none of ${conflictPolicies.join(', ')}`)
-  // Nobody can correct a dump: what of it cannot be imported is listed.
+    throw new WrongCommandLine(`--on-conflict: '${named}' is none of ${conflictPolicies.join(', ')}`)
+  // A dump cannot be corrected, so what cannot be imported is listed instead.
   const keepsGoing = given.isOn('keep-going') || given.value('orion') !== undefined
   return { policy, keepsGoing, dry: given.isOn('dry-run') }
 }
@@ -90,22 +81,26 @@ function sourceOf(given: CommandArguments): ItemSource {
   }
 }
 
-async function sinkOf(given: CommandArguments, settings: SinkSettings): Promise<Sink> {
+/** Reads where the import goes to; the function that it returns opens it. Throws `WrongCommandLine`. */
+function sinkOf(given: CommandArguments, settings: SinkSettings): () => Promise<Sink> {
   const address = brokerAddressOf(given)
-  if (address !== undefined) return new BrokerSink(address, settings)
+  if (address !== undefined) return async () => new BrokerSink(address, settings)
   const opening = openingOf(given, { partitions: positiveInteger(given, 'partitions') })
-  if (settings.dry && !existsSync(formatFile(opening.path))) return new EmptySink()
-  return new FolderSink(await StoredFolder.open(opening), settings)
+  return async () => {
+    if (settings.dry && !existsSync(formatFile(opening.path))) return new EmptySink()
+    return new FolderSink(await StoredFolder.open(opening), settings)
+  }
 }
 
 async function imported(
   source: ItemSource,
+  openSink: () => Promise<Sink>,
   settings: SinkSettings,
   given: CommandArguments,
   errors: ProgressOutput,
 ): Promise<number> {
   const report = new ImportReport(given.value('report'))
-  const sink = await sinkOf(given, settings)
+  const sink = await openSink()
   const total = source.progress()?.total
   const progress = new Progress('import', total === undefined ? 'records' : 'bytes', total, errors)
   try {

@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { CommandFailure } from '../offline/command-result.js'
+import { CommandFailure } from '../offline/command.js'
 import { systemFaultText } from '../system-fault.js'
 import type { ImportResult, NotTaken } from './import-run.js'
 import { countsText } from './item.js'

@@ -1,13 +1,12 @@
 import { noRoomFor } from '../lmdb/disk-room.js'
 import { claimFolder } from '../lmdb/folder-claim.js'
 import { beginNext, fixedMember, hasPrevious, previousFolder } from '../lmdb/folder-swap.js'
-import { type CommandArguments, readArguments } from '../offline/command-arguments.js'
-import { CommandFailure, type CommandSurroundings, commandCodes, failureText } from '../offline/command-result.js'
-import { exchangeMembers, removeBuilt, Unfinished } from '../offline/member-exchange.js'
+import { CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
+import { exchangeMembers, removeBuilt } from '../offline/member-exchange.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { folderHelp, folderValues, openingOf, positiveInteger } from './command-folder.js'
 import { type Resharded, reshardInto } from './reshard.js'
-import { StoredFolder } from './stored-folder.js'
+import { type FolderOpening, StoredFolder } from './stored-folder.js'
 
 const most = 256
 
@@ -25,36 +24,25 @@ for a wrong command line.
 `
 
 /** `rigel reshard`: exactly the same data in another number of partitions. */
-export async function reshardCommand({ words, output, errors }: CommandSurroundings): Promise<number> {
-  const read = readArguments(words, {
-    ...{ name: 'reshard', help, positionals: [], switches: [], values: [...folderValues, 'partitions'] },
-  })
-  if (read.ok && read.value === 'help') {
-    output.write(help)
+export const reshardCommand = command({
+  name: 'reshard',
+  help,
+  values: [...folderValues, 'partitions'],
+  switches: [],
+  positionals: [],
+  failed: 'nothing was changed',
+  run: async (given, { errors }) => {
+    const partitions = positiveInteger(given, 'partitions')
+    if (partitions === undefined) throw new WrongCommandLine("rigel reshard needs -partitions N: 'rigel help reshard'")
+    if (partitions > most) throw new WrongCommandLine(`-partitions: ${partitions} is more than ${most}`)
+    const { entities, notices } = await resharded(openingOf(given, false), partitions, errors)
+    errors.write(`${entities} entities and ${notices} notifications that wait are in ${partitions} partitions\n`)
     return commandCodes.done
-  }
-  const given = read.ok && read.value !== 'help' ? read.value : undefined
-  if (given?.value('partitions') === undefined) {
-    errors.write(`${read.ok ? "rigel reshard needs -partitions N: 'rigel help reshard'" : read.error}\n`)
-    return commandCodes.notTried
-  }
-  try {
-    const { entities, notices } = await resharded(given, errors)
-    errors.write(
-      `${entities} entities and ${notices} notifications that wait are in ${given.value('partitions')} partitions\n`,
-    )
-    return commandCodes.done
-  } catch (fault) {
-    errors.write(`${fault instanceof Unfinished ? '' : 'nothing was changed: '}${failureText(fault)}\n`)
-    return commandCodes.failed
-  }
-}
+  },
+})
 
-async function resharded(given: CommandArguments, errors: ProgressOutput): Promise<Resharded> {
-  const opening = openingOf(given, false)
+async function resharded(opening: FolderOpening, partitions: number, errors: ProgressOutput): Promise<Resharded> {
   const { path } = opening
-  const partitions = positiveInteger(given, 'partitions') ?? 0
-  if (partitions > most) throw new CommandFailure(`-partitions: ${partitions} is more than ${most}`)
   const source = await StoredFolder.open(opening)
   let done: Resharded
   try {

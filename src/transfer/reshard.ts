@@ -8,7 +8,7 @@ import { noticeAt, noticesAfter, OutboxReader } from '../lmdb/outbox-reader.js'
 import { encodeNotice } from '../lmdb/outbox-record.js'
 import { putHighestSequence } from '../lmdb/partition-store.js'
 import { writeInTransaction } from '../lmdb/write-transaction.js'
-import { CommandFailure } from '../offline/command-result.js'
+import { CommandFailure } from '../offline/command.js'
 import { EntityBatch } from './folder-sink.js'
 import { type FolderOpening, StoredFolder } from './stored-folder.js'
 

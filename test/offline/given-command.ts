@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { backupCommand } from '../../src/offline/backup-command.js'
 import { checkCommand } from '../../src/offline/check-command.js'
-import type { OfflineCommand } from '../../src/offline/command-result.js'
+import type { OfflineCommand } from '../../src/offline/command.js'
 import { restoreCommand } from '../../src/offline/restore-command.js'
 import { brokerProgram, nodeBySh } from '../program.js'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CommandFailure, failureText } from '../../offline/command-result.js'
+import { CommandFailure, failureText } from '../../offline/command.js'
 
 /** A broker that is reached through its context interface. */
 export interface BrokerAddress {

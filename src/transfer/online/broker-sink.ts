@@ -1,7 +1,7 @@
 import { type GivenObject, isGivenObject } from '../../ngsi2/parse/tree.js'
 import { entityText, type Representation } from '../../ngsi2/render/entity-text.js'
 import { renderRegistration, subscriptionShown } from '../../ngsi2/render/shown-resources.js'
-import { CommandFailure } from '../../offline/command-result.js'
+import { CommandFailure } from '../../offline/command.js'
 import { now } from '../../time.js'
 import type { EntityItem, Item, RegistrationItem, SubscriptionItem, UnnumberedEntity } from '../item.js'
 import { pathText } from '../line-fields.js'

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Tenant } from '../../context/entity.js'
 import { parseTenant } from '../../context/scope-headers.js'
-import { CommandFailure } from '../../offline/command-result.js'
+import { CommandFailure } from '../../offline/command.js'
 
 /** The collections of an Orion that hold something to import. */
 export const collections = ['entities', 'csubs', 'registrations'] as const

@@ -1,0 +1,71 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { backupCommand } from '../../src/offline/backup-command.js'
+import { checkCommand } from '../../src/offline/check-command.js'
+import { restoreCommand } from '../../src/offline/restore-command.js'
+import { exportCommand } from '../../src/transfer/export-command.js'
+import { importCommand } from '../../src/transfer/import-command.js'
+import { reshardCommand } from '../../src/transfer/reshard-command.js'
+import { ran } from '../offline/given-command.js'
+import { exportOf } from './given-command.js'
+
+const commands = {
+  backup: backupCommand,
+  check: checkCommand,
+  restore: restoreCommand,
+  export: exportCommand,
+  import: importCommand,
+  reshard: reshardCommand,
+}
+
+/** Command lines that cannot be carried out, and what is said of them. */
+const wrong: readonly (readonly [keyof typeof commands, readonly string[], RegExp])[] = [
+  ['backup', [], /needs a folder/],
+  ['backup', ['DIR', '--url', 'nowhere'], /--url: 'nowhere' is no URL/],
+  ['backup', ['DIR', '--url', 'ftp://localhost'], /--url: 'ftp:\/\/localhost' is no URL/],
+  ['backup', ['DIR', '--url', 'http://localhost', '-dbPath', 'data'], /either --url or -dbPath/],
+  ['check', ['DIR', '-dbPath', 'data'], /either -dbPath or the folder/],
+  ['restore', ['DIR', '--previous'], /either the folder/],
+  ['export', [], /needs a file/],
+  ['export', ['FILE', '--kind', 'things'], /--kind: 'things'/],
+  ['export', ['FILE', '--url', 'nowhere'], /--url: 'nowhere' is no URL/],
+  ['export', ['FILE', '-dbSizeMax', 'large'], /-dbSizeMax: 'large' is no positive integer/],
+  ['export', ['FILE', '--url', 'http://localhost', '-dbPath', 'data'], /--url means a broker, -dbPath a folder/],
+  ['import', ['FILE', '--orion', 'DUMP'], /needs a file/],
+  ['import', ['FILE', '--on-conflict', 'ask'], /--on-conflict: 'ask' is none of/],
+  ['import', ['FILE', '-partitions', '0'], /-partitions: '0' is no positive integer/],
+  ['import', ['FILE', '-dbSizeMax', '-1'], /-dbSizeMax/],
+  ['import', ['FILE', '--url', 'nowhere'], /--url: 'nowhere' is no URL/],
+  ['import', ['FILE', '--url', 'http://localhost', '-partitions', '2'], /--url means a broker, -partitions a folder/],
+  ['reshard', [], /needs -partitions N/],
+  ['reshard', ['-partitions', 'two'], /-partitions: 'two' is no positive integer/],
+  ['reshard', ['-partitions', '257'], /257 is more than 256/],
+  ['reshard', ['-partitions', '2', '-dbSizeMax', '0'], /-dbSizeMax: '0'/],
+]
+
+test('a wrong command line ends with 2, and nothing is made', async (t) => {
+  const folder = t.testdir({})
+  const file = join(folder, 'file')
+  writeFileSync(file, exportOf([]))
+  const places: Readonly<Record<string, string>> = { FILE: file, DIR: join(folder, 'dir'), data: join(folder, 'data') }
+  for (const [name, words, said] of wrong) {
+    const placed = words.map((word) => places[word] ?? word)
+    const { code, output, errors } = await ran(commands[name], placed)
+    t.same([code, output], [2, ''], `rigel ${name} ${words.join(' ')}`)
+    t.match(errors, said)
+  }
+  t.notOk(existsSync(join(folder, 'dir')))
+  t.notOk(existsSync(join(folder, 'data')))
+})
+
+test('an unknown option, a word too many and a missing value end with 2, and help with 0', async (t) => {
+  for (const [name, command] of Object.entries(commands)) {
+    for (const words of [['--wrong'], ['one', 'two'], ['-dbPath']]) {
+      const { code, errors } = await ran(command, words)
+      t.equal(code, 2, `rigel ${name} ${words.join(' ')}`)
+      t.match(errors, new RegExp(`'rigel help ${name}' lists what it takes`))
+    }
+    t.match(await ran(command, ['--help']), { code: 0, output: new RegExp(`^Usage: rigel ${name}`), errors: '' })
+  }
+})
