@@ -1,19 +1,4 @@
 import type { MessagePort } from 'node:worker_threads'
-import { type BackupOperation, type BackupService, backupOperations } from '../src/broker/backup-service.js'
-import {
-  type SubscriptionService,
-  type SubscriptionServiceOperation,
-  subscriptionServiceOperations,
-} from '../src/broker/broker.js'
-import { type CopyOperation, type CopyService, copyOperations } from '../src/broker/copy-service.js'
-import {
-  type RegistryOperation,
-  type RegistryService,
-  registryServiceOperations,
-} from '../src/broker/registry-service.js'
-import { remoteService } from '../src/broker/service-link.js'
-import { type CoordinatorOperation, coordinatorOperations, type SharingService } from '../src/broker/shared-control.js'
-import { type ClusterOperation, type ClusterService, clusterOperations } from '../src/cluster/cluster-service.js'
 import { remoteFeeds } from '../src/console/feeds.js'
 import { followRegistry } from '../src/coordinator/registry-feed.js'
 import type { AlarmReport } from '../src/log/alarm-reports.js'
@@ -21,10 +6,19 @@ import { workerLog } from '../src/log/worker-log.js'
 import { parkWhenTold } from '../src/mailbox/parking.js'
 import { RegistrationIndex } from '../src/registration/registration-index.js'
 import { type Connectable, openFront } from '../src/runtime/front-end-assembly.js'
-import type { FrontEndTask, FrontInstruction, FrontReport, ServicePorts, ThreadPorts } from '../src/runtime/tasks.js'
+import {
+  type FrontEndTask,
+  type FrontInstruction,
+  type FrontReport,
+  type MainServices,
+  mainServices,
+  type ServicePorts,
+  type ThreadPorts,
+} from '../src/runtime/tasks.js'
 import { unpacked } from '../src/shared-memory/packed.js'
 import { Switches } from '../src/shared-memory/switches.js'
 import { onMessages } from '../src/thread/messages.js'
+import { remote } from '../src/thread/service.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
 export default async function frontEnd(task: FrontEndTask & ThreadPorts & ServicePorts): Promise<void> {
@@ -39,17 +33,14 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
   const index = new RegistrationIndex()
   for (const registration of unpacked(task.registrations)) index.put(registration)
   followRegistry(task.registryFeed, index)
+  const main = remote<MainServices>(task.services, mainServices)
   const services = {
-    subscriptions: remoteService<SubscriptionService, SubscriptionServiceOperation>(
-      task.subscriptions,
-      subscriptionServiceOperations,
-    ),
-    coordinator:
-      task.coordinator && remoteService<SharingService, CoordinatorOperation>(task.coordinator, coordinatorOperations),
-    registry: { ...remoteService<RegistryService, RegistryOperation>(task.registry, registryServiceOperations), index },
-    backups: remoteService<BackupService, BackupOperation>(task.backups, backupOperations),
-    cluster: task.cluster && remoteService<ClusterService, ClusterOperation>(task.cluster, clusterOperations),
-    copies: remoteService<CopyService, CopyOperation>(task.copies, copyOperations),
+    subscriptions: main.subscriptions,
+    coordinator: task.hasCoordinator ? main.coordinator : undefined,
+    registry: { ...main.registry, index },
+    backups: main.backups,
+    cluster: task.hasCluster ? main.cluster : undefined,
+    copies: main.copies,
     feeds: () => remoteFeeds(task.feeds),
     alarms: { tell: (alarm: AlarmReport) => tell(control, alarm) },
   }

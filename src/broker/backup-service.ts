@@ -31,5 +31,4 @@ export interface BackupService {
 }
 
 /** The operations of the service, for callers behind a port. */
-export const backupOperations = ['begin', 'goOn', 'end'] as const
-export type BackupOperation = (typeof backupOperations)[number]
+export const backupOperations = { begin: 'asked', goOn: 'asked', end: 'asked' } as const

@@ -89,17 +89,16 @@ export interface RegistryService {
 }
 
 /** The operations of the service, for callers behind a port; the index is each thread's own. */
-export const registryServiceOperations = [
-  'register',
-  'add',
-  'remove',
-  'notified',
-  'subscribe',
-  'change',
-  'unsubscribe',
-  'states',
-] as const
-export type RegistryOperation = (typeof registryServiceOperations)[number]
+export const registryServiceOperations = {
+  register: 'asked',
+  add: 'asked',
+  remove: 'asked',
+  notified: 'asked',
+  subscribe: 'asked',
+  change: 'asked',
+  unsubscribe: 'asked',
+  states: 'asked',
+} as const
 
 export interface SubscriptionUnknown {
   readonly kind: 'subscriptionUnknown'

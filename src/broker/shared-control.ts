@@ -46,8 +46,7 @@ export interface SharingService extends CoordinatorService {
 export type PartitionMark = readonly [partition: number, lastNotice: number]
 
 /** The operations of the service, for callers behind a port. */
-export const coordinatorOperations = ['take', 'mark', 'confirmed'] as const
-export type CoordinatorOperation = (typeof coordinatorOperations)[number]
+export const coordinatorOperations = { take: 'asked', mark: 'asked', confirmed: 'asked' } as const
 
 /** How a node of several has changed what the coordinator owns, and knows that it has what was acknowledged. */
 export interface ControlSharing {

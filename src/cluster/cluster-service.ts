@@ -25,5 +25,4 @@ export interface ClusterStatistics {
 }
 
 /** The operations of the service, for callers behind a port. */
-export const clusterOperations = ['shown', 'statistics'] as const
-export type ClusterOperation = (typeof clusterOperations)[number]
+export const clusterOperations = { shown: 'asked', statistics: 'asked' } as const

@@ -1,14 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
-import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import { backupOperations } from '../broker/backup-service.js'
-import { type SubscriptionService, subscriptionServiceOperations } from '../broker/broker.js'
-import { type CopyService, copyOperations } from '../broker/copy-service.js'
-import { type RegistryService, registryServiceOperations } from '../broker/registry-service.js'
-import { serveService } from '../broker/service-link.js'
-import { coordinatorOperations } from '../broker/shared-control.js'
+import { MessageChannel } from 'node:worker_threads'
+import type { SubscriptionService } from '../broker/broker.js'
+import type { CopyService } from '../broker/copy-service.js'
+import type { RegistryService } from '../broker/registry-service.js'
 import type { ClusterLog } from '../cluster/cluster-log.js'
-import { type ClusterService, clusterOperations } from '../cluster/cluster-service.js'
+import type { ClusterService } from '../cluster/cluster-service.js'
 import type { Route } from '../cluster/node-facts.js'
 import type { NodeAddress } from '../cluster/route-table.js'
 import type { Setting } from '../command-line/command-line.js'
@@ -48,6 +45,7 @@ import type { WriteWatch } from '../shared-memory/thread-beats.js'
 import { newTransactions } from '../shared-memory/transaction-numbers.js'
 import { Versions } from '../shared-memory/versions.js'
 import { ViewerLimit } from '../shared-memory/viewer-limit.js'
+import { serve } from '../thread/service.js'
 import { RunningCluster } from './cluster.js'
 import { clusterStatistics } from './cluster-statistics.js'
 import { Coordination } from './coordination.js'
@@ -64,6 +62,7 @@ import {
   type FrontEndTask,
   type FrontInstruction,
   type FrontReport,
+  mainServices,
   numbered,
   type PartitionTask,
   type ServicePorts,
@@ -493,37 +492,29 @@ export class Core {
     const { port1, port2 } = new MessageChannel()
     this.#log.take(port1)
     const { subscriptions, registry } = this.#services
-    const coordinator = this.#coordination && new MessageChannel()
-    if (this.#coordination && coordinator) serveService(coordinator.port1, this.#coordination, coordinatorOperations)
-    const [service, registration, feed] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
-    const [backups, copies, feeds] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
-    const cluster = this.#cluster && servedCluster(this.#clusterService(this.#cluster))
+    const [services, feed, feeds] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
+    const coordinator = this.#coordination
+    const cluster = this.#cluster && this.#clusterService(this.#cluster)
+    serve(services.port1, mainServices, {
+      ...{ subscriptions, registry, backups: this.#backups, copies: this.#copies },
+      ...(coordinator && { coordinator }),
+      ...(cluster && { cluster }),
+    })
     serveFeeds(feeds.port1, this.#frontEnd.feeds)
-    serveService(backups.port1, this.#backups, backupOperations)
-    serveService(copies.port1, this.#copies, copyOperations)
-    serveService(service.port1, subscriptions, subscriptionServiceOperations)
-    serveService(registration.port1, registry, registryServiceOperations)
     this.#registryFeed.add(feed.port1)
     const thread: FrontThread = new ActorThread({
       entry: new URL('../../workers/front-end.js', import.meta.url),
       task: {
         ...task,
         log: port2,
-        subscriptions: service.port2,
-        registry: registration.port2,
-        coordinator: coordinator?.port2,
-        backups: backups.port2,
-        cluster,
-        copies: copies.port2,
+        services: services.port2,
+        hasCoordinator: coordinator !== undefined,
+        hasCluster: cluster !== undefined,
         feeds: feeds.port2,
         registrations: packed([...registry.index.all()]),
         registryFeed: feed.port2,
       },
-      transfer: [
-        ...[port2, service.port2, registration.port2, backups.port2, copies.port2, feeds.port2, feed.port2],
-        ...(coordinator ? [coordinator.port2] : []),
-        ...(cluster ? [cluster] : []),
-      ],
+      transfer: [port2, services.port2, feeds.port2, feed.port2],
       reported: (report) => {
         if (report.kind === 'alarm') this.#alarm(report)
       },
@@ -574,13 +565,6 @@ export class Core {
 /** Whether a partition is this node's, which it always is where there is one node. */
 function isConfirmed(position: SharedArrayBuffer | undefined): boolean {
   return position === undefined || new PartitionPosition(position).isConfirmed()
-}
-
-/** The port of the service, for the thread of a front end. */
-function servedCluster(cluster: ClusterService): MessagePort {
-  const { port1, port2 } = new MessageChannel()
-  serveService(port1, cluster, clusterOperations)
-  return port2
 }
 
 /** How a broker is named in what it sends, by the id of its folder. */

@@ -1,5 +1,11 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ApiKey } from '../api-keys.js'
+import { type BackupService, backupOperations } from '../broker/backup-service.js'
+import { type SubscriptionService, subscriptionServiceOperations } from '../broker/broker.js'
+import { type CopyService, copyOperations } from '../broker/copy-service.js'
+import { type RegistryService, registryServiceOperations } from '../broker/registry-service.js'
+import { coordinatorOperations, type SharingService } from '../broker/shared-control.js'
+import { type ClusterService, clusterOperations } from '../cluster/cluster-service.js'
 import type { LogLinkEnd } from '../cluster/log-link.js'
 import type { ReadMode, Route } from '../cluster/node-facts.js'
 import type { NodeAddress } from '../cluster/route-table.js'
@@ -20,6 +26,7 @@ import type { Packed } from '../shared-memory/packed.js'
 import type { TransactionMemory } from '../shared-memory/transaction-numbers.js'
 import type { PackedWithClocks } from '../subscription/clocks.js'
 import type { Subscription } from '../subscription/subscription.js'
+import type { ServiceOperations } from '../thread/service.js'
 import type { ClockStart } from '../time.js'
 import type { TemplateSettings } from './message-rendering.js'
 
@@ -137,16 +144,35 @@ export interface FrontLink {
   readonly where: ListenAddress
 }
 
-/** The services of the coordinator, for a front end in a thread of its own. */
-export interface ServicePorts {
-  readonly subscriptions: MessagePort
-  readonly registry: MessagePort
+/** The services of the coordinator that a front end in a thread of its own uses. */
+export interface MainServices {
+  readonly subscriptions: SubscriptionService
+  /** The index, and what confirms that it is up to date, are each thread's own. */
+  readonly registry: Omit<RegistryService, 'index' | 'confirmed'>
   /** What other nodes have this one do, of one of several. */
-  readonly coordinator?: MessagePort | undefined
-  readonly backups: MessagePort
+  readonly coordinator: SharingService
+  readonly backups: BackupService
   /** Of a broker that is of a cluster. */
-  readonly cluster: MessagePort | undefined
-  readonly copies: MessagePort
+  readonly cluster: ClusterService
+  readonly copies: CopyService
+}
+
+export const mainServices: ServiceOperations<MainServices> = {
+  subscriptions: subscriptionServiceOperations,
+  registry: registryServiceOperations,
+  coordinator: coordinatorOperations,
+  backups: backupOperations,
+  cluster: clusterOperations,
+  copies: copyOperations,
+}
+
+/** The ends of the ports to the main thread, for a front end in a thread of its own. */
+export interface ServicePorts {
+  /** Where `mainServices` are served. */
+  readonly services: MessagePort
+  /** Of which these are there only in some brokers. */
+  readonly hasCoordinator: boolean
+  readonly hasCluster: boolean
   /** What there is to look at for those who look at the broker. */
   readonly feeds: MessagePort
   /** What was registered when the thread was started, and where later changes come. */
