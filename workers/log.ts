@@ -8,7 +8,14 @@ import { EtcdClient } from '../src/cluster/etcd-client.js'
 import { EtcdEngine } from '../src/cluster/etcd-engine.js'
 import { EtcdNodes, type Following } from '../src/cluster/etcd-nodes.js'
 import { LogService } from '../src/cluster/log-service.js'
-import type { ClusterSurvey, LogInstruction, LogReport, LogTask } from '../src/cluster/log-thread.js'
+import {
+  type ClusterSurvey,
+  type LogEvents,
+  type LogOperations,
+  type LogTask,
+  logEvents,
+  logOperations,
+} from '../src/cluster/log-thread.js'
 import { listed, Membership, watchListed } from '../src/cluster/membership.js'
 import { listedNames, type NodeFacts } from '../src/cluster/node-facts.js'
 import { standingCluster } from '../src/cluster/standing-cluster.js'
@@ -19,7 +26,7 @@ import { err, ok, type Result } from '../src/result.js'
 import type { ThreadPorts } from '../src/runtime/tasks.js'
 import { Switches } from '../src/shared-memory/switches.js'
 import { ThreadBeats } from '../src/shared-memory/thread-beats.js'
-import { onMessages } from '../src/thread/messages.js'
+import { linkOver, offered } from '../src/thread/link.js'
 
 /** The thread that has the connection to the engine of a cluster: appends what the threads of partitions hand over. */
 export default async function log(task: LogTask & ThreadPorts): Promise<void> {
@@ -30,16 +37,15 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   const watch = new EngineWatch(new FigureTable(engineFigures, task.measures).row(0), lines)
   const copies = new FigureTable(copyFigures, task.copies)
   const engine = new EtcdEngine(etcd, prefix)
-  const report = (said: LogReport): void => control.postMessage(said)
   const service = new LogService({
     engine,
     appender: new Appender(engine, watch),
     node,
     heldMost_bytes,
-    givenUp: () => report({ kind: 'givenUp' }),
+    givenUp: () => main.givenUp(),
     fenced: (log, last) => {
       watch.fenced()
-      report({ kind: 'fenced', log, last })
+      main.fenced(log, last)
     },
     neglected: (what, reason) => watch.neglected(what, reason),
   })
@@ -54,7 +60,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   }
   const engineMembers = new EngineMembers({
     client,
-    told: (urls) => report({ kind: 'engineUrls', urls }),
+    told: (urls) => main.engineUrls(urls),
     refused: (reason) =>
       warnOnce(`etcd does not say where its members are, so only -clusterUrl is kept from notifications: ${reason}`),
   })
@@ -64,67 +70,62 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   const joined = (self: NodeFacts): Membership =>
     new Membership(self, {
       nodes,
-      changed: (members) => report({ kind: 'members', members }),
-      isMember: (isMember) => report({ kind: 'isMember', isMember }),
+      changed: (members) => main.members(members),
+      isMember: (isMember) => main.isMember(isMember),
       log: lines,
     })
-  report({ kind: 'ready' })
-  await new Promise<void>((ended) => {
-    onMessages(control, async (instruction: LogInstruction) => {
-      switch (instruction.kind) {
-        case 'describe': {
-          const state = await standingCluster(client, prefix, warnOnce)
-          await engineMembers.look()
-          return report({ kind: 'described', state })
-        }
-        case 'list':
-          return report({ kind: 'listed', nodes: await listed(nodes, { node, folder: instruction.folder }) })
-        case 'tell':
-          if (membership === undefined) membership = joined(instruction.self)
-          else membership.tell(instruction.self)
-          return
-        case 'leave':
-          await membership?.leave()
-          return report({ kind: 'left' })
-        case 'readState':
-          return report({ kind: 'state', state: await readClusterState(client, prefix) })
-        case 'begin': {
-          const begun = await engine.begin(instruction.description, instruction.after, instruction.nodes)
-          return report({ kind: 'begun', isNew: begun.ok ? begun : err(begun.error.reason) })
-        }
-        case 'claim':
-          return report({ kind: 'claimed', claimed: await service.claim(instruction.logs) })
-        case 'follow': {
-          const checkpoints = new CopyCheckpoints(nodes, node, listedNames(instruction.nodes), instruction.applied)
-          service.follow(checkpoints, (log, last) => {
-            if (log !== 'control' && log < copies.rows) copies.row(log).put('head', last)
-          })
-          listing = watchListed(nodes, (held) => {
-            checkpoints.list(listedNames(held))
-            report({ kind: 'nodes', nodes: held })
-          })
-          return
-        }
-        case 'survey':
-          return report({ kind: 'surveyed', survey: await surveyed(engine, nodes, instruction.logs) })
-        case 'hold': {
-          const told = await nodes.tellCheckpoints(node, checkpointsText(instruction.behind))
-          return report({ kind: 'held', held: told.ok ? told : err(told.error.reason) })
-        }
-        case 'serve':
-          return service.serve(instruction.end)
-        case 'ending':
-          return service.end(instruction.patience_ms)
-        case 'end':
-          isOver.abort()
-          service.close()
-          listing?.stop()
-          await membership?.leave()
-          client.close()
-          ended()
-      }
-    })
+  let ended = (): void => {}
+  const over = new Promise<void>((resolve) => {
+    ended = resolve
   })
+  const operations: LogOperations = {
+    describe: async () => {
+      const state = await standingCluster(client, prefix, warnOnce)
+      await engineMembers.look()
+      return state
+    },
+    list: (folder) => listed(nodes, { node, folder }),
+    tell: (self) => {
+      if (membership === undefined) membership = joined(self)
+      else membership.tell(self)
+    },
+    leave: async () => {
+      await membership?.leave()
+    },
+    readState: () => readClusterState(client, prefix),
+    begin: async ({ description, after, nodes }) => {
+      const begun = await engine.begin(description, after, nodes)
+      return begun.ok ? begun : err(begun.error.reason)
+    },
+    claim: (logs) => service.claim(logs),
+    follow: (kept, applied) => {
+      const checkpoints = new CopyCheckpoints(nodes, node, listedNames(kept), applied)
+      service.follow(checkpoints, (log, last) => {
+        if (log !== 'control' && log < copies.rows) copies.row(log).put('head', last)
+      })
+      listing = watchListed(nodes, (held) => {
+        checkpoints.list(listedNames(held))
+        main.nodes(held)
+      })
+    },
+    survey: (logs) => surveyed(engine, nodes, logs),
+    hold: async (behind) => {
+      const told = await nodes.tellCheckpoints(node, checkpointsText(behind))
+      return told.ok ? told : err(told.error.reason)
+    },
+    serve: (port, end) => service.serve({ ...end, port }),
+    ending: (patience_ms) => service.end(patience_ms),
+    end: async () => {
+      isOver.abort()
+      service.close()
+      listing?.stop()
+      await membership?.leave()
+      client.close()
+      ended()
+    },
+  }
+  const main = linkOver<LogEvents>(control, logEvents, offered(operations, logOperations))
+  await over
   await Promise.all([probing, following])
   stopWatching?.()
   control.close()

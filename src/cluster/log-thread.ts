@@ -1,6 +1,8 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { Result } from '../result.js'
 import type { CounterTableMemory } from '../shared-memory/counter-table.js'
 import type { SwitchMemory } from '../shared-memory/switches.js'
+import type { Operations } from '../thread/service.js'
 import type { LogSequence } from '../wal/record-log.js'
 import type { ClusterState } from './cluster-state.js'
 import type { Extent, LogName } from './engine.js'
@@ -26,32 +28,72 @@ export interface LogTask {
   readonly beats?: SharedArrayBuffer | undefined
 }
 
-/** What the main thread tells it. Each of the first four is answered by a report, and so are `survey` and `hold`. */
-export type LogInstruction =
-  | { readonly kind: 'describe' }
-  /** That this process is one of several nodes of the cluster, with a data folder of this id. */
-  | { readonly kind: 'list'; readonly folder: string }
-  | ({ readonly kind: 'begin' } & BegunCluster)
-  | { readonly kind: 'claim'; readonly logs: readonly LogName[] }
-  /** To have the logs keep what comes behind these records, since this node fetches copies that have them. */
-  | { readonly kind: 'hold'; readonly behind: ReadonlyMap<LogName, LogSequence> }
+/** What the main thread has it do. Refusals are in words for the operator. */
+export interface LogOperations {
+  /** The cluster as it stands in the engine; nothing where none does. */
+  describe(): Promise<Result<ClusterState | undefined, string>>
+  /** This process is one of several nodes of the cluster, with a data folder of this id. */
+  list(folder: string): Promise<Result<ClusterNodes, string>>
+  /** Begins a cluster; says whether it was this process that has begun it. */
+  begin(cluster: BegunCluster): Promise<Result<boolean, string>>
+  claim(logs: readonly LogName[]): Promise<Result<undefined, string>>
+  /** Has the logs keep what comes behind these records, since this node fetches copies that have them. */
+  hold(behind: ReadonlyMap<LogName, LogSequence>): Promise<Result<undefined, string>>
+  /** What these logs have, and who the members are. */
+  survey(logs: readonly LogName[]): Promise<Result<ClusterSurvey, string>>
+  /** What stands in the engine about the cluster. */
+  readState(): Promise<Result<ClusterState, string>>
+  /** This node is no member any more. */
+  leave(): Promise<void>
   /**
-   * That this process is one of several nodes, of which these keep copies: logs are claimed by the threads that have them. Its own
-   * copies have applied these records.
+   * This process is one of several nodes, of which these keep copies: logs are claimed by the threads that have them. Its own copies have
+   * applied these records.
    */
-  | { readonly kind: 'follow'; readonly nodes: ClusterNodes; readonly applied: ReadonlyMap<LogName, LogSequence> }
-  /** To say what these logs have, and who the members are. */
-  | { readonly kind: 'survey'; readonly logs: readonly LogName[] }
-  | { readonly kind: 'serve'; readonly end: LogServerEnd }
-  /** That this node is a member from now on, and says this of itself: the first time and whenever it changes. */
-  | { readonly kind: 'tell'; readonly self: NodeFacts }
-  /** That this node is no member any more; answered by a report. */
-  | { readonly kind: 'leave' }
-  /** To read what stands in the engine about the cluster; answered by a report. */
-  | { readonly kind: 'readState' }
-  /** The process ends: what the engine does not answer within this time is given up. Reported each time. */
-  | { readonly kind: 'ending'; readonly patience_ms: number }
-  | { readonly kind: 'end' }
+  follow(nodes: ClusterNodes, applied: ReadonlyMap<LogName, LogSequence>): void
+  /** Serves a link, whose port is handed over. */
+  serve(port: MessagePort, end: Omit<LogServerEnd, 'port'>): void
+  /** This node is a member from now on, and says this of itself: the first time and whenever it changes. */
+  tell(self: NodeFacts): void
+  /** The process ends: what the engine does not answer within this time is given up. Each time `givenUp` says so. */
+  ending(patience_ms: number): void
+  end(): void
+}
+
+export const logOperations: Operations<LogOperations> = {
+  describe: 'asked',
+  list: 'asked',
+  begin: 'asked',
+  claim: 'asked',
+  hold: 'asked',
+  survey: 'asked',
+  readState: 'asked',
+  leave: 'asked',
+  follow: 'told',
+  serve: 'told',
+  tell: 'told',
+  ending: 'told',
+  end: 'told',
+}
+
+/** What it tells the main thread. */
+export interface LogEvents {
+  nodes(nodes: ClusterNodes): void
+  members(members: readonly NodeFacts[]): void
+  /** The URLs that the members of etcd announce: before the first answer to `describe`, and again and again. */
+  engineUrls(urls: readonly string[]): void
+  isMember(isMember: boolean): void
+  givenUp(): void
+  fenced(log: LogName, last: LogSequence): void
+}
+
+export const logEvents: Operations<LogEvents> = {
+  nodes: 'told',
+  members: 'told',
+  engineUrls: 'told',
+  isMember: 'told',
+  givenUp: 'told',
+  fenced: 'told',
+}
 
 /** How a cluster is begun, see `Engine`. */
 export interface BegunCluster {
@@ -65,23 +107,3 @@ export interface ClusterSurvey {
   readonly extents: ReadonlyMap<LogName, Extent>
   readonly members: readonly NodeFacts[]
 }
-
-/** What it tells the main thread; refusals are in words for the operator. */
-export type LogReport =
-  | { readonly kind: 'ready' }
-  /** Nothing where no cluster stands. */
-  | { readonly kind: 'described'; readonly state: Result<ClusterState | undefined, string> }
-  | { readonly kind: 'listed'; readonly nodes: Result<ClusterNodes, string> }
-  | { readonly kind: 'begun'; readonly isNew: Result<boolean, string> }
-  | { readonly kind: 'surveyed'; readonly survey: Result<ClusterSurvey, string> }
-  | { readonly kind: 'held'; readonly held: Result<undefined, string> }
-  | { readonly kind: 'claimed'; readonly claimed: Result<undefined, string> }
-  | { readonly kind: 'nodes'; readonly nodes: ClusterNodes }
-  | { readonly kind: 'members'; readonly members: readonly NodeFacts[] }
-  /** The URLs that the members of etcd announce: before the first `described`, and again and again. */
-  | { readonly kind: 'engineUrls'; readonly urls: readonly string[] }
-  | { readonly kind: 'isMember'; readonly isMember: boolean }
-  | { readonly kind: 'left' }
-  | { readonly kind: 'state'; readonly state: Result<ClusterState, string> }
-  | { readonly kind: 'givenUp' }
-  | { readonly kind: 'fenced'; readonly log: LogName; readonly last: LogSequence }

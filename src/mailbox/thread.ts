@@ -1,7 +1,9 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { Lifetime } from '../lifetime.js'
+import { type LinkMessage, type Offered, ThreadLink } from '../thread/link.js'
 import { onMessages } from '../thread/messages.js'
+import type { Operations } from '../thread/service.js'
 
 /** What a thread reports names its kind; with `ready` it reports that it has begun. */
 export interface ThreadReport {
@@ -127,6 +129,29 @@ export class ActorThread<Task extends object, Report extends ThreadReport> {
     this.#control.close()
     this.#parking.close()
     await this.#pool.destroy()
+  }
+}
+
+interface LinkedSettings<Task, Far extends object> extends Omit<ThreadSettings<Task, LinkMessage>, 'reported'> {
+  /** What the thread offers. */
+  readonly far: Operations<Far>
+  /** What is offered to it. */
+  readonly offered: Offered
+}
+
+/** A thread that this one calls, and that calls this one, see `ThreadLink`. */
+export class LinkedThread<Task extends object, Far extends object> extends ActorThread<Task, LinkMessage> {
+  /** What was not answered rejects with the fault of which the thread has died. */
+  readonly far: Far
+
+  constructor({ far, offered, ...settings }: LinkedSettings<Task, Far>) {
+    super({ ...settings, reported: (message) => link.take(message) })
+    const link = new ThreadLink<Far>({ post: (message, transfer) => this.tell(message, transfer), far, offered })
+    this.far = link.far
+    this.ended.then(
+      () => link.gone(new Error('the thread has ended without the answer that was waited for')),
+      (fault: unknown) => link.gone(fault),
+    )
   }
 }
 

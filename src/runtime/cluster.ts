@@ -6,7 +6,7 @@ import type { ClusterState } from '../cluster/cluster-state.js'
 import type { LogName } from '../cluster/engine.js'
 import type { EtcdSettings } from '../cluster/etcd-client.js'
 import { type LogLinkEnd, newLogLink } from '../cluster/log-link.js'
-import type { LogInstruction, LogReport, LogTask } from '../cluster/log-thread.js'
+import { type LogEvents, type LogOperations, type LogTask, logEvents, logOperations } from '../cluster/log-thread.js'
 import type { ClusterNodes, NodeFacts, Route } from '../cluster/node-facts.js'
 import type { NodeAddress } from '../cluster/route-table.js'
 import { type ShownCluster, shownCluster } from '../cluster/shown-cluster.js'
@@ -16,7 +16,7 @@ import type { WriterSettings } from '../lmdb/environment.js'
 import { type ClusterFact, forgetClusterFact, noteClusterFact, readClusterFact } from '../lmdb/folder-cluster.js'
 import { faultText } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
-import { ActorThread } from '../mailbox/thread.js'
+import { LinkedThread } from '../mailbox/thread.js'
 import type { Measures } from '../measure/measures.js'
 import { stand } from '../measure/node-standing.js'
 import { fetchCopies } from '../node-link/fetched-copies.js'
@@ -26,6 +26,7 @@ import type { LinkCaller } from '../node-link/node-connection.js'
 import { Reachability } from '../node-link/reachability.js'
 import { err, ok, type Result } from '../result.js'
 import { SenderTable } from '../shared-memory/sender-table.js'
+import { offered } from '../thread/link.js'
 import { now } from '../time.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { checkpointsOf, followingMembers, ownRecordsOf } from './applied-records.js'
@@ -59,7 +60,7 @@ interface ClusterParts {
   readonly routed: (routes: readonly Route[], others: readonly NodeAddress[]) => void
 }
 
-type Thread = ActorThread<LogTask & Pick<ThreadPorts, 'log'>, LogReport>
+type Thread = LinkedThread<LogTask & Pick<ThreadPorts, 'log'>, LogOperations>
 
 /** The logs of this broker in the engine of its cluster: joined, claimed, and reached through a thread of their own. */
 export class RunningCluster implements Pick<ClusterService, 'shown'> {
@@ -90,7 +91,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     this.#folderId = parts.folder.id
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
-    this.#thread = new ActorThread({
+    this.#thread = new LinkedThread({
       entry: new URL('../../workers/log.js', import.meta.url),
       task: {
         etcd,
@@ -104,7 +105,8 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
         log: port2,
       },
       transfer: [port2],
-      reported: (report) => this.#take(report),
+      far: logOperations,
+      offered: offered(this.#events(), logEvents),
     })
     this.#thread.ended.catch((fault: unknown) =>
       parts.fatal(`the thread of the cluster's log failed: ${String(fault)}`),
@@ -114,7 +116,8 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   /** A link to a log, for the thread that writes it: its port is to be transferred to that. */
   link(log: LogName): LogLinkEnd {
     const { writer, server } = newLogLink(log, this.#parts.options.node)
-    this.#tell({ kind: 'serve', end: server }, [server.port])
+    const { port, ...end } = server
+    this.#thread.far.serve(port, end)
     return writer
   }
 
@@ -178,9 +181,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
 
   async #readShown(): Promise<Result<ShownCluster, string>> {
     const { options, folder } = this.#parts
-    const read = this.#thread.next('state')
-    this.#tell({ kind: 'readState' })
-    const { state } = await read
+    const state = await this.#thread.far.readState()
     const asked = { name: options.node, folder: folder.id, reads: options.reads }
     return state.ok ? ok(shownCluster(state.value, options.prefix, asked)) : state
   }
@@ -188,26 +189,23 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   /** Of several nodes: this one is no member any more, which the others need not find out by its lease. */
   async leave(): Promise<void> {
     if (this.#nodes === undefined) return
-    const left = this.#thread.next('left')
-    this.#tell({ kind: 'leave' })
-    await left
+    await this.#thread.far.leave()
   }
 
   /** The process ends: what etcd does not answer within this time is given up, and the next start finds what became of it. */
   ending(patience_ms: number): void {
-    this.#tell({ kind: 'ending', patience_ms })
+    this.#thread.far.ending(patience_ms)
   }
 
   /** Lets go of who waits for the engine: the process ends. */
   end(): void {
     this.#nodes?.end()
     this.#reachability?.close()
-    this.#tell({ kind: 'end' })
+    this.#thread.far.end()
   }
 
   async #started(): Promise<Result<undefined, string>> {
     const { options, folder, log } = this.#parts
-    await this.#thread.ready
     const security = await readLinkSecurity(options.link)
     if (!security.ok) return security
     this.#security = security.value
@@ -220,7 +218,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     this.#parts.guarded.members(members)
     const known = await this.#known(members)
     if (!known.ok) return known
-    const listed = options.link && (await this.#listed())
+    const listed = options.link && (await this.#thread.far.list(folder.id))
     if (listed?.ok === false) return listed
     const began = description.began?.id
     if (fact?.state !== 'member' || fact.began !== began)
@@ -239,15 +237,13 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
       this.#follow(listed.value, fetched.value)
       return ok(undefined)
     }
-    const claimed = this.#thread.next('claimed')
-    this.#tell({ kind: 'claim', logs: [...this.#partitions(), 'control'] })
-    return (await claimed).claimed
+    return this.#thread.far.claim([...this.#partitions(), 'control'])
   }
 
   /** The cluster, which is begun where none stands, if it is one for this folder. */
   async #described(fact: ClusterFact | undefined): Promise<Result<ClusterState, string>> {
     const { options, folder } = this.#parts
-    const before = await this.#standing()
+    const before = await this.#thread.far.describe()
     if (!before.ok) return before
     if (before.value === undefined) {
       if (fact?.state === 'member') return err(emptiedText(this.#parts))
@@ -255,7 +251,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
       if (!begun.ok) return begun
     }
     // Another node may have been faster to begin it: this one joins, or is refused.
-    const after = before.value === undefined ? await this.#standing() : before
+    const after = before.value === undefined ? await this.#thread.far.describe() : before
     if (!after.ok) return after
     if (after.value === undefined) return err(`what was begun at ${options.prefix} is gone`)
     const state = after.value
@@ -266,12 +262,6 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     return err(reason)
   }
 
-  async #standing(): Promise<Result<ClusterState | undefined, string>> {
-    const described = this.#thread.next('described')
-    this.#tell({ kind: 'describe' })
-    return (await described).state
-  }
-
   /** One of several nodes: the others know it as one, and its clock is theirs. */
   async #known(members: readonly NodeFacts[]): Promise<Result<undefined, string>> {
     const { caller } = this
@@ -280,33 +270,20 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     return verdict?.kind === 'refused' ? err(verdict.reason) : ok(undefined)
   }
 
-  async #listed(): Promise<Result<ClusterNodes, string>> {
-    const listed = this.#thread.next('listed')
-    this.#tell({ kind: 'list', folder: this.#parts.folder.id })
-    return (await listed).nodes
-  }
-
   /** One of several nodes: what its logs have forgotten it gets from another one. */
   #fetched(caller: LinkCaller): ReturnType<typeof fetchCopies> {
     const { folder, storage, log } = this.#parts
     const members = followingMembers(folder)
-    const survey = async () => {
-      const surveyed = this.#thread.next('surveyed')
-      this.#tell({ kind: 'survey', logs: [...members.keys()] })
-      return (await surveyed).survey
-    }
-    const hold = async (behind: ReadonlyMap<LogName, LogSequence>) => {
-      const held = this.#thread.next('held')
-      this.#tell({ kind: 'hold', behind })
-      return (await held).held
-    }
+    const { far } = this.#thread
+    const survey = () => far.survey([...members.keys()])
+    const hold = (behind: ReadonlyMap<LogName, LogSequence>) => far.hold(behind)
     const settings = { ...storage, everyPage_bytes: 0, goesOn: this.#parts.goesOn }
     return fetchCopies({ members, folder: folder.id, settings, survey, hold, caller, log })
   }
 
   #follow(nodes: ClusterNodes, applied: ReadonlyMap<LogName, LogSequence>): void {
     const { options, folder, log, measures, instruct, coordinate, drain, routed } = this.#parts
-    this.#tell({ kind: 'follow', nodes, applied })
+    this.#thread.far.follow(nodes, applied)
     const running = new RunningNodes({
       ...{
         node: options.node,
@@ -319,7 +296,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
         coordinate,
         drain,
       },
-      tell: (self) => this.#tell({ kind: 'tell', self }),
+      tell: (self) => this.#thread.far.tell(self),
       hosts: announcedHosts,
       isFull: () => this.#partitions().some((partition) => measures.partitions.value('isFull', partition) === 1),
       routed,
@@ -342,16 +319,17 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     this.#nodes?.listed(nodes)
   }
 
-  #take(report: LogReport): void {
-    const nodes = this.#nodes
-    if (report.kind === 'nodes') this.#takeListed(report.nodes)
-    else if (report.kind === 'engineUrls') this.#parts.guarded.engine(report.urls)
-    else if (report.kind === 'members') this.#takeMembers(report.members)
-    else if (report.kind === 'isMember') nodes?.member(report.isMember)
-    else if (report.kind === 'givenUp') nodes?.givenUp()
-    // Of several nodes the thread of the partition hears of it, and follows.
-    else if (report.kind === 'fenced' && nodes === undefined) {
-      this.#parts.fenced(fencedText(this.#parts.options, report.log))
+  #events(): LogEvents {
+    return {
+      nodes: (nodes) => this.#takeListed(nodes),
+      engineUrls: (urls) => this.#parts.guarded.engine(urls),
+      members: (members) => this.#takeMembers(members),
+      isMember: (isMember) => this.#nodes?.member(isMember),
+      givenUp: () => this.#nodes?.givenUp(),
+      fenced: (log) => {
+        // Of several nodes the thread of the partition hears of it, and follows.
+        if (this.#nodes === undefined) this.#parts.fenced(fencedText(this.#parts.options, log))
+      },
     }
   }
 
@@ -359,9 +337,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   async #begun(): Promise<Result<undefined, string>> {
     const { options, folder } = this.#parts
     noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'joining' })
-    const begun = this.#thread.next('begun')
-    this.#tell({ kind: 'begin', ...clusterBegun(options, folder, await this.#applied()) })
-    const { isNew } = await begun
+    const isNew = await this.#thread.far.begin(clusterBegun(options, folder, await this.#applied()))
     return isNew.ok ? ok(undefined) : isNew
   }
 
@@ -374,10 +350,6 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
 
   #partitions(): readonly number[] {
     return Array.from({ length: this.#parts.folder.partitions }, (_, number) => number)
-  }
-
-  #tell(instruction: LogInstruction, transfer: Parameters<Thread['tell']>[1] = []): void {
-    this.#thread.tell(instruction, transfer)
   }
 }
 

@@ -22,10 +22,10 @@ export type ServiceOperations<Services> = {
 }
 
 /** An operation of an owner in this thread. */
-type Method = (request: readonly unknown[]) => unknown
+export type Method = (request: readonly unknown[]) => unknown
 
 /** The operations of an owner by name; whoever calls them is typed by the same service. */
-function methodsOf<Service extends object>(
+export function methodsOf<Service extends object>(
   service: Service,
   operations: Operations<Service>,
 ): ReadonlyMap<string, Method> {

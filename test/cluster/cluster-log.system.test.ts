@@ -1,6 +1,6 @@
 import { before, t as file, type Test, test } from 'tap'
 import { ClusterLog } from '../../src/cluster/cluster-log.js'
-import { newLogLink } from '../../src/cluster/log-link.js'
+import type { LogOperations } from '../../src/cluster/log-thread.js'
 import { LocalLog } from '../../src/wal/local-log.js'
 import { DiskLogFolder } from '../../src/wal/log-folder.js'
 import { parsePosition } from '../../src/wal/log-scan.js'
@@ -8,7 +8,7 @@ import type { LogSequence, NotedLog } from '../../src/wal/record-log.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { type LogThread, startedLogThread } from './log-threads.js'
+import { linkTo, startedLogThread } from './log-threads.js'
 
 /** Opens the same log again and again; each time the one before was closed. */
 type Opener = (applied: LogSequence) => NotedLog
@@ -38,23 +38,18 @@ if (noEtcd === false) {
   })
 }
 
-function clusterOpener(thread: LogThread): Opener {
+function clusterOpener(thread: LogOperations): Opener {
   return (applied) => {
-    const { writer, server } = newLogLink(0, 'here')
-    thread.tell({ kind: 'serve', end: server }, [server.port])
+    const writer = linkTo(thread, 0, 'here')
     return new ClusterLog(writer, applied)
   }
 }
 
 /** With the log of partition 0 begun and claimed. */
-async function logThread(t: Test, prefix: string): Promise<LogThread> {
+async function logThread(t: Test, prefix: string): Promise<LogOperations> {
   const thread = await startedLogThread(t, etcd, prefix, 'here')
-  const begun = thread.next('begun')
-  thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, start]]), nodes: undefined })
-  t.ok((await begun).isNew.ok)
-  const claimed = thread.next('claimed')
-  thread.tell({ kind: 'claim', logs: [0] })
-  t.ok((await claimed).claimed.ok)
+  t.ok((await thread.begin({ description: 'a test', after: new Map([[0, start]]), nodes: undefined })).ok)
+  t.ok((await thread.claim([0])).ok)
   return thread
 }
 
@@ -106,14 +101,11 @@ test('while the process ends a log is still followed: that there is no more of i
   let end = (): void => {}
   for (const node of ['a', 'b']) {
     const thread = await startedLogThread(t, etcd, prefix, node)
-    const begun = thread.next('begun')
-    thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, start]]), nodes: undefined })
-    await begun
-    thread.tell({ kind: 'follow', nodes: { copies: 2, nodes: [] }, applied: new Map() })
-    const { writer, server } = newLogLink(0, node)
-    thread.tell({ kind: 'serve', end: server }, [server.port])
+    await thread.begin({ description: 'a test', after: new Map([[0, start]]), nodes: undefined })
+    thread.follow({ copies: 2, nodes: [] }, new Map())
+    const writer = linkTo(thread, 0, node)
     logs.push(new ClusterLog(writer, start))
-    end = () => thread.tell({ kind: 'ending', patience_ms: 1 })
+    end = () => thread.ending(1)
   }
   const [owner, follower] = logs
   if (owner === undefined || follower === undefined) return

@@ -1,6 +1,5 @@
 import { before, t as file, test } from 'tap'
 import { ClusterLog } from '../../src/cluster/cluster-log.js'
-import { newLogLink } from '../../src/cluster/log-link.js'
 import { ControlReplica } from '../../src/lmdb/control-replica.js'
 import { ControlStore } from '../../src/lmdb/control-store.js'
 import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
@@ -9,7 +8,7 @@ import { silentLog, storeSettings } from '../given.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { startedLogThread } from './log-threads.js'
+import { linkTo, startedLogThread } from './log-threads.js'
 
 let etcd: EtcdMembers
 
@@ -22,17 +21,9 @@ if (noEtcd === false) {
 test('who coordinates has its own records in force, as the nodes have that follow', { skip: noEtcd }, async (t) => {
   const prefix = `/${freshName()}`
   const thread = await startedLogThread(t, etcd, prefix, 'a')
-  const begun = thread.next('begun')
-  thread.tell({
-    kind: 'begin',
-    description: 'a test',
-    after: new Map([['control', 0 as LogSequence]]),
-    nodes: undefined,
-  })
-  await begun
-  thread.tell({ kind: 'follow', nodes: { copies: 2, nodes: [] }, applied: new Map() })
-  const { writer, server } = newLogLink('control', 'a')
-  thread.tell({ kind: 'serve', end: server }, [server.port])
+  await thread.begin({ description: 'a test', after: new Map([['control', 0 as LogSequence]]), nodes: undefined })
+  thread.follow({ copies: 2, nodes: [] }, new Map())
+  const writer = linkTo(thread, 'control', 'a')
   let wal: ClusterLog | undefined
   const openLog = (applied: LogSequence): ClusterLog => {
     wal = new ClusterLog(writer, applied)

@@ -1,20 +1,21 @@
 import { MessageChannel } from 'node:worker_threads'
 import type { Test } from 'tap'
-import type { LogInstruction, LogReport, LogTask } from '../../src/cluster/log-thread.js'
-import { ActorThread } from '../../src/mailbox/thread.js'
+import type { LogName } from '../../src/cluster/engine.js'
+import type { LogLinkEnd } from '../../src/cluster/log-link.js'
+import { newLogLink } from '../../src/cluster/log-link.js'
+import { type LogEvents, type LogOperations, logEvents, logOperations } from '../../src/cluster/log-thread.js'
+import { LinkedThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
+import { offered } from '../../src/thread/link.js'
 import type { EtcdMembers } from './etcd-members.js'
 
-type Thread = ActorThread<LogTask & { readonly log: MessageChannel['port1'] }, LogReport>
-
-/** The thread that brokers have for the logs of their cluster. */
-export interface LogThread {
-  tell(instruction: LogInstruction, transfer?: Parameters<Thread['tell']>[1]): void
-  readonly next: Thread['next']
-}
-
-/** Starts one that ends with the test. */
-export async function startedLogThread(t: Test, etcd: EtcdMembers, prefix: string, node: string): Promise<LogThread> {
+/** Starts the thread that brokers have for the logs of their cluster; it ends with the test. */
+export async function startedLogThread(
+  t: Test,
+  etcd: EtcdMembers,
+  prefix: string,
+  node: string,
+): Promise<LogOperations> {
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
   const { port1, port2 } = new MessageChannel()
   const { switches, engine, copies } = measures.memory
@@ -23,14 +24,27 @@ export async function startedLogThread(t: Test, etcd: EtcdMembers, prefix: strin
     ...{ switches, measures: engine, copies, log: port2 },
   }
   const entry = new URL('../../workers/log.js', import.meta.url)
-  const thread: Thread = new ActorThread({ entry, task, transfer: [port2] })
-  const tell: LogThread['tell'] = (instruction, transfer = []) => thread.tell(instruction, transfer)
+  const unheard = (): void => {}
+  const events: LogEvents = {
+    ...{ nodes: unheard, members: unheard, engineUrls: unheard, isMember: unheard, givenUp: unheard, fenced: unheard },
+  }
+  const thread = new LinkedThread({
+    ...{ entry, task, transfer: [port2] },
+    ...{ far: logOperations, offered: offered(events, logEvents) },
+  })
   t.teardown(async () => {
-    tell({ kind: 'end' })
+    thread.far.end()
     await thread.ended
     port1.close()
     await thread.close()
   })
-  await thread.ready
-  return { tell, next: (kind) => thread.next(kind) }
+  return thread.far
+}
+
+/** A new link to a log that the thread serves. */
+export function linkTo(thread: LogOperations, log: LogName, node: string): LogLinkEnd {
+  const { writer, server } = newLogLink(log, node)
+  const { port, ...end } = server
+  thread.serve(port, end)
+  return writer
 }

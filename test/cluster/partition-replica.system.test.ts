@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { before, t as file, type Test, test } from 'tap'
 import { ClusterLog } from '../../src/cluster/cluster-log.js'
-import { newLogLink } from '../../src/cluster/log-link.js'
 import { partitionReplica } from '../../src/lmdb/partition-replica.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Measures } from '../../src/measure/measures.js'
@@ -26,7 +25,7 @@ import { inForce } from '../given-subscription.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
-import { startedLogThread } from './log-threads.js'
+import { linkTo, startedLogThread } from './log-threads.js'
 
 let etcd: EtcdMembers
 
@@ -39,12 +38,9 @@ if (noEtcd === false) {
 /** Partition 0 of a cluster on one of its nodes, with a store and a connection of its own. */
 async function startedReplica(t: Test, prefix: string, node: string) {
   const thread = await startedLogThread(t, etcd, prefix, node)
-  const begun = thread.next('begun')
-  thread.tell({ kind: 'begin', description: 'a test', after: new Map([[0, 0 as LogSequence]]), nodes: undefined })
-  await begun
-  thread.tell({ kind: 'follow', nodes: { copies: 2, nodes: [] }, applied: new Map() })
-  const { writer, server } = newLogLink(0, node)
-  thread.tell({ kind: 'serve', end: server }, [server.port])
+  await thread.begin({ description: 'a test', after: new Map([[0, 0 as LogSequence]]), nodes: undefined })
+  thread.follow({ copies: 2, nodes: [] }, new Map())
+  const writer = linkTo(thread, 0, node)
   let wal: ClusterLog | undefined
   const openLog = (applied: LogSequence): ClusterLog => {
     wal = new ClusterLog(writer, applied)

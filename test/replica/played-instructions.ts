@@ -7,13 +7,13 @@ import type { LogSequence } from '../../src/wal/record-log.js'
 /** What the thread that plays the nodes sends to a log's thread over a link. */
 export type SentToLog = { readonly number: number; readonly question: LogQuestion } | LogNotice
 
-/** What the main thread of a node tells its thread of logs, see `LogInstruction`. */
+/** What the main thread of a node tells its thread of logs, see `LogOperations`. */
 export type ToldToLog =
   | { readonly kind: 'tell'; readonly self: NodeFacts }
   | { readonly kind: 'leave' }
   | { readonly kind: 'ending'; readonly patience_ms: number }
 
-/** What that reports, see `LogReport`. */
+/** What that reports, see `LogEvents`. */
 export type ReportOfLog =
   | { readonly kind: 'members'; readonly members: readonly NodeFacts[] }
   | { readonly kind: 'isMember'; readonly isMember: boolean }
