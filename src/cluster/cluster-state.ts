@@ -1,6 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { err, ok, type Result } from '../result.js'
 import type { LogSequence } from '../wal/record-log.js'
-import { type ClusterDescription, descriptionKey, nodesKey, parseDescription } from './cluster-description.js'
 import { parseCheckpoints, parseCovered } from './copy-checkpoints.js'
 import type { EtcdClient } from './etcd-client.js'
 import type { KeyValue, RequestOp } from './etcd-protocol.js'
@@ -99,4 +99,88 @@ function textOf(pairs: readonly KeyValue[] | undefined): string | undefined {
 
 function nameIn({ key }: KeyValue): string {
   return key.subarray(key.lastIndexOf('/') + 1).toString()
+}
+
+/** What is in etcd about a cluster, from its beginning on. Of one node it names the only folder that the cluster has. */
+export interface ClusterDescription {
+  readonly format: 1
+  readonly name: string
+  /** The id of the data folder that the cluster was begun with. */
+  readonly folder: string
+  readonly partitions: number
+  /** How its logs were begun; nothing where an earlier version has begun it. */
+  readonly began?: ClusterBeginning
+}
+
+/** A beginning of the logs of a cluster: it has another one when it was recovered. */
+export interface ClusterBeginning {
+  /** Random. */
+  readonly id: string
+  /** Behind which record each log goes on, by the names of the logs. */
+  readonly behind: Readonly<Record<string, number>>
+}
+
+/** Where it stands, below the cluster's prefix. */
+export const descriptionKey = 'cluster'
+
+/** The setting that lists the nodes of a cluster of several: one of one node has none. */
+export const nodesSetting = 'nodes'
+
+/** Where that stands, below the cluster's prefix. */
+export const nodesKey = `setting/${nodesSetting}`
+
+/** The description of a text; nothing when it is none of this format. */
+function parseDescription(text: string): ClusterDescription | undefined {
+  try {
+    const raw: unknown = JSON.parse(text)
+    if (typeof raw !== 'object' || raw === null || !('format' in raw) || raw.format !== 1) return undefined
+    if (!('name' in raw) || !('folder' in raw) || !('partitions' in raw)) return undefined
+    const { format, name, folder, partitions } = raw
+    if (typeof name !== 'string' || typeof folder !== 'string' || typeof partitions !== 'number') return undefined
+    if (!('began' in raw)) return { format, name, folder, partitions }
+    return isBeginning(raw.began) ? { format, name, folder, partitions, began: raw.began } : undefined
+  } catch {
+    return undefined // No JSON: the caller says so.
+  }
+}
+
+function isBeginning(raw: unknown): raw is ClusterBeginning {
+  if (typeof raw !== 'object' || raw === null || !('id' in raw) || !('behind' in raw)) return false
+  if (typeof raw.id !== 'string' || typeof raw.behind !== 'object' || raw.behind === null) return false
+  return Object.values(raw.behind).every((sequence) => Number.isSafeInteger(sequence))
+}
+
+/** How long etcd may take to answer when a broker starts. */
+const patience_ms = 10_000
+const again_ms = 200
+
+/**
+ * What stands at the prefix of a cluster, as soon as a majority of etcd answers; nothing where none stands. Refuses in words for the
+ * operator. `warn` is told of an etcd that is not meant for use.
+ */
+export async function standingCluster(
+  client: EtcdClient,
+  prefix: string,
+  warn: (line: string) => void,
+): Promise<Result<ClusterState | undefined, string>> {
+  const until = performance.now() + patience_ms
+  for (;;) {
+    const status = await client.call('status', {})
+    const found = status.ok ? await findClusterState(client, prefix) : err({ ...status.error, kind: 'unavailable' })
+    if (status.ok && found.ok) {
+      const outdated = outdatedText(status.value.version)
+      if (outdated !== undefined) warn(outdated)
+      return ok(found.value)
+    }
+    if (!status.ok && status.error.kind === 'refused') return err(status.error.reason)
+    if (!found.ok && (found.error.kind === 'unreadable' || performance.now() > until)) return err(found.error.reason)
+    await sleep(again_ms)
+  }
+}
+
+/** Versions before lose leases too early or get no fixes any more; nothing here rests on leases. */
+function outdatedText(version: string): string | undefined {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
+  const isOutdated = major < 3 || (major === 3 && (minor < 5 || (minor === 5 && patch < 13)))
+  return isOutdated ? `etcd ${version} is out of support: 3.5.13 or later is meant for use` : undefined
 }

@@ -4,6 +4,7 @@ import type { RowOf } from '../measure/figure-table.js'
 import type { engineFigures } from '../measure/figures.js'
 import type { Nanoseconds } from '../time.js'
 import type { AppenderEvents } from './appender.js'
+import type { EtcdClient } from './etcd-client.js'
 import type { EtcdEngine } from './etcd-engine.js'
 
 /** An engine that elects another leader is silent for a moment: that is no line. */
@@ -111,5 +112,42 @@ export class EngineWatch implements AppenderEvents {
     if (isFull)
       this.#log.error('cluster:etcd', 'etcd is full, updates are refused: see "etcd is full" in docs/cluster.md')
     else this.#log.warn('cluster:etcd', 'etcd has room again')
+  }
+}
+
+/** How soon it is known that a member has come or announces something else. */
+const look_ms = 5000
+
+interface EngineMembersParts {
+  readonly client: EtcdClient
+  /** Gets all URLs that the members announce, for clients and for each other, each time that they were read. */
+  readonly told: (urls: readonly string[]) => void
+  /** Told why they cannot be read, when that is not for a moment. */
+  readonly refused: (reason: string) => void
+}
+
+/** Follows which URLs the members of etcd announce. A member that does not answer is no news. */
+export class EngineMembers {
+  readonly #parts: EngineMembersParts
+
+  constructor(parts: EngineMembersParts) {
+    this.#parts = parts
+  }
+
+  /** Reads them once. Any member answers, without a majority. */
+  async look(): Promise<void> {
+    const { client, told, refused } = this.#parts
+    const read = await client.call('memberList', {})
+    if (read.ok) told(read.value.members.flatMap(({ clientURLs, peerURLs }) => [...clientURLs, ...peerURLs]))
+    else if (read.error.kind === 'refused') refused(read.error.reason)
+  }
+
+  /** Reads them again and again, until the signal comes. */
+  async follow(until: AbortSignal): Promise<void> {
+    try {
+      for await (const _ of ticks(look_ms, undefined, { signal: until, ref: false })) await this.look()
+    } catch (fault) {
+      if (!until.aborted) throw fault
+    }
   }
 }

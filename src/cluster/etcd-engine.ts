@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../result.js'
 import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
-import { descriptionKey, nodesKey } from './cluster-description.js'
+import { descriptionKey, nodesKey } from './cluster-state.js'
 import {
   type Engine,
   type EngineUnavailable,

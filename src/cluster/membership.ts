@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../log/log.js'
 import { err, ok, type Result } from '../result.js'
-import { nodesSetting } from './cluster-description.js'
+import { nodesSetting } from './cluster-state.js'
 import type { EtcdNodes, Following, MemberLease } from './etcd-nodes.js'
 import {
   type ClusterNodes,

@@ -1,7 +1,6 @@
 import { err, ok, type Result } from '../result.js'
 import type { LogSequence } from '../wal/record-log.js'
-import { nodesSetting } from './cluster-description.js'
-import { type ClusterState, readClusterState } from './cluster-state.js'
+import { type ClusterState, nodesSetting, readClusterState } from './cluster-state.js'
 import type { Engine } from './engine.js'
 import type { EtcdClient } from './etcd-client.js'
 import { EtcdNodes } from './etcd-nodes.js'

@@ -1,5 +1,148 @@
 import { createHash } from 'node:crypto'
 import type { LogName } from './engine.js'
+import type { NodeFacts } from './node-facts.js'
+
+/** What one of several nodes knows when it decides what to own. */
+export interface ChoiceFacts {
+  /** The names of all nodes that are listed. */
+  readonly listed: readonly string[]
+  /** The members that may own something. */
+  readonly members: readonly NodeFacts[]
+  /** Who owns each log, as far as is known. */
+  readonly owners: ReadonlyMap<LogName, string>
+  /** By the monotonic clock. */
+  readonly now_ms: number
+}
+
+/** What this node is to do now. */
+export interface Choice {
+  readonly claim: readonly LogName[]
+  readonly release: readonly LogName[]
+}
+
+export interface ChoiceSettings {
+  readonly node: string
+  readonly partitions: number
+  readonly rebalanceDelay_ms: number
+}
+
+/** A member that most cannot reach is to own nothing for so long after they have said so last. */
+const suspected_ms = 10_000
+
+/** A member whose disk was full is to own nothing for so long after there was room again. */
+const full_ms = 10_000
+
+/** A log that belongs to a member which does not claim it is claimed by the next one after so long. */
+const unclaimed_ms = 10_000
+
+/**
+ * What one of several nodes is to own. All of them decide alike on what the members say of themselves, at about the same time;
+ * where they do not, the logs decide. A member that most cannot reach ranks last, before it one whose disk is full, and so does, for
+ * a log, one that does not claim it.
+ */
+export class OwnerChoice {
+  readonly #node: string
+  readonly #partitions: number
+  readonly #rebalanceDelay_ms: number
+  /** When those that most members could not reach may own something again. */
+  readonly #suspectedUntil = new Map<string, number>()
+  /** When those whose disks were full may own something again. */
+  readonly #fullUntil = new Map<string, number>()
+  /** Since when logs have no owner. */
+  readonly #unownedSince = new Map<LogName, number>()
+  /** Members that did not claim a log, which this node has claimed in their place. */
+  readonly #passedOver = new Map<LogName, string>()
+  #seen = ''
+  #changed_ms: number
+
+  /**
+   * For a node, of a cluster with so many partitions, that looks for the first time. For as long as `rebalanceDelay_ms` no member may
+   * have come or gone before a log is handed over that has an owner.
+   */
+  constructor({ node, partitions, rebalanceDelay_ms }: ChoiceSettings, now_ms: number) {
+    this.#node = node
+    this.#partitions = partitions
+    this.#rebalanceDelay_ms = rebalanceDelay_ms
+    this.#changed_ms = now_ms
+  }
+
+  /** Members that most cannot reach, or could not a moment ago. */
+  suspects({ members, now_ms }: Pick<ChoiceFacts, 'members' | 'now_ms'>): readonly string[] {
+    for (const { name } of members) {
+      const naming = members.filter(({ unreachable }) => unreachable.includes(name)).length
+      if (naming > members.length / 2) this.#suspectedUntil.set(name, now_ms + suspected_ms)
+    }
+    forget(this.#suspectedUntil, members, now_ms)
+    return [...this.#suspectedUntil.keys()].sort()
+  }
+
+  /** `owned` are the logs that this node owns. */
+  choice(facts: ChoiceFacts, owned: ReadonlySet<LogName>): Choice {
+    const able = this.#able(facts)
+    for (const [log, node] of this.#passedOver) if (!able.has(node)) this.#passedOver.delete(log)
+    const [claim, surplus]: [LogName[], LogName[]] = [[], []]
+    for (const [log, place] of this.#places(facts.listed, able)) {
+      const holder = facts.owners.get(log)
+      // Who is about to leave releases what it has: until then it is claimed by nobody.
+      const isHeld = holder !== undefined && (able.has(holder) || !this.#suspectedUntil.has(holder))
+      if (isHeld) this.#unownedSince.delete(log)
+      else if (this.#isNext(log, place, able, facts.now_ms)) claim.push(log)
+      const { owner } = place
+      if (owner === undefined || owner === this.#node || owner === this.#passedOver.get(log)) continue
+      if (owned.has(log)) surplus.push(log)
+    }
+    // Whom most cannot reach releases everything at once: so nobody has to wait until what it shows is out of date. Nor until a full disk has room.
+    const isApart = this.#suspectedUntil.has(this.#node) || this.#fullUntil.has(this.#node)
+    if (isApart && !able.has(this.#node)) return { claim: [], release: [...owned] }
+    const isStable = facts.now_ms - this.#changed_ms >= this.#rebalanceDelay_ms
+    return { claim, release: isStable ? surplus.slice(0, 1) : [] }
+  }
+
+  /** The members that are to own something. */
+  #able(facts: ChoiceFacts): ReadonlySet<string> {
+    const suspects = this.suspects(facts)
+    const names = facts.members.map(({ name }) => name)
+    const reached = names.filter((name) => !suspects.includes(name))
+    const full = this.#full(facts)
+    const roomy = reached.filter((name) => !full.includes(name))
+    const able = [roomy, reached].find((some) => some.length > 0) ?? names
+    const seen = [...facts.listed, '', ...able].join(' ')
+    if (seen !== this.#seen) this.#changed_ms = facts.now_ms
+    this.#seen = seen
+    return new Set(able)
+  }
+
+  /** Members whose disks are full, or were a moment ago. */
+  #full({ members, now_ms }: Pick<ChoiceFacts, 'members' | 'now_ms'>): readonly string[] {
+    for (const { name, isFull } of members) if (isFull) this.#fullUntil.set(name, now_ms + full_ms)
+    forget(this.#fullUntil, members, now_ms)
+    return [...this.#fullUntil.keys()]
+  }
+
+  #places(listed: readonly string[], members: ReadonlySet<string>): ReadonlyMap<LogName, Placed> {
+    // As long as every node follows every log, every node keeps a copy.
+    const facts = { nodes: listed, members, partitions: this.#partitions, copies: listed.length }
+    return new Map<LogName, Placed>([['control', placedCoordinator(facts)], ...placed(facts).entries()])
+  }
+
+  /** Whether it is this node's turn to claim a log without an owner. */
+  #isNext(log: LogName, { owner, copies }: Placed, able: ReadonlySet<string>, now_ms: number): boolean {
+    const since = this.#unownedSince.get(log) ?? now_ms
+    this.#unownedSince.set(log, since)
+    if (owner === this.#node) return true
+    const order = copies.filter((node) => node !== owner && able.has(node))
+    const turn = 1 + order.indexOf(this.#node)
+    if (owner === undefined || turn === 0 || now_ms - since < turn * unclaimed_ms) return false
+    this.#passedOver.set(log, owner)
+    return true
+  }
+}
+
+/** Forgets who is over with it, or no member any more. */
+function forget(until: Map<string, number>, members: readonly NodeFacts[], now_ms: number): void {
+  const present = new Set(members.map(({ name }) => name))
+  for (const [name, end_ms] of until) if (end_ms <= now_ms || !present.has(name)) until.delete(name)
+}
 
 /** Who keeps what follows a log, and who is to own it. */
 export interface Placed {

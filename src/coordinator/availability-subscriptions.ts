@@ -22,15 +22,14 @@ import { type Discovery, discovering, wholeDiscovery } from '../registration/dis
 import { inForce, type Registration, type RegistrationChange } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
 import { err, ok, type Result } from '../result.js'
-import type { Bell } from '../shared-memory/bell.js'
+import type { Bell } from '../shared-memory/signals.js'
 import { inSlices, mapInSlices, type Steps } from '../slices.js'
 import type { Notice } from '../subscription/notice.js'
-import type { SubscriptionClock, SubscriptionId } from '../subscription/subscription.js'
+import { newId, type SubscriptionClock, type SubscriptionId } from '../subscription/subscription.js'
 import { after, type Milliseconds } from '../time.js'
 import { Capacity, resultOf, sizeOfAvailability } from './capacity.js'
 import type { CourierThread } from './courier-thread.js'
 import { Clocks } from './held-subscriptions.js'
-import { newId } from './new-id.js'
 
 export interface AvailabilitySubscriptionsParts {
   readonly store: RegistryStore

@@ -5,7 +5,7 @@ import type { PartitionInstruction, PartitionOwned, PartitionReady, PartitionRep
 import { ActorThread } from '../mailbox/thread.js'
 import type { PinnedFile } from '../partition/store.js'
 import { err, ok, type Result } from '../result.js'
-import { PinGate } from '../shared-memory/pin-gate.js'
+import { PinGate } from '../shared-memory/signals.js'
 import { isBehind, isDiskFault, isGivenUp, LogGivenUp } from '../storage-fault.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'

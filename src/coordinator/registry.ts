@@ -20,7 +20,7 @@ import type { Registration, RegistrationChange, RegistrationId } from '../regist
 import { RegistrationIndex } from '../registration/registration-index.js'
 import { err, ok, type Result } from '../result.js'
 import { inSlices } from '../slices.js'
-import type { SubscriptionId } from '../subscription/subscription.js'
+import { newId, type SubscriptionId } from '../subscription/subscription.js'
 import { after, type Milliseconds, now } from '../time.js'
 import {
   type AvailabilityState,
@@ -29,7 +29,6 @@ import {
   committed,
 } from './availability-subscriptions.js'
 import { Capacity, sizeOfRegistration } from './capacity.js'
-import { newId } from './new-id.js'
 
 /** For how much there is room. */
 interface RegistryLimits {

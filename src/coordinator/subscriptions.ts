@@ -26,20 +26,24 @@ import {
 } from '../delivery/message.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { err, ok, type Result } from '../result.js'
-import type { Bell } from '../shared-memory/bell.js'
+import type { Bell } from '../shared-memory/signals.js'
 import { mapInSlices } from '../slices.js'
 import { advanceClock, lastNotified, otherClock, type PackedWithClocks } from '../subscription/clocks.js'
 import { isSameProposal, isUndecided, proposed } from '../subscription/decisions.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import { type CoversNothing, hasFired, patched, type SubscriptionPatch, termsOf } from '../subscription/patch.js'
-import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import {
+  newId,
+  type Subscription,
+  type SubscriptionId,
+  type SubscriptionInForce,
+} from '../subscription/subscription.js'
 import type { SubscriptionStore } from '../subscription/subscription-store.js'
 import { after, type Milliseconds, now } from '../time.js'
 import { Activation, type Compose, type Everywhere } from './activation.js'
 import type { CourierThread } from './courier-thread.js'
 import { HeldSubscriptions, type SubscriptionLimits } from './held-subscriptions.js'
 import type { StateParts } from './initial-notices.js'
-import { newId } from './new-id.js'
 import type { Partitions } from './partitions.js'
 import { searched } from './subscription-search.js'
 import { Ticker } from './ticker.js'

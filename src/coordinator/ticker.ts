@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { errorFacts, type Log } from '../log/log.js'
-import type { Bell } from '../shared-memory/bell.js'
+import type { Bell } from '../shared-memory/signals.js'
 import { advanceClock, lastNotified } from '../subscription/clocks.js'
 import type { Notice } from '../subscription/notice.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'

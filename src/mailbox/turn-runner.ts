@@ -8,7 +8,7 @@ import type { DeprecatedLocation } from '../partition/deprecated-locations.js'
 import type { TurnChanges } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts } from '../partition/turn.js'
 import { isOneRequest } from '../partition/turn-shares.js'
-import type { Bell } from '../shared-memory/bell.js'
+import type { Bell } from '../shared-memory/signals.js'
 import {
   DamagedRecord,
   DiskFault,

@@ -1,7 +1,7 @@
 import type { BackupService } from '../broker/backup-service.js'
 import type { Broker } from '../broker/broker.js'
 import type { RegistryService } from '../broker/registry-service.js'
-import type { ClusterService } from '../cluster/cluster-service.js'
+import type { ClusterService } from '../cluster/cluster-status.js'
 import type { Log } from '../log/log.js'
 import type { Measures } from '../measure/measures.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'

@@ -1,12 +1,10 @@
-import type { ClusterState } from '../cluster/cluster-state.js'
+import { type ClusterState, standingCluster } from '../cluster/cluster-state.js'
 import { EtcdClient } from '../cluster/etcd-client.js'
-import { standingCluster } from '../cluster/standing-cluster.js'
 import { faultText } from '../log/log.js'
 import type { Options } from '../options.js'
 import { halfTheProcessors } from '../processors.js'
 import { err, ok, type Result } from '../result.js'
-import { newFolderRefusal } from './cluster-joining.js'
-import { type ClusterOptions, etcdSettings } from './etcd-settings.js'
+import { type ClusterOptions, etcdSettings, newFolderRefusal } from './join-rules.js'
 
 /** How many partitions a new cluster of several nodes has: it keeps them, and that many nodes can own something. */
 const severalPartitions = 12

@@ -1,13 +1,12 @@
 import { readClusterState } from '../cluster/cluster-state.js'
-import { clusterText } from '../cluster/cluster-text.js'
+import { clusterText, shownCluster } from '../cluster/cluster-status.js'
 import { EtcdClient } from '../cluster/etcd-client.js'
 import { EtcdEngine } from '../cluster/etcd-engine.js'
 import { removeNode } from '../cluster/node-removal.js'
-import { shownCluster } from '../cluster/shown-cluster.js'
 import { readOptions } from '../command-line/command-line.js'
 import { err, ok, type Result } from '../result.js'
 import { recoverCluster } from './cluster-recovery.js'
-import { type ClusterOptions, etcdSettings } from './etcd-settings.js'
+import { type ClusterOptions, etcdSettings } from './join-rules.js'
 
 const help = `Usage: rigel cluster status [--json] FLAGS
        rigel cluster remove NAME FLAGS

@@ -7,9 +7,13 @@ import { type DataFolder, isNewFolder, openDataFolder } from '../lmdb/data-folde
 import { type ClusterFact, noteClusterFact, readClusterFact } from '../lmdb/folder-cluster.js'
 import { dataFile } from '../lmdb/member.js'
 import { err, ok, type Result } from '../result.js'
-import { checkpointsOf, followingMembers } from './applied-records.js'
-import { type AppliedRecords, clusterBegun } from './cluster-joining.js'
-import type { ClusterOptions } from './etcd-settings.js'
+import {
+  type AppliedRecords,
+  type ClusterOptions,
+  checkpointsOf,
+  clusterBegun,
+  followingMembers,
+} from './join-rules.js'
 
 interface RecoveryParts {
   readonly client: EtcdClient

@@ -1,15 +1,14 @@
 import { hostname } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
 import { ClusterLog } from '../cluster/cluster-log.js'
-import type { ClusterService } from '../cluster/cluster-service.js'
 import type { ClusterState } from '../cluster/cluster-state.js'
+import { type ClusterService, type ShownCluster, shownCluster } from '../cluster/cluster-status.js'
 import type { LogName } from '../cluster/engine.js'
 import type { EtcdSettings } from '../cluster/etcd-client.js'
 import { type LogLinkEnd, newLogLink } from '../cluster/log-link.js'
 import { type LogEvents, type LogOperations, type LogTask, logEvents, logOperations } from '../cluster/log-thread.js'
 import type { ClusterNodes, NodeFacts, Route } from '../cluster/node-facts.js'
 import type { NodeAddress } from '../cluster/route-table.js'
-import { type ShownCluster, shownCluster } from '../cluster/shown-cluster.js'
 import { hostsOf } from '../http/listen.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
 import type { WriterSettings } from '../lmdb/environment.js'
@@ -29,10 +28,17 @@ import { SenderTable } from '../shared-memory/sender-table.js'
 import { offered } from '../thread/link.js'
 import { now } from '../time.js'
 import type { LogSequence } from '../wal/record-log.js'
-import { checkpointsOf, followingMembers, ownRecordsOf } from './applied-records.js'
-import { type AppliedRecords, clusterBegun, joinRefusal } from './cluster-joining.js'
-import { type ClusterOptions, etcdSettings } from './etcd-settings.js'
 import { announcedHosts, type GuardedEndpoints } from './guarded-endpoints.js'
+import {
+  type AppliedRecords,
+  type ClusterOptions,
+  checkpointsOf,
+  clusterBegun,
+  etcdSettings,
+  followingMembers,
+  joinRefusal,
+  ownRecordsOf,
+} from './join-rules.js'
 import { RunningNodes } from './running-nodes.js'
 import type { FrontNodes, ThreadPorts } from './tasks.js'
 

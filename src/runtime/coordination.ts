@@ -14,13 +14,14 @@ import {
 } from '../broker/shared-control.js'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { ClusterLog } from '../cluster/cluster-log.js'
+import type { ClusterStatistics } from '../cluster/cluster-status.js'
 import type { LogName } from '../cluster/engine.js'
 import type { Everywhere } from '../coordinator/activation.js'
 import type { Partitions } from '../coordinator/partitions.js'
 import { type Marks, Rounds } from '../coordinator/rounds.js'
 import type { ControlReplica } from '../lmdb/control-replica.js'
 import { errorFacts, faultText, type Log } from '../log/log.js'
-import type { NodeStatistics } from '../measure/node-statistics.js'
+import { addedStatistics, type NodeStatistics } from '../measure/node-statistics.js'
 import type { LinkCaller } from '../node-link/node-connection.js'
 import { NodeLink } from '../node-link/node-link.js'
 import { err, ok, type Result } from '../result.js'
@@ -224,4 +225,25 @@ export class Coordination implements ControlSharing, CoordinatorService {
 
 function isOk(answer: unknown): boolean {
   return typeof answer === 'object' && answer !== null && 'ok' in answer && answer.ok === true
+}
+
+interface StatisticsParts {
+  /** The name of this node, and of all that are listed. */
+  readonly self: string
+  readonly nodes: readonly string[]
+  readonly own: () => NodeStatistics
+  /** Asks another node; refuses in words for the operator. */
+  readonly ask: (node: string) => Promise<Result<NodeStatistics, string>>
+}
+
+/** What all nodes have counted and measured, those that say so in time: of the others the reason. */
+export async function clusterStatistics({ self, nodes, own, ask }: StatisticsParts): Promise<ClusterStatistics> {
+  const said = await Promise.all(
+    nodes.map(async (name) => ({ name, said: name === self ? ok(own()) : await ask(name) })),
+  )
+  return {
+    node: self,
+    nodes: said.map(({ name, said }) => (said.ok ? { name, statistics: said.value } : { name, reason: said.error })),
+    all: addedStatistics(said.flatMap(({ said }) => (said.ok ? said.value : []))),
+  }
 }

@@ -10,7 +10,7 @@ import {
   type Route,
   recordFormats,
 } from '../cluster/node-facts.js'
-import { type Choice, OwnerChoice } from '../cluster/owner-choice.js'
+import { type Choice, OwnerChoice } from '../cluster/placing.js'
 import { type NodeAddress, parseAddress } from '../cluster/route-table.js'
 import type { Log } from '../log/log.js'
 import type { NodeStanding } from '../measure/node-standing.js'

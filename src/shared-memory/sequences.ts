@@ -1,4 +1,5 @@
 import type { Brand } from '../brand.js'
+import { type Milliseconds, now } from '../time.js'
 
 /** The sequence number of an entity's creation, unique in the broker and growing over all partitions [context 2.7]. */
 export type Sequence = Brand<number, 'Sequence'>
@@ -66,4 +67,22 @@ function following(last: bigint, slot: bigint, now_ms: bigint): bigint {
 
 function sequence(time_ms: bigint, slot: bigint, counter: bigint): bigint {
   return (((time_ms << slotBits) | slot) << counterBits) | counter
+}
+
+/** What is handed to a thread so that its numbers continue those of the others. */
+export interface TransactionMemory {
+  readonly start: Milliseconds
+  readonly last: SharedArrayBuffer
+}
+
+/** The memory of a process that starts now. */
+export function newTransactions(): TransactionMemory {
+  return { start: now(), last: new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT) }
+}
+
+/** Makes the numbers by which the log tells requests and notifications apart, unique in the process [management 10.3]. */
+export function transactions({ start, last }: TransactionMemory): () => string {
+  const cell = new BigInt64Array(last)
+  const prefix = `${Math.floor(start / 1000)}-${String(start % 1000).padStart(3, '0')}-`
+  return () => prefix + String(Atomics.add(cell, 0, 1n) + 1n).padStart(11, '0')
 }

@@ -268,7 +268,7 @@ export type ConditionEvaluator = (expression: string, change: Change, cause: Cau
  * nothing for one that has no expression and means what the index finds for it [NGSIv2 subscriptions 4.1]. They do not when that
  * takes more steps than it may.
  */
-export function acceptanceOf(subscription: Subscription): ((change: Change, effort: Effort) => boolean) | undefined {
+function acceptanceOf(subscription: Subscription): ((change: Change, effort: Effort) => boolean) | undefined {
   const { terms, tenant, path, selectors } = subscription
   const condition = terms?.condition
   if (condition === undefined) return undefined

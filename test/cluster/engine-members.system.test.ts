@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { EngineMembers } from '../../src/cluster/engine-members.js'
+import { EngineMembers } from '../../src/cluster/engine-watch.js'
 import { EtcdClient, type EtcdSettings } from '../../src/cluster/etcd-client.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 

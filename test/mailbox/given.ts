@@ -2,7 +2,7 @@ import type { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import type { InboxParts } from '../../src/mailbox/inbox.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { Command } from '../../src/partition/commands.js'
-import { Bell } from '../../src/shared-memory/bell.js'
+import { Bell } from '../../src/shared-memory/signals.js'
 import { command, given, id, matcher, noDamages, noWords, origin, root, silentLog, versions } from '../given.js'
 import { givenSteps } from '../given-steps.js'
 

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { Sweeper } from '../../src/coordinator/sweeper.js'
+import { Sweeper } from '../../src/coordinator/upkeep.js'
 import type { SweptReply } from '../../src/partition/commands.js'
 import { silentLog } from '../given.js'
 import { RunningBroker } from '../running.js'

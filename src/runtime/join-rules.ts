@@ -1,13 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import type { ClusterBeginning, ClusterDescription } from '../cluster/cluster-description.js'
-import type { ClusterState } from '../cluster/cluster-state.js'
+import { readFileSync } from 'node:fs'
+import type { ClusterBeginning, ClusterDescription, ClusterState } from '../cluster/cluster-state.js'
 import type { LogName } from '../cluster/engine.js'
+import type { EtcdSettings } from '../cluster/etcd-client.js'
 import type { BegunCluster } from '../cluster/log-thread.js'
 import { nodesText, noNodes, recordFormats, withNode } from '../cluster/node-facts.js'
+import { ControlStore } from '../lmdb/control-store.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
+import type { WriterSettings } from '../lmdb/environment.js'
 import type { ClusterFact } from '../lmdb/folder-cluster.js'
+import { type FolderMember, notedBy } from '../lmdb/member.js'
+import { LmdbPartitionStore } from '../lmdb/partition-store.js'
+import type { Log } from '../log/log.js'
+import type { Options } from '../options.js'
+import { err, ok, type Result } from '../result.js'
+import { systemFaultText } from '../system-fault.js'
 import type { LogSequence } from '../wal/record-log.js'
-import type { ClusterOptions } from './etcd-settings.js'
 
 /** The last record of each log that a folder has applied. */
 export type AppliedRecords = ReadonlyMap<LogName, LogSequence>
@@ -94,4 +102,68 @@ async function lostRecords({ description }: ClusterState, folder: JoiningFolder)
     ([log, applied]) => `record ${applied} of log ${log}, which went on behind ${began.behind[log] ?? 0}`,
   )
   return `it was begun anew with another folder, and ${path} has what that did not have: ${records.join('; ')}. Move ${path} aside and start with a new folder, or recover the cluster with this one: see "etcd has lost its data" in docs/cluster.md`
+}
+
+/** The part of the options that says which cluster the broker is of. */
+export type ClusterOptions = NonNullable<Options['cluster']>
+
+/** How the etcd of a cluster is reached. Refuses, in words for the operator, when the password of its user cannot be read. */
+export function etcdSettings({
+  urls,
+  ca,
+  cert,
+  key,
+  user,
+  passwordFile,
+}: ClusterOptions): Result<EtcdSettings, string> {
+  const reached = { urls, ca, cert, key }
+  if (user === undefined || passwordFile === undefined) return ok(reached)
+  try {
+    const password = readFileSync(passwordFile, 'utf8').split(/\r?\n/, 1)[0] ?? ''
+    return ok({ ...reached, user: { name: user, password } })
+  } catch (fault) {
+    return err(`the password of etcd's user (-etcdPasswordFile) cannot be read: ${systemFaultText(fault)}`)
+  }
+}
+
+type FollowingFolder = Pick<DataFolder, 'partitions' | 'partitionPath' | 'controlPath'>
+
+/** The environments of a folder by the logs that they follow. */
+export function followingMembers(folder: FollowingFolder): ReadonlyMap<LogName, FolderMember> {
+  const members = new Map<LogName, FolderMember>([['control', { name: 'control', path: folder.controlPath }]])
+  for (let partition = 0; partition < folder.partitions; partition += 1)
+    members.set(partition, { name: `partition-${partition}`, path: folder.partitionPath(partition) })
+  return members
+}
+
+/** What the environments of a folder of a cluster have noted. Nobody has them open. */
+export async function checkpointsOf(
+  folder: FollowingFolder,
+  { maxReaders }: Pick<WriterSettings, 'maxReaders'>,
+): Promise<AppliedRecords> {
+  const applied = new Map<LogName, LogSequence>()
+  for (const [log, member] of followingMembers(folder))
+    applied.set(log, await notedBy(member, { maxReaders, everyPage_bytes: 0 }))
+  return applied
+}
+
+/** Brings the environments of a folder that is of no cluster up to date with its own logs; gives what they have applied then. */
+export async function ownRecordsOf(
+  folder: FollowingFolder,
+  storage: WriterSettings,
+  log: Log,
+): Promise<AppliedRecords> {
+  const applied = new Map<LogName, LogSequence>()
+  for (let partition = 0; partition < folder.partitions; partition += 1) {
+    const store = new LmdbPartitionStore(folder.partitionPath(partition), storage, { log })
+    applied.set(partition, store.applied)
+    await store.close()
+  }
+  const broken = (reason: string): never => {
+    throw new Error(reason)
+  }
+  const control = new ControlStore(folder.controlPath, storage, broken, log)
+  applied.set('control', control.applied)
+  await control.close()
+  return applied
 }
