@@ -16,7 +16,7 @@ import { ConnectionTable, type TableLimits } from './connection-table.js'
 import type { ClientConnection } from './connections.js'
 import { announcedBody, correlatorOf, single } from './headers.js'
 import { MalformedInput, type RefusedBytes } from './malformed.js'
-import { Call } from './request.js'
+import { HttpRequest } from './request.js'
 import type { ServerContext } from './request-context.js'
 import { LastResponseWriter, NodeResponseWriter, type ResponseWriter } from './response-writer.js'
 import { overloaded } from './responses.js'
@@ -136,7 +136,7 @@ export class Listener {
   }
 
   #begin(connection: ClientConnection, incoming: IncomingMessage, target: Target, reply: ResponseWriter): void {
-    new Call(this.#context, connection, incoming, target, reply).begin()
+    new HttpRequest(this.#context, connection, incoming, target, reply).begin()
   }
 
   #watchConnections(isTls: boolean): void {

@@ -11,7 +11,7 @@ import type { RequestMemory } from '../shared-memory/request-memory.js'
 import type { Switches } from '../shared-memory/switches.js'
 import { type Nanoseconds, toMilliseconds } from '../time.js'
 import type { Admission } from './admission.js'
-import type { CheckRules } from './checks.js'
+import type { Admitted, CheckRules, RefusedRequest } from './checks.js'
 import type { ClientAccess } from './client-access.js'
 import type { ClientConnection } from './connections.js'
 import type { Head } from './headers.js'
@@ -65,7 +65,7 @@ export const rejectionOf: Readonly<Record<number, Rejection | undefined>> = {
   429: 'rate_limit',
 }
 
-/** One request and its response: what `Call`, `RequestReader` and `ResponseSender` share. */
+/** One request and its response: what `HttpRequest`, `RequestReader` and `ResponseSender` share. */
 export interface RequestParts {
   readonly context: ServerContext
   readonly connection: ClientConnection
@@ -81,8 +81,21 @@ export interface RequestParts {
   readonly begun: Nanoseconds
 }
 
-/** Runs steps that are called from outside: parser, timers, promises. A fault ends this request and nothing else. */
-export interface FaultGuard {
+/** The steps that a request takes when its reader or its sender has come to an end. */
+export interface RequestSteps {
+  /** It has passed all checks, and all of it has come. */
+  admit(admitted: Admitted): void
+  /** A check has refused it. */
+  turnDown(refused: RefusedRequest): void
+  /** Refuses it, if there is overload, before its body is read; says whether it did. */
+  isOverload(admitted: Admitted): boolean
+  /** There is no memory for it. */
+  noRoom(): void
+  /** Whether no request has come after it on its connection. */
+  readonly isLatest: boolean
+  /** Its response has been handed to the socket. */
+  end(): void
+  /** Runs what is called from outside: by the parser, a timer or a promise. A fault ends this request and nothing else. */
   guarded(step: () => void): void
   fail(fault: unknown): void
 }

@@ -1,29 +1,19 @@
 import type { IncomingMessage } from 'node:http'
+import { BodyBuffer } from '../body-buffer.js'
 import type { PathRange } from '../context/query.js'
 import type { Payload } from '../measure/requests.js'
 import type { HeldMemory } from '../shared-memory/request-memory.js'
 import type { Nanoseconds } from '../time.js'
-import { type Admitted, checkRequest, checkTarget, type RefusedRequest, tooLarge } from './checks.js'
+import { type Admitted, checkRequest, checkTarget, tooLarge } from './checks.js'
 import { isText, mediaTypeOf } from './headers.js'
-import type { FaultGuard, RequestParts } from './request-context.js'
+import type { RequestParts, RequestSteps } from './request-context.js'
 import { step } from './request-life.js'
 import { kinds } from './target.js'
-
-/** What becomes of a request that has been checked and read. */
-export interface ReadOutcome extends FaultGuard {
-  /** It has passed all checks, and all of it has come. */
-  admit(admitted: Admitted): void
-  turnDown(refused: RefusedRequest): void
-  /** Whether it is refused because of overload before its body is read; it has been if so. */
-  isOverload(admitted: Admitted): boolean
-  /** There is no memory for it. */
-  noRoom(): void
-}
 
 /** Checks the head of a request and reads its body, in the order of the checks [management 11.4]. */
 export class RequestReader implements BodyReader {
   readonly #exchange: RequestParts
-  readonly #outcome: ReadOutcome
+  readonly #steps: RequestSteps
   readonly #memory: HeldMemory
   #paths: readonly PathRange[] = []
   /** Set when the length of the body was announced: the checks are done before it is read. */
@@ -34,10 +24,10 @@ export class RequestReader implements BodyReader {
   #body_bytes = 0
   #received: Nanoseconds
 
-  constructor(exchange: RequestParts, memory: HeldMemory, outcome: ReadOutcome) {
+  constructor(exchange: RequestParts, memory: HeldMemory, steps: RequestSteps) {
     this.#exchange = exchange
     this.#memory = memory
-    this.#outcome = outcome
+    this.#steps = steps
     this.#received = exchange.begun
   }
 
@@ -91,7 +81,7 @@ export class RequestReader implements BodyReader {
     context.proxies?.look(head)
     const refused = context.access?.refusal(head, log, begun)
     if (refused !== undefined) {
-      this.#outcome.turnDown({ response: refused, counted: false })
+      this.#steps.turnDown({ response: refused, counted: false })
       return
     }
     const paths = checkTarget(context.rules, head)
@@ -99,7 +89,7 @@ export class RequestReader implements BodyReader {
       this.#paths = paths.value
       if (head.announced_bytes === undefined) this.#readChunks()
       else this.#check(head.announced_bytes)
-    } else this.#outcome.turnDown({ response: paths.error, counted: false })
+    } else this.#steps.turnDown({ response: paths.error, counted: false })
   }
 
   /** Only reading tells whether a chunked request has a body at all. */
@@ -107,15 +97,15 @@ export class RequestReader implements BodyReader {
     const { context, head, writer } = this.#exchange
     // Nothing is read of a request whose verb the parser does not know: it is turned down in any case.
     const early = head.expectsContinue || writer.isLast ? checkRequest(context.rules, head, 1) : undefined
-    if (early?.ok === false) this.#outcome.turnDown(early.error)
+    if (early?.ok === false) this.#steps.turnDown(early.error)
     else this.#read()
   }
 
   #check(body_bytes: number): void {
     const checked = checkRequest(this.#exchange.context.rules, this.#exchange.head, body_bytes)
-    if (!checked.ok) this.#outcome.turnDown(checked.error)
-    else if (body_bytes === 0 || this.#hasBody) this.#outcome.admit(checked.value)
-    else if (!this.#outcome.isOverload(checked.value)) {
+    if (!checked.ok) this.#steps.turnDown(checked.error)
+    else if (body_bytes === 0 || this.#hasBody) this.#steps.admit(checked.value)
+    else if (!this.#steps.isOverload(checked.value)) {
       this.#admitted = checked.value
       this.#read()
     }
@@ -136,7 +126,7 @@ export class RequestReader implements BodyReader {
   }
 
   complete(body: string, bytes: number): void {
-    if (this.#exchange.life.take(step.bodyRead)) this.#outcome.guarded(() => this.#bodyRead(body, bytes))
+    if (this.#exchange.life.take(step.bodyRead)) this.#steps.guarded(() => this.#bodyRead(body, bytes))
   }
 
   #bodyRead(body: string, bytes: number): void {
@@ -148,21 +138,21 @@ export class RequestReader implements BodyReader {
     stages?.over('read')
     log.body(body, bytes)
     if (this.#admitted === undefined) this.#check(bytes)
-    else this.#outcome.admit(this.#admitted)
+    else this.#steps.admit(this.#admitted)
   }
 
   tooLong(received: number): void {
-    this.#outcome.guarded(() => {
+    this.#steps.guarded(() => {
       const { life, context, head } = this.#exchange
       if (!life.isOpen) return
       const checked = checkRequest(context.rules, head, received)
       const refused = { response: tooLarge(context.rules, head, received), counted: false }
-      this.#outcome.turnDown(checked.ok ? refused : checked.error)
+      this.#steps.turnDown(checked.ok ? refused : checked.error)
     })
   }
 
   noRoom(): void {
-    this.#outcome.guarded(() => this.#outcome.noRoom())
+    this.#steps.guarded(() => this.#steps.noRoom())
   }
 }
 
@@ -188,78 +178,27 @@ export function readBody(
   memory: HeldMemory,
   reader: BodyReader,
 ): void {
-  const pieces = new Pieces(memory, announced ?? limit)
+  const buffer = new BodyBuffer(announced ?? limit)
   let received = 0
   let kept = true
   incoming.on('data', (chunk: Buffer) => {
     if (!kept) return
     received += chunk.length
     reader.chunk(chunk.length, received)
-    if (received <= limit && pieces.add(chunk)) return
+    if (received <= limit && memory.take(buffer.growth_bytes(chunk.length))) {
+      buffer.add(chunk)
+      return
+    }
     kept = false
-    pieces.drop()
+    buffer.drop()
     if (received > limit) reader.tooLong(received)
     else reader.noRoom()
   })
   incoming.on('end', () => {
     if (!kept) return
     kept = false
-    reader.complete(pieces.text(), received)
+    const body = buffer.text
+    buffer.drop()
+    reader.complete(body, received)
   })
-}
-
-const firstSize_bytes = 8192
-
-/** The pieces of a body. Copied together when there are several: a piece of one byte costs a hundred by itself. */
-class Pieces {
-  readonly #memory: HeldMemory
-  readonly #most: number
-  #only: Buffer | undefined
-  #joined: Buffer | undefined
-  #length = 0
-
-  /** At most this many bytes will come. */
-  constructor(memory: HeldMemory, most: number) {
-    this.#memory = memory
-    this.#most = most
-  }
-
-  /** Says no when there is no memory for it. */
-  add(piece: Buffer): boolean {
-    const length = this.#length + piece.length
-    if (this.#length === 0) {
-      if (!this.#memory.take(length)) return false
-      this.#only = piece
-    } else {
-      const joined = this.#withRoom(length)
-      if (joined === undefined) return false
-      piece.copy(joined, this.#length)
-    }
-    this.#length = length
-    return true
-  }
-
-  text(): string {
-    const text = this.#joined?.toString('utf8', 0, this.#length) ?? this.#only?.toString() ?? ''
-    this.drop()
-    return text
-  }
-
-  drop(): void {
-    this.#only = undefined
-    this.#joined = undefined
-  }
-
-  #withRoom(length: number): Buffer | undefined {
-    const held = this.#joined
-    if (held !== undefined && held.length >= length) return held
-    const size = Math.max(length, Math.min(this.#most, Math.max(firstSize_bytes, 2 * length)))
-    // What is copied together is let go of: its memory goes over to the copy.
-    if (!this.#memory.take(size - (held?.length ?? this.#length))) return undefined
-    const joined = Buffer.allocUnsafeSlow(size)
-    ;(held ?? this.#only)?.copy(joined, 0, 0, this.#length)
-    this.#only = undefined
-    this.#joined = joined
-    return joined
-  }
 }

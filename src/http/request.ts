@@ -10,11 +10,11 @@ import { type Admitted, isVerb, type RefusedRequest } from './checks.js'
 import type { ClientConnection, InProgress } from './connections.js'
 import { namesHost, readHead } from './headers.js'
 import { runOperation } from './operation-run.js'
-import { type RequestParts, rejectionOf, type ServerContext, Stages } from './request-context.js'
+import { type RequestParts, type RequestSteps, rejectionOf, type ServerContext, Stages } from './request-context.js'
 import { RequestLife, step } from './request-life.js'
 import { RequestLog } from './request-log.js'
-import { type ReadOutcome, RequestReader } from './request-reader.js'
-import { ResponseSender, type SendOutcome } from './response-sender.js'
+import { RequestReader } from './request-reader.js'
+import { ResponseSender } from './response-sender.js'
 import type { ResponseWriter } from './response-writer.js'
 import { errorResponse, overloaded, reasonOf } from './responses.js'
 import { interfaceOf, kinds, type Target } from './target.js'
@@ -31,7 +31,7 @@ const timed_bytes = 4096
  * too late. Whatever calls in from outside (parser, timers, promises, the end of a turn) goes through `guarded`: a fault
  * costs this request and its connection, nothing else.
  */
-export class Call implements InProgress, Client, StepSubject, ReadOutcome, SendOutcome {
+export class HttpRequest implements InProgress, Client, StepSubject, RequestSteps {
   readonly #exchange: RequestParts
   readonly #life = new RequestLife()
   readonly #memory: HeldMemory

@@ -5,7 +5,7 @@ import type { SpentTimes } from '../measure/slow-requests.js'
 import { HeldMemory } from '../shared-memory/request-memory.js'
 import { now, toMilliseconds } from '../time.js'
 import { type Head, single } from './headers.js'
-import type { FaultGuard, RequestParts } from './request-context.js'
+import type { RequestParts, RequestSteps } from './request-context.js'
 import { step } from './request-life.js'
 import type { RequestReader } from './request-reader.js'
 import type { PendingResponse, RenderedResponse } from './response-writer.js'
@@ -18,19 +18,11 @@ const drain_ms = 5_000
 /** Responses of fewer characters are not counted: there are no more of them than connections. */
 const small_characters = 65_536
 
-/** What the sender tells its request. */
-export interface SendOutcome extends FaultGuard {
-  /** Whether no request has come after it on its connection. */
-  readonly isLatest: boolean
-  /** The response has been handed to the socket. */
-  end(): void
-}
-
 /** Renders, logs and writes the response of one request. */
 export class ResponseSender implements PendingResponse {
   readonly #exchange: RequestParts
   readonly #reader: RequestReader
-  readonly #outcome: SendOutcome
+  readonly #steps: RequestSteps
   /** What a large response holds. */
   #memory: HeldMemory | undefined
   #ready: RenderedResponse | undefined
@@ -39,10 +31,10 @@ export class ResponseSender implements PendingResponse {
   /** Aborted when its client has closed its sending half. */
   #halfClosed: AbortController | undefined
 
-  constructor(exchange: RequestParts, reader: RequestReader, outcome: SendOutcome) {
+  constructor(exchange: RequestParts, reader: RequestReader, steps: RequestSteps) {
     this.#exchange = exchange
     this.#reader = reader
-    this.#outcome = outcome
+    this.#steps = steps
   }
 
   /** Takes memory for a large response; false when responses hold as much as they may. */
@@ -157,7 +149,7 @@ export class ResponseSender implements PendingResponse {
         else this.#stream(ready, ready.stream)
       }
     } catch (fault) {
-      this.#outcome.fail(fault)
+      this.#steps.fail(fault)
     }
   }
 
@@ -169,9 +161,9 @@ export class ResponseSender implements PendingResponse {
     this.#halfClosed = halfClosed
     if (connection.socket.readableEnded) halfClosed.abort()
     writer.stream(ready, body(gone.signal, halfClosed.signal), gone.signal).then(
-      () => this.#outcome.guarded(() => this.#handed()),
+      () => this.#steps.guarded(() => this.#handed()),
       (fault: unknown) => {
-        if (!gone.signal.aborted) this.#outcome.fail(fault)
+        if (!gone.signal.aborted) this.#steps.fail(fault)
       },
     )
   }
@@ -205,11 +197,11 @@ export class ResponseSender implements PendingResponse {
   /** Nothing more comes of a body that is thrown away: the response is ended. */
   drained(): void {
     const { life, writer } = this.#exchange
-    if (life.take(step.drained)) this.#outcome.guarded(() => writer.finish(() => this.#handed()))
+    if (life.take(step.drained)) this.#steps.guarded(() => writer.finish(() => this.#handed()))
   }
 
   #handed(): void {
-    if (this.#exchange.life.take(step.handed)) this.#outcome.end()
+    if (this.#exchange.life.take(step.handed)) this.#steps.end()
   }
 
   /**
@@ -219,7 +211,7 @@ export class ResponseSender implements PendingResponse {
   get #closes(): boolean {
     const { writer, context } = this.#exchange
     if (this.#reader.leavesBody || writer.isLast) return true
-    return context.stopping && this.#outcome.isLatest
+    return context.stopping && this.#steps.isLatest
   }
 }
 

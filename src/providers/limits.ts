@@ -1,5 +1,3 @@
-import { GivenUp } from '../http-client/faults.js'
-
 /**
  * Limits the requests to providers that run at a time, for each origin and in all. Who finds no permit waits in the order of
  * coming. A provider that is slow uses up its own permits before those of all, so that it only delays requests to itself.
@@ -109,37 +107,5 @@ export class ResponseBudget {
   giveBack(bytes: number): void {
     this.#left += bytes
     this.#taken -= bytes
-  }
-}
-
-const first_bytes = 4096
-const tooLong = new GivenUp('answer too long')
-
-/** Gathers the body of a response in one buffer: as a list of pieces, a body that comes byte by byte takes much more memory. */
-export class ResponseBody {
-  readonly #budget: ResponseBudget
-  #buffer = Buffer.alloc(0)
-  #length = 0
-
-  constructor(budget: ResponseBudget) {
-    this.#budget = budget
-  }
-
-  /** Adds a piece, or gives the fault that the budget does not allow it. */
-  take(piece: Uint8Array): Error | undefined {
-    const length = this.#length + piece.length
-    if (!this.#budget.take(piece.length)) return tooLong
-    if (length > this.#buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.max(first_bytes, 2 * this.#buffer.length, length))
-      this.#buffer.copy(larger, 0, 0, this.#length)
-      this.#buffer = larger
-    }
-    this.#buffer.set(piece, this.#length)
-    this.#length = length
-    return undefined
-  }
-
-  get text(): string {
-    return new TextDecoder().decode(this.#buffer.subarray(0, this.#length))
   }
 }

@@ -1,3 +1,4 @@
+import { BodyBuffer } from '../body-buffer.js'
 import { Destinations } from '../http-client/destinations.js'
 import { GivenUp, reasonOfFault, timedOut } from '../http-client/faults.js'
 import { HttpClient } from '../http-client/http-client.js'
@@ -8,7 +9,7 @@ import type { SentRequest } from '../measure/service-metrics.js'
 import type { RegistrationId } from '../registration/registration.js'
 import { err, ok, type Result } from '../result.js'
 import type { Nanoseconds } from '../time.js'
-import { ProviderPermits, ResponseBody, ResponseBudget } from './limits.js'
+import { ProviderPermits, ResponseBudget } from './limits.js'
 import {
   type ProviderFailure,
   ProviderLines,
@@ -142,13 +143,17 @@ export class Providers {
     budget: ResponseBudget,
   ): Promise<ProviderResponse> {
     return this.#permits.with(target.origin, signal, async () => {
-      const received = new ResponseBody(budget)
-      const take = (piece: Buffer) => received.take(piece)
+      const received = new BodyBuffer()
+      const take = (piece: Buffer) => {
+        if (!budget.take(piece.length)) return tooLong
+        received.add(piece)
+        return undefined
+      }
       const lines = Object.entries(headers).flat()
       const response = await this.#client.send({ target, headers: lines, body, take, signal })
       const fault = await response.ended
       if (fault !== undefined) throw fault
-      return { status: response.status, totalCount: response.totalCount, body: received.text }
+      return { status: response.status, totalCount: response.totalCount, body: withoutMark(received.text) }
     })
   }
 
@@ -176,6 +181,12 @@ export class Providers {
 }
 
 const clientGone = new GivenUp('the client has gone')
+const tooLong = new GivenUp('answer too long')
+
+/** A text without the byte order mark that it may begin with, which is no part of JSON. */
+function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text
+}
 
 /** Parses a response. */
 type ReadResponse<Read> = (response: ProviderResponse) => Promise<Result<Read, ProviderFailure>>
