@@ -192,6 +192,17 @@ export class RunningBroker {
     await until(isThere, () => `the broker writes ${what}: ${this.output.slice(-3000)}`)
   }
 
+  /** Resolves when it says that it is ready: one that has much else to do may take longer than health waits for its partitions. */
+  async becomesReady(): Promise<void> {
+    let said = ''
+    const isReady = async (): Promise<boolean> => {
+      const reply = await this.send('GET', '/health/ready').catch((fault: unknown) => String(fault))
+      said = typeof reply === 'string' ? reply : `${reply.status} ${reply.text}`
+      return said.startsWith('200 ')
+    }
+    await until(isReady, () => `the broker is ready: ${said}`)
+  }
+
   /** Sends a request; of a stream of events, which has no end, it reads the beginning only. */
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
     const response = await fetch(`${this.url}${path}`, {

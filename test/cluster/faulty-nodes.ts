@@ -73,9 +73,3 @@ export function limitFiles({ broker }: FaultyNode, isLimited: boolean): void {
   const { status, stderr } = spawnSync('prlimit', ['--pid', `${broker.pid}`, `--fsize=${limit}`], { encoding: 'utf8' })
   if (status !== 0 && broker.exit === null) throw new Error(`the limit cannot be set: ${stderr}`)
 }
-
-/** Resolves when a node is ready. */
-export function ready({ name, broker }: FaultyNode): Promise<true> {
-  const isReady = async (): Promise<boolean> => (await broker.send('GET', '/health/ready')).status === 200
-  return until(isReady, `node ${name} is ready`)
-}

@@ -8,6 +8,9 @@ import { Mirror } from './mirror.js'
 import { Random } from './random.js'
 import { type FuzzRequest, type Known, requestIn } from './requests.js'
 
+/** So many requests are sent at least, on however slow a machine. */
+const fewest = 60
+
 export interface FuzzSettings {
   readonly url: string
   readonly seed: number
@@ -61,7 +64,7 @@ class FuzzRun implements FuzzResult {
     const known: Known = { subscriptions: [], registrations: [], availability: [], far: this.#far }
     const mirror = client === 0 ? new Mirror() : undefined
     const connection = new Connection(addressOf(url), 10 * bound_ms)
-    for (let number = 0; performance.now() < this.#until_ms; number += 1) {
+    for (let number = 0; performance.now() < this.#until_ms || this.requests < fewest; number += 1) {
       const step = mirror && random.once(2) ? mirror.step(random) : undefined
       const request = step?.request ?? requestIn(random, known)
       const where = `client ${client}, request ${number}`
