@@ -1,5 +1,5 @@
 import type { QueryRefusal } from '../context/query.js'
-import type { ForwardRefusal } from '../shared-memory/forward-limit.js'
+import type { ForwardRefusal } from '../shared-memory/limits.js'
 
 /**
  * Why the broker does not do what is asked: why not now, which every API answers with 503 [management 11.9], or why it

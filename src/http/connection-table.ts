@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errorFacts } from '../log/log.js'
-import type { ConnectionLimit } from '../shared-memory/connection-limit.js'
+import type { ConnectionLimit } from '../shared-memory/limits.js'
 import type { TraceArea } from '../trace-area.js'
 import { Activity, type ConnectionLimits, longestIdle, type Overdue } from './connection-limits.js'
 import { ClientConnection, type ConnectionShares } from './connections.js'

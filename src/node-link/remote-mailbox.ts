@@ -1,7 +1,7 @@
 import type { LostBatch, MailboxRefusal, PartitionMailbox, Posted } from '../mailbox/mailbox.js'
 import type { Command } from '../partition/commands.js'
 import { err, type Result } from '../result.js'
-import type { MailboxCapacity } from '../shared-memory/mailbox-capacity.js'
+import type { MailboxCapacity } from '../shared-memory/limits.js'
 import type { BatchRoute } from './batch-route.js'
 import { again_ms, type Entry, emptyQueue, type QueueEffect, type QueueEvent, queueStep } from './remote-queue.js'
 

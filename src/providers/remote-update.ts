@@ -1,7 +1,7 @@
 import type { StatusText } from '../api/api.js'
 import type { GivenAttribute } from '../context/update.js'
 import { err, ok, type Result } from '../result.js'
-import type { ForwardRefusal } from '../shared-memory/forward-limit.js'
+import type { ForwardRefusal } from '../shared-memory/limits.js'
 import type { Forwarder, ForwardResult } from './forwarder.js'
 import type { AnsweredElement, AnsweredName, UpdateAnswer } from './provider-format.js'
 import type { ProviderFailure } from './provider-request.js'

@@ -1,3 +1,5 @@
+import { SharedCounts } from './limits.js'
+
 const block_bytes = 256 * 1024
 
 /** What a request costs beside the texts of its head and body: Node's objects and ours. */
@@ -10,18 +12,18 @@ const request_bytes = 3072
  */
 export class RequestMemory {
   readonly #limit: number
-  readonly #blocks: Int32Array
+  readonly #blocks: SharedCounts
   #reserved_bytes = 0
   #held_bytes = 0
 
   /** The memory of a process in which no request is being read. */
   static memory(): SharedArrayBuffer {
-    return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+    return SharedCounts.memory()
   }
 
   constructor(limit_MiB: number, memory: SharedArrayBuffer) {
     this.#limit = (limit_MiB * 2 ** 20) / block_bytes
-    this.#blocks = new Int32Array(memory)
+    this.#blocks = new SharedCounts(memory)
   }
 
   get held_bytes(): number {
@@ -30,15 +32,13 @@ export class RequestMemory {
 
   /** Takes bytes that have to be given back; false when fewer are left. */
   take(bytes: number): boolean {
-    this.#held_bytes += bytes
-    if (this.#held_bytes <= this.#reserved_bytes) return true
-    const blocks = Math.ceil((this.#held_bytes - this.#reserved_bytes) / block_bytes)
-    if (Atomics.add(this.#blocks, 0, blocks) + blocks > this.#limit) {
-      Atomics.sub(this.#blocks, 0, blocks)
-      this.#held_bytes -= bytes
-      return false
+    const held = this.#held_bytes + bytes
+    if (held > this.#reserved_bytes) {
+      const blocks = Math.ceil((held - this.#reserved_bytes) / block_bytes)
+      if (!this.#blocks.take(blocks, this.#limit)) return false
+      this.#reserved_bytes += blocks * block_bytes
     }
-    this.#reserved_bytes += blocks * block_bytes
+    this.#held_bytes = held
     return true
   }
 
@@ -48,7 +48,7 @@ export class RequestMemory {
     const spare = Math.floor((this.#reserved_bytes - this.#held_bytes) / block_bytes) - 1
     if (spare <= 0) return
     this.#reserved_bytes -= spare * block_bytes
-    Atomics.sub(this.#blocks, 0, spare)
+    this.#blocks.release(spare)
   }
 }
 

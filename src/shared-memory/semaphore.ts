@@ -12,14 +12,9 @@ export type Ticket = number
 export class SharedSemaphore {
   readonly #cells: Int32Array
 
-  /** What a semaphore takes of its memory. */
-  static readonly size_bytes = 3 * Int32Array.BYTES_PER_ELEMENT
-
-  /** The memory of a semaphore with this many permits, and room for something else behind it. */
-  static memory(permits: number, behind_bytes = 0): SharedArrayBuffer {
-    const memory = new SharedArrayBuffer(SharedSemaphore.size_bytes + behind_bytes)
-    new Int32Array(memory)[granted] = permits
-    return memory
+  /** The memory of a semaphore with this many permits. */
+  static memory(permits: number): SharedArrayBuffer {
+    return semaphoreMemory(permits, 0)
   }
 
   constructor(memory: SharedArrayBuffer) {
@@ -66,4 +61,77 @@ export class SharedSemaphore {
     if (((ticket - seen) | 0) >= 0) await Atomics.waitAsync(this.#cells, granted, seen).value
     Atomics.sub(this.#cells, waiters, 1)
   }
+}
+
+/** Behind the cells of the semaphore each thread has a row: the tickets that it drew and did not give back, and how often it waits. */
+const ledgerStart = waiters + 1
+const cellsPerRow = 2
+const drawn = 0
+const waiting = 1
+
+/**
+ * A semaphore that notes what each thread has of it, so that others can give that back when the thread has ended. Each thread
+ * writes a row of its own.
+ */
+export class LedgerSemaphore {
+  readonly #tickets: SharedSemaphore
+  readonly #cells: Int32Array
+  readonly #row: number
+
+  /** The memory of a semaphore with this many permits, for threads of the rows from 0 on. */
+  static memory(permits: number, rows = 1): SharedArrayBuffer {
+    return semaphoreMemory(permits, rows * cellsPerRow)
+  }
+
+  constructor(memory: SharedArrayBuffer, row: number) {
+    this.#tickets = new SharedSemaphore(memory)
+    this.#cells = new Int32Array(memory)
+    this.#row = row
+  }
+
+  /** Permits that nobody has. */
+  get free(): number {
+    return this.#tickets.free
+  }
+
+  /** Takes a permit: undefined when one is free, else a promise that resolves when it is this thread's. */
+  take(): Promise<void> | undefined {
+    this.#note(drawn, 1)
+    const ticket = this.#tickets.draw()
+    return this.#tickets.isGranted(ticket) ? undefined : this.#turnOf(ticket)
+  }
+
+  release(): void {
+    this.#tickets.release()
+    this.#note(drawn, -1)
+  }
+
+  /** Gives back what the thread of a row had, which has ended. Nobody else may use the row meanwhile. */
+  giveBackOf(row: number): void {
+    const take = (column: number): number => Atomics.exchange(this.#cells, cellOf(row, column), 0)
+    const [held, waits] = [take(drawn), take(waiting)]
+    if (held > 0 || waits > 0) this.#tickets.abandon(held, waits)
+  }
+
+  /** Only the thread of the row writes there while it lives. */
+  #note(column: number, by: number): void {
+    const cell = cellOf(this.#row, column)
+    Atomics.store(this.#cells, cell, (this.#cells[cell] ?? 0) + by)
+  }
+
+  async #turnOf(ticket: Ticket): Promise<void> {
+    this.#note(waiting, 1)
+    while (!this.#tickets.isGranted(ticket)) await this.#tickets.mayBeGranted(ticket)
+    this.#note(waiting, -1)
+  }
+}
+
+function cellOf(row: number, column: number): number {
+  return ledgerStart + row * cellsPerRow + column
+}
+
+function semaphoreMemory(permits: number, moreCells: number): SharedArrayBuffer {
+  const memory = new SharedArrayBuffer((waiters + 1 + moreCells) * Int32Array.BYTES_PER_ELEMENT)
+  new Int32Array(memory)[granted] = permits
+  return memory
 }

@@ -3,15 +3,12 @@ import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
 import type { Measures } from '../../src/measure/measures.js'
 import type { SharedMemory } from '../../src/runtime/tasks.js'
-import { ConnectionLimit } from '../../src/shared-memory/connection-limit.js'
-import { ForwardLimit } from '../../src/shared-memory/forward-limit.js'
-import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
+import { ConnectionLimit, ForwardLimit, MailboxCapacity, ViewerLimit } from '../../src/shared-memory/limits.js'
 import { ProtectedEndpoints } from '../../src/shared-memory/protected-endpoints.js'
 import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import type { Bell } from '../../src/shared-memory/signals.js'
 import { Versions } from '../../src/shared-memory/versions.js'
-import { ViewerLimit } from '../../src/shared-memory/viewer-limit.js'
 
 /** The memory that the threads of a broker with one partition share. */
 export function sharedMemory(measures: Measures, bell: Bell): SharedMemory {

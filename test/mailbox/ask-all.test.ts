@@ -4,7 +4,7 @@ import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { askAll } from '../../src/mailbox/ask-all.js'
 import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
-import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
+import { MailboxCapacity } from '../../src/shared-memory/limits.js'
 import { command, given, storeSettings } from '../given.js'
 import { inboxParts } from './given.js'
 

@@ -7,7 +7,7 @@ import { Inbox } from '../../src/mailbox/inbox.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
 import type { Command } from '../../src/partition/commands.js'
 import { encodeReplies } from '../../src/partition/encoding.js'
-import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
+import { MailboxCapacity } from '../../src/shared-memory/limits.js'
 import { command, given, id, root, storeSettings } from '../given.js'
 import { inboxParts, slow_ms, slowElements, slowWords } from './given.js'
 

@@ -13,7 +13,7 @@ import { type ProcessPeers, type SharedAnswer, sharedAnswer } from '../../src/ma
 import { Measures } from '../../src/measure/measures.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
 import { err, ok } from '../../src/result.js'
-import { ViewerLimit } from '../../src/shared-memory/viewer-limit.js'
+import { ViewerLimit } from '../../src/shared-memory/limits.js'
 import { type TraceArea, traceArea } from '../../src/trace-area.js'
 import { waiting } from '../given.js'
 

@@ -13,7 +13,7 @@ import { Providers, type ProvidersSettings } from '../../src/providers/providers
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
 import { ok } from '../../src/result.js'
-import { ForwardLimit } from '../../src/shared-memory/forward-limit.js'
+import { ForwardLimit } from '../../src/shared-memory/limits.js'
 import type { Sequence } from '../../src/shared-memory/sequences.js'
 import { Switches } from '../../src/shared-memory/switches.js'
 import { type Milliseconds, now } from '../../src/time.js'

@@ -20,7 +20,7 @@ import { type LinkLimits, NodeListener } from '../../src/node-link/node-listener
 import { putAll } from '../../src/node-link/node-route.js'
 import type { Command } from '../../src/partition/commands.js'
 import { err } from '../../src/result.js'
-import { MailboxCapacity } from '../../src/shared-memory/mailbox-capacity.js'
+import { MailboxCapacity } from '../../src/shared-memory/limits.js'
 import { PartitionPosition, type Tenure } from '../../src/shared-memory/partition-position.js'
 import { SenderTable } from '../../src/shared-memory/sender-table.js'
 import { command, given, silentLog, storeSettings } from '../given.js'
