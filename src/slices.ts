@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { InTurn } from './in-turn.js'
 
 /** Other work of a thread waits for long work no longer than this. */
 const slice_ms = 5
@@ -142,11 +143,9 @@ async function mappedInSlices<Item, Result>(
 
 /** Reads long payloads one after the other: while one is read it takes many times its bytes. */
 export class LongPayloads {
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #turns = new InTurn()
 
   read<Read>(steps: Steps<Read>): Promise<Read> {
-    const read = this.#last.then(() => inSlices(steps))
-    this.#last = read.catch(() => {}) // Whoever waits for the payload gets the fault.
-    return read
+    return this.#turns.run(() => inSlices(steps))
   }
 }

@@ -1,5 +1,6 @@
 import type { Unavailable } from '../broker/unavailable.js'
 import type { Tenant } from '../context/entity.js'
+import { InTurn } from '../in-turn.js'
 import { type Err, err } from '../result.js'
 import type { Packed } from '../shared-memory/packed.js'
 import {
@@ -50,7 +51,8 @@ export class HeldSubscriptions {
   readonly #reserved = new Map<SubscriptionId, Subscription>()
   /** Held for those who start, and not on disk yet: nobody is shown them. */
   readonly #opening = new Set<SubscriptionId>()
-  readonly #busy = new Map<SubscriptionId, Promise<unknown>>()
+  /** Of the subscriptions that somebody works on. */
+  readonly #turns = new Map<SubscriptionId, InTurn>()
   readonly #clocks = new Clocks()
   readonly #capacity: Capacity
   readonly #patterns = new PatternCosts()
@@ -273,13 +275,12 @@ export class HeldSubscriptions {
 
   /** Does something to a subscription when all is done that was begun before. */
   async inTurn<Result>(id: SubscriptionId, work: () => Promise<Result>): Promise<Result> {
-    const before = this.#busy.get(id)
-    const done = before ? before.then(work, work) : work()
-    this.#busy.set(id, done)
+    const turns = this.#turns.get(id) ?? new InTurn()
+    this.#turns.set(id, turns)
     try {
-      return await done
+      return await turns.run(work)
     } finally {
-      if (this.#busy.get(id) === done) this.#busy.delete(id)
+      if (turns.isIdle) this.#turns.delete(id)
     }
   }
 }

@@ -14,6 +14,7 @@ import type {
 import type { Unavailable } from '../broker/unavailable.js'
 import type { Tenant } from '../context/entity.js'
 import type { Recipient } from '../delivery/message.js'
+import { InTurn } from '../in-turn.js'
 import { errorFacts } from '../log/log.js'
 import { Copies, toldOnce, withoutContexts, withoutTold } from '../registration/contexts.js'
 import type { Registration, RegistrationChange, RegistrationId } from '../registration/registration.js'
@@ -67,7 +68,7 @@ export class Registry implements RegistryService {
   readonly #availability: AvailabilitySubscriptions
   readonly #capacity: Capacity
   #order = 0
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #turns = new InTurn()
   #swept: Milliseconds
   #sweep: NodeJS.Timeout | undefined
 
@@ -116,7 +117,7 @@ export class Registry implements RegistryService {
 
   register(request: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>> {
     const { tenant, path, contexts, duration_ms } = request
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const time = this.#clock()
       const held = request.id === undefined ? undefined : this.index.get(request.id)
       if (request.id !== undefined && (held?.tenant !== tenant || held.path !== path)) {
@@ -136,7 +137,7 @@ export class Registry implements RegistryService {
     terms,
     ...origin
   }: NewRegistration): Promise<Result<RegistrationId, Unavailable>> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const time = this.#clock()
       const registration = { ...this.#next(time), tenant, path, contexts, expires, terms }
       return this.#keep(registration, undefined, time, origin)
@@ -144,7 +145,7 @@ export class Registry implements RegistryService {
   }
 
   remove(tenant: Tenant, id: RegistrationId): Promise<Result<undefined, RegistrationUnknown | Unavailable>> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const resource = this.index.resource(tenant, id)
       if (resource === undefined) return err({ kind: 'registrationUnknown' })
       const change = withoutContexts(resource.registration, (_, at) => at === resource.at)
@@ -160,7 +161,7 @@ export class Registry implements RegistryService {
   notified(told: AvailabilityNotification): Promise<Result<undefined, Unavailable>> {
     const { tenant, path, subscription } = told
     const contexts = toldOnce(told.contexts)
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       if (contexts.length === 0) return ok(undefined)
       const time = this.#clock()
       const source = { tenant, path, copiedFrom: subscription }
@@ -177,15 +178,15 @@ export class Registry implements RegistryService {
   }
 
   subscribe(request: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>> {
-    return this.#inTurn(() => this.#availability.subscribe(request))
+    return this.#turns.run(() => this.#availability.subscribe(request))
   }
 
   change(request: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
-    return this.#inTurn(() => this.#availability.change(request))
+    return this.#turns.run(() => this.#availability.change(request))
   }
 
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
-    return this.#inTurn(() => this.#availability.unsubscribe(tenant, id))
+    return this.#turns.run(() => this.#availability.unsubscribe(tenant, id))
   }
 
   states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]> {
@@ -194,7 +195,7 @@ export class Registry implements RegistryService {
 
   /** Removes what expired longer ago than the grace time [subscriptions 2.5, 7.1]. */
   removeExpired(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const time = this.#clock()
       this.#traceExpired(time)
       const { grace_ms, publish } = this.#parts
@@ -210,13 +211,6 @@ export class Registry implements RegistryService {
       for (const { id } of registrations) this.#trace(id, 'removed')
       await Promise.all([publish(registrations), this.#availability.forget(remove)])
     })
-  }
-
-  /** Does something when all is done that was begun before. */
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = this.#last.then(work, work)
-    this.#last = done
-    return done
   }
 
   #next(time: Milliseconds): Pick<Registration, 'id' | 'order'> {

@@ -1,5 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Database, RootDatabase } from 'lmdb'
+import { InTurn } from '../in-turn.js'
 import type { Log } from '../log/log.js'
 import type { PinnedFile, PinPurpose } from '../partition/store.js'
 import { type Packed, packedTexts } from '../shared-memory/packed.js'
@@ -61,7 +62,7 @@ export class ControlStore implements SubscriptionStore {
   readonly #logged: LoggedEnvironment
   #waiting: Waiting[] = []
   /** What is being written, and what is to be written after that. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #turns = new InTurn()
   #ownership: ControlOwnership | undefined
 
   /** `broken` is called when the disk has failed: the broker can not go on. For `openLog` see `LoggedParts`. */
@@ -187,10 +188,8 @@ export class ControlStore implements SubscriptionStore {
   }
 
   /** Does something with the log behind what is being written, and before anything else is. */
-  async inTurn<Done>(work: () => Promise<Done>): Promise<Done> {
-    const done = this.#last.then(work)
-    this.#last = done.catch(() => {}) // Whoever has asked for it hears of it.
-    return done
+  inTurn<Done>(work: () => Promise<Done>): Promise<Done> {
+    return this.#turns.run(work)
   }
 
   /** The last record of its log that is applied. */
@@ -213,7 +212,7 @@ export class ControlStore implements SubscriptionStore {
   }
 
   async close(): Promise<void> {
-    await this.#last
+    await this.#turns.ended()
     await this.#logged.close()
     await this.#root.close()
   }

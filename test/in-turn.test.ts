@@ -1,0 +1,67 @@
+import { test } from 'tap'
+import { InTurn } from '../src/in-turn.js'
+
+/** Work that ends when it is told to. */
+function held(): { readonly work: () => Promise<void>; readonly end: () => void; readonly fail: () => void } {
+  let end = (): void => {}
+  let fail = (): void => {}
+  const promise = new Promise<void>((resolve, reject) => {
+    end = resolve
+    fail = () => reject(new Error('it failed'))
+  })
+  return { work: () => promise, end, fail }
+}
+
+test('work begins when all before it has ended, be it well or not', async (t) => {
+  const turns = new InTurn()
+  const [first, second] = [held(), held()]
+  const begun: string[] = []
+  const one = turns.run(() => first.work())
+  const two = turns.run(() => {
+    begun.push('second')
+    return second.work()
+  })
+  const three = turns.run(async () => begun.push('third'))
+  await new Promise(setImmediate)
+  t.same([begun, turns.isIdle], [[], false])
+  first.fail()
+  await t.rejects(one, { message: 'it failed' })
+  await new Promise(setImmediate)
+  t.same(begun, ['second'])
+  second.end()
+  await Promise.all([two, three])
+  t.same([begun, turns.isIdle], [['second', 'third'], true])
+})
+
+test('the end of everything is no failure of the last one', async (t) => {
+  const turns = new InTurn()
+  const last = held()
+  const failing = turns.run(() => last.work())
+  let hasEnded = false
+  const ended = turns.ended().then(() => {
+    hasEnded = true
+  })
+  await new Promise(setImmediate)
+  t.notOk(hasEnded)
+  last.fail()
+  await t.rejects(failing)
+  await ended
+})
+
+test('a failure that nobody waits for is not swallowed', async (t) => {
+  const turns = new InTurn()
+  const heard: unknown[] = []
+  const listeners = process.listeners('unhandledRejection')
+  process.removeAllListeners('unhandledRejection')
+  process.on('unhandledRejection', (fault) => heard.push(fault))
+  t.teardown(() => {
+    process.removeAllListeners('unhandledRejection')
+    for (const listener of listeners) process.on('unhandledRejection', listener)
+  })
+  void turns.run(async () => {
+    throw new Error('nobody waits')
+  })
+  await turns.run(async () => {})
+  await new Promise(setImmediate)
+  t.match(heard, [{ message: 'nobody waits' }])
+})
