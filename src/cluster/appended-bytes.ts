@@ -20,7 +20,7 @@ export class AppendedBytes {
     return this.#total - (mark?.total ?? 0)
   }
 
-  /** What stands up to a record is gone. */
+  /** Forgets everything up to a record, which was truncated. */
   truncated(upTo: LogSequence): void {
     while ((this.#marks[1]?.sequence ?? Number.POSITIVE_INFINITY) <= upTo) this.#marks.shift()
   }

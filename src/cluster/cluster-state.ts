@@ -7,7 +7,7 @@ import type { KeyValue, RequestOp } from './etcd-protocol.js'
 import { endOf } from './key-watch.js'
 import { type ClusterNodes, type NodeFacts, parseFacts, parseNodes } from './node-facts.js'
 
-/** A member as it stands in etcd. */
+/** A member as etcd has it. */
 export interface StandingMember {
   readonly facts: NodeFacts
   /** Until its lease ends unless it is renewed; nothing when that is not known. */
@@ -19,12 +19,12 @@ export interface ClusterState {
   readonly description: ClusterDescription
   /** Nothing in a cluster of one node. */
   readonly nodes: ClusterNodes | undefined
-  /** Of that setting; 0 where there is none. */
+  /** The revision of the setting `nodes`; 0 where there is none. */
   readonly nodesRevision: number
   readonly members: readonly StandingMember[]
   /** Members that a later version has written. */
   readonly unreadMembers: readonly string[]
-  /** Of each log, by its name: the sequence of its last record. */
+  /** The sequence of the last record of each log, by the name of the log. */
   readonly heads: ReadonlyMap<string, LogSequence>
   /** Up to which record of each log the checkpoints of each node are, as it has said last. */
   readonly checkpoints: ReadonlyMap<string, ReadonlyMap<string, number>>
@@ -45,7 +45,7 @@ interface StateUnknown {
   readonly reason: string
 }
 
-/** The same, and nothing where none stands. */
+/** Reads what stands below a prefix of etcd; undefined when no cluster was begun there. */
 export async function findClusterState(
   client: EtcdClient,
   prefix: string,

@@ -11,17 +11,17 @@ interface ShownNode {
   readonly folder: string
   /** Whether it has a lease. */
   readonly isMember: boolean
-  /** Of a member: until its lease ends unless it is renewed. */
+  /** Seconds until the lease of a member ends unless it is renewed. */
   readonly leaseLeft_s?: number
-  /** Of a member: it is about to end. */
+  /** Whether a member is about to end. */
   readonly isLeaving?: boolean
-  /** Of a member: its disk has no room. */
+  /** Whether the disk of a member has no room. */
   readonly isFull?: boolean
-  /** Of a member: where other nodes reach it; empty where they do not. */
+  /** Where other nodes reach a member; empty where they do not. */
   readonly address?: string
-  /** Of a member: the formats of records that it reads. */
+  /** The formats of records that a member reads. */
   readonly formats?: readonly number[]
-  /** Of a member: others that it can not reach. */
+  /** Nodes that a member cannot reach. */
   readonly unreachable?: readonly string[]
   /** The partitions that it owns, as far as is known. */
   readonly owns: readonly number[]
@@ -53,7 +53,7 @@ export interface ShownCluster {
   readonly format: number
   /** The node that was asked; nothing where only etcd was. */
   readonly node?: string
-  /** Of several nodes: the one that coordinates; nothing while none is known to. */
+  /** The coordinating node of several; undefined while it is not known. */
   readonly coordinator?: string
   readonly copies?: number
   /** Of the node that was asked. */
@@ -209,13 +209,13 @@ export interface ClusterService {
 export interface ClusterStatistics {
   /** The node that was asked. */
   readonly node: string
-  /** Of a node that does not say it the reason. */
+  /** Each node with its statistics, or with the reason why they are missing. */
   readonly nodes: readonly {
     readonly name: string
     readonly statistics?: NodeStatistics
     readonly reason?: string
   }[]
-  /** Of the nodes that do. */
+  /** The sums over the nodes with statistics. */
   readonly all: AddedStatistics
 }
 

@@ -115,14 +115,14 @@ export class EngineWatch implements AppenderEvents {
   }
 }
 
-/** How soon it is known that a member has come or announces something else. */
+/** How often the members are read. */
 const look_ms = 5000
 
 interface EngineMembersParts {
   readonly client: EtcdClient
-  /** Gets all URLs that the members announce, for clients and for each other, each time that they were read. */
+  /** Gets all URLs that the members announce, for clients and for each other, after each reading. */
   readonly told: (urls: readonly string[]) => void
-  /** Told why they cannot be read, when that is not for a moment. */
+  /** Told why the members cannot be read, when that is no passing fault. */
   readonly refused: (reason: string) => void
 }
 

@@ -22,7 +22,7 @@ export interface LogServiceParts {
   readonly givenUp: () => void
   /** Somebody else's record stands in a log where ours was to stand: this process is its owner no more. */
   readonly fenced: (log: LogName, last: LogSequence) => void
-  /** What is done beside the turns did not succeed, and is done again. */
+  /** Told of a task in the background that failed and will be repeated. */
   readonly neglected: (what: string, reason: string) => void
 }
 
@@ -124,7 +124,7 @@ export class LogService {
 
   #answer(log: LogName, question: LogQuestion): Promise<LogAnswers[LogQuestion['kind']]> {
     return new Promise((resolve, reject) => {
-      // That there is no more to follow is no silence of the engine.
+      // A log without new records does not mean that etcd is unreachable.
       const isForMore = question.kind === 'next'
       const give = (): void => {
         if (!this.#open.delete(giveUp)) return

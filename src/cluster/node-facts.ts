@@ -61,7 +61,7 @@ export const recordFormats: readonly number[] = [1]
 const slots = 16
 const format = 1
 
-/** Of two members that say they own a partition the one with the later claim is right. */
+/** The owner of each partition: where two members name themselves, the one with the later claim. */
 export function knownRoutes(members: readonly NodeFacts[]): readonly Route[] {
   const routes = new Map<number, Route>()
   for (const { name: node, address, owns } of members) {

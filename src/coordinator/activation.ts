@@ -41,7 +41,7 @@ interface InForceHere {
 }
 
 /**
- * Of one of several nodes: resolves when all that is stored is in force on all of them, with the number of the last notice of each
+ * In a cluster: resolves when everything stored is in force on all nodes, with the number of the last notice of each
  * partition that was made without it; refuses when that takes too long.
  */
 export type Everywhere = () => Promise<Result<readonly NoticeNumber[], Unavailable>>
@@ -117,8 +117,8 @@ export class Activation {
   }
 
   /**
-   * Of a single node: puts a new subscription in force, and stores it with the notification of the current state. The courier holds
-   * back what the partitions make meanwhile, since that notification goes first [subscriptions 5.2].
+   * On a single node: puts a new subscription in force, and stores it with the notification of the current state. The courier holds
+   * back the notices that partitions make meanwhile, since that notification goes first [subscriptions 5.2].
    */
   async open(
     inForce: SubscriptionInForce,
@@ -140,26 +140,26 @@ export class Activation {
     return ok(undefined)
   }
 
-  /** Of a single node: puts a subscription on disk, and in force when it is there. */
+  /** On a single node: stores a subscription, then brings it into force. */
   async put(subscription: Subscription): Promise<Result<undefined, Unavailable>> {
     const stored = await this.commit({ put: subscription })
     if (stored.ok) await untilDone(() => this.#enforced(subscription.id, subscription))
     return stored
   }
 
-  /** Of a single node: takes a subscription off the disk, and out of force when it is not there. */
+  /** On a single node: removes a subscription from the disk, then takes it out of force. */
   async remove(id: SubscriptionId): Promise<Result<undefined, Unavailable>> {
     const stored = await this.commit({ remove: id })
     if (stored.ok) await this.forget(id)
     return stored
   }
 
-  /** Of a single node: takes a subscription that was not created out of force. */
+  /** On a single node: takes a subscription whose creation has failed out of force. */
   forget(id: SubscriptionId): Promise<void> {
     return untilDone(() => this.#enforced(id, undefined))
   }
 
-  /** Of a single node: takes a subscription that was not created off the disk, where it may be, and out of force. */
+  /** On a single node: removes a subscription whose creation has failed from the disk, where it may be, and takes it out of force. */
   async discard(id: SubscriptionId): Promise<void> {
     await untilDone(() => this.#again(id, 'discarded', () => this.commit({ remove: id })))
     await this.forget(id)

@@ -79,7 +79,7 @@ export class AvailabilitySubscriptions {
     this.#capacity = new Capacity(parts.limits.subscriptionsMax)
   }
 
-  /** Begins with what is stored, step by step. */
+  /** Reads the stored subscriptions, step by step. */
   *loading(): Generator<void> {
     for (const subscription of this.#parts.store.availability()) {
       this.#put(subscription)
@@ -165,7 +165,7 @@ export class AvailabilitySubscriptions {
     })
   }
 
-  /** Of one of several nodes: the log has these, whoever has changed them. Resolves when they are in force here. */
+  /** In a cluster: brings changes of the log into force; resolves when they are in force on this node. */
   async enforce(states: readonly AvailabilityState[]): Promise<void> {
     for (const { subscription } of states) {
       if (subscription === undefined) continue
@@ -218,7 +218,7 @@ export class AvailabilitySubscriptions {
     return stored
   }
 
-  /** What is known of what is asked for; there is nothing to send when nothing is, or to one that has expired. */
+  /** The notice about matching registrations; none when nothing matches, or when the subscription has expired. */
   *#notice(
     subscription: AvailabilitySubscription,
     discovery: Discovery,

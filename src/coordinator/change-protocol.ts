@@ -18,10 +18,10 @@ export type ChangeState =
   | { readonly kind: 'enforcing'; readonly decision: Decision; readonly answer: ChangeAnswer }
   | { readonly kind: 'ended'; readonly answer: ChangeAnswer }
 
-/** What is told to whoever has asked for the change: a fault is thrown. */
+/** The answer to whoever asked for the change; a fault is thrown there. */
 export type ChangeAnswer = Result<undefined, Unavailable> | { readonly fault: unknown }
 
-/** What became of that which was to be done. */
+/** The outcome of a step. */
 export type ChangeEvent =
   | { readonly kind: 'done' }
   | { readonly kind: 'refused'; readonly error: Unavailable }
@@ -29,7 +29,7 @@ export type ChangeEvent =
   | { readonly kind: 'away' }
   /** The process ends before it is known whether it was written: whoever starts again, or takes over, withdraws what is undecided. */
   | { readonly kind: 'givenUp' }
-  /** It has failed; nothing of it was written. */
+  /** A fault: the record may stand. While proposing it does not, so nothing has to be withdrawn. */
   | { readonly kind: 'failed'; readonly fault: unknown }
 
 export const begun: ChangeState = { kind: 'proposing' }

@@ -34,7 +34,7 @@ export interface SubscriptionLimits {
   readonly turnLimit_ms: number
 }
 
-/** What partitions look at when they take up the patterns of one subscription: each transition takes up to 2 us. */
+/** Transitions that a partition visits when it takes up the patterns of one subscription: each takes up to 2 us. */
 const mostTransitions = 25_000
 
 /** How long the subscriptions are kept as they were packed: as long as a start takes. */
@@ -47,7 +47,7 @@ export class HeldSubscriptions {
   #held: Map<SubscriptionId, SubscriptionInForce> = new Map()
   /** Whether they are held by creation: one may come into force behind one that was begun after it. */
   #isOrdered = true
-  /** Room is taken for these, which are not held yet. */
+  /** Subscriptions that have room and are not held yet. */
   readonly #reserved = new Map<SubscriptionId, Subscription>()
   /** Held for those who start, and not on disk yet: nobody is shown them. */
   readonly #opening = new Set<SubscriptionId>()
@@ -121,7 +121,7 @@ export class HeldSubscriptions {
     return this.#clocks.next()
   }
 
-  /** What is held under an id, also of a subscription that is proposed only. */
+  /** The subscription of an id, even while its creation is only proposed. */
   get(id: SubscriptionId): SubscriptionInForce | undefined {
     return this.#held.get(id)
   }
@@ -205,7 +205,7 @@ export class HeldSubscriptions {
     this.#held.delete(id)
   }
 
-  /** What is known of an id, which goes, or is replaced. */
+  /** Gives up the room of an id that is removed or replaced. */
   #leave(id: SubscriptionId): SubscriptionInForce | undefined {
     this.unreserve(id)
     this.#opening.delete(id)

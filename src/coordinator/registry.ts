@@ -81,7 +81,7 @@ export class Registry implements RegistryService {
     this.#availability = new AvailabilitySubscriptions({ ...parts, clock: this.#clock }, this.index)
   }
 
-  /** Begins with the registrations that are stored, step by step. */
+  /** Reads the stored registrations, step by step. */
   *loading(): Generator<void> {
     for (const registration of this.#parts.store.registrations()) {
       this.#know(registration)
@@ -89,7 +89,7 @@ export class Registry implements RegistryService {
     }
   }
 
-  /** The same of the availability subscriptions, whom a courier that starts has to know. */
+  /** Reads the stored availability subscriptions, step by step: a courier that starts has to know them. */
   loadingAvailability(): Generator<void> {
     return this.#availability.loading()
   }
@@ -109,7 +109,7 @@ export class Registry implements RegistryService {
     clearInterval(this.#sweep)
   }
 
-  /** Of one of several nodes: the log has these changes, whoever has made them. Resolves when they are in force in every thread here. */
+  /** In a cluster: brings changes of the log into force. Resolves when every thread of this node has them. */
   async enforce(changes: readonly RegistrationChange[], availability: readonly AvailabilityState[]): Promise<void> {
     this.#enact(changes)
     await Promise.all([changes.length > 0 && this.#parts.publish(changes), this.#availability.enforce(availability)])

@@ -67,7 +67,7 @@ interface SubscriptionsParts extends StateParts {
 }
 
 const unknown: SubscriptionUnknown = { kind: 'subscriptionUnknown' }
-/** What waited for an expired subscription has not left the disk in time. */
+/** Notices of an expired subscription have not left the disk in time. */
 const notGone: Unavailable = { kind: 'partitionLost' }
 
 /** How often expired subscriptions are looked for whose time of grace is over. */
@@ -117,7 +117,7 @@ export class Subscriptions implements SubscriptionService {
     return this.#held.undecided().map(({ id }) => id)
   }
 
-  /** What every partition begins with. */
+  /** All subscriptions for a partition that starts. */
   packed(): PackedWithClocks<Subscription> {
     return this.#held.packed()
   }
@@ -151,8 +151,8 @@ export class Subscriptions implements SubscriptionService {
   }
 
   /**
-   * The log has a record of a subscription, whoever has written it, or the store of a single node has. Resolves when it is in force
-   * here, with the number of the last notice of each partition that was made without it.
+   * Brings a record of the log, or of the store of a single node, into force on this node. Resolves with the number of the last
+   * notice that each partition has made without it.
    */
   async enforce(record: Subscription): Promise<readonly NoticeNumber[]> {
     const { partitions, courier } = this.#parts
@@ -167,12 +167,12 @@ export class Subscriptions implements SubscriptionService {
     return last
   }
 
-  /** The same of one that was removed. */
+  /** Brings the removal of a subscription into force on this node. */
   enforceRemoval(id: SubscriptionId): Promise<void> {
     return this.#forget(id)
   }
 
-  /** The log has a notice of a subscription, whichever node has made it: its clock is not behind it. */
+  /** Moves the clock of a subscription forward to a notice in the log, whichever node has made it. */
   notified(id: SubscriptionId, made: Milliseconds): void {
     const held = this.#held.get(id)
     if (held === undefined) return
@@ -228,7 +228,7 @@ export class Subscriptions implements SubscriptionService {
     return compose ? this.#opened(subscription, made, compose) : this.#activation.put(subscription)
   }
 
-  /** Of a single node: a new subscription that begins with notifications. */
+  /** On a single node: creates a subscription that begins with notifications. */
   async #opened(subscription: Subscription, made: Milliseconds, compose: Compose): ReturnType<Activation['open']> {
     const { id } = subscription
     const inForce = { subscription, clock: this.#held.newClock() }

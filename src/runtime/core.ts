@@ -96,7 +96,7 @@ export class Core {
   readonly #measures: Measures
   readonly #partitions: Partitions<PartitionTask & Pick<ThreadPorts, 'log'>>
   readonly #threads: FrontThread[] = []
-  /** The same, and those that are not ready yet. */
+  /** All threads of front ends, including those that are still starting. */
   readonly #fronts = new Set<FrontThread>()
   readonly #folder: DataFolder
   readonly #alarms: Alarms
@@ -105,7 +105,7 @@ export class Core {
   readonly #backups: Backups
   #cluster: RunningCluster | undefined
   #delivery: RunningDelivery | undefined
-  /** Of one of several nodes. */
+  /** Undefined on a single node. */
   #coordination: Coordination | undefined
   #front: RunningFrontEnd | undefined
   /** The first front end, as soon as it has threads that scan. */

@@ -71,7 +71,7 @@ export class RunningDelivery {
   readonly #clock = clockStart()
   readonly #bell: Bell
   #isCopied = false
-  /** Of one of several nodes. */
+  /** Undefined on a single node. */
   #shared: { readonly replica: ControlReplica; readonly sharing: ControlSharing } | undefined
 
   /** Opens the store; throws when it can not be used. */

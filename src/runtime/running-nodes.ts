@@ -66,7 +66,7 @@ export class RunningNodes {
   readonly #parts: RunningNodesParts
   /** How far each partition is here, see `PartitionPosition`. */
   readonly positions: readonly SharedArrayBuffer[]
-  /** The same of the coordinator's log. */
+  /** How far the metadata log is on this node. */
   readonly controlPosition = PartitionPosition.memory()
   readonly #slot: number
   readonly #owned = new Map<number, LogSequence>()
@@ -113,7 +113,7 @@ export class RunningNodes {
     return this.#parts.node
   }
 
-  /** The same of each outbox: those of the partitions, then that of the coordinator. */
+  /** How far the log of each outbox is: of the partitions, then of the coordinator. */
   get outboxes(): readonly SharedArrayBuffer[] {
     return [...this.positions, this.controlPosition]
   }

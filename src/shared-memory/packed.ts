@@ -3,7 +3,7 @@ export interface Packed<Value> {
   readonly texts: readonly SharedArrayBuffer[]
   /** How many values there are. */
   readonly count: number
-  /** Never there: tells what the texts hold. */
+  /** Phantom member; carries the type of the elements. */
   readonly values?: Value
 }
 
@@ -21,7 +21,7 @@ export function packed<Value>(values: readonly Value[]): Packed<Value> {
   return { texts, count: values.length }
 }
 
-/** The same of values that are JSON already, each a text of its own; nobody has checked it. */
+/** Packs values that are JSON texts already, one for each; the texts are not checked. */
 export function packedTexts<Value>(values: Iterable<string>): Packed<Value> {
   const texts: SharedArrayBuffer[] = []
   let count = 0

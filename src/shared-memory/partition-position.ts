@@ -35,12 +35,12 @@ export class PartitionPosition {
     this.#cells = new BigInt64Array(memory)
   }
 
-  /** The last record of its log that every snapshot from now on shows. */
+  /** The last record of the log that every new snapshot shows. */
   get appliedIndex(): number {
     return Number(Atomics.load(this.#cells, appliedCell))
   }
 
-  /** Everything up to a record can be read. */
+  /** Sets the last record that new snapshots show. */
   applied(index: number): void {
     Atomics.store(this.#cells, appliedCell, BigInt(index))
     Atomics.notify(this.#cells, appliedCell)
@@ -79,7 +79,7 @@ export class PartitionPosition {
     Atomics.store(this.#cells, ownedCell, BigInt(epoch))
   }
 
-  /** What a way to the partition is bound to that is opened now. */
+  /** The tenure that a connection to the partition is bound to when it is opened now. */
   get tenure(): Tenure {
     return { epoch: this.epoch, refusals: Number(Atomics.load(this.#cells, refusalsCell)) }
   }
@@ -98,12 +98,12 @@ export class PartitionPosition {
     Atomics.store(this.#cells, dateCell, BigInt(from.date + duration_ms))
   }
 
-  /** What this node shows may be old from now on. */
+  /** Ends the time of `confirm`: reads of this node may be outdated from now on. */
   revoke(): void {
     Atomics.store(this.#cells, untilCell, 0n)
   }
 
-  /** Whether what this node shows now is all that was acknowledged until now. */
+  /** Whether reads of this node show everything that was acknowledged until now. */
   isConfirmed(): boolean {
     return (
       Atomics.load(this.#cells, untilCell) > process.hrtime.bigint() &&

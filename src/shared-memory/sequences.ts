@@ -4,7 +4,7 @@ import { type Milliseconds, now } from '../time.js'
 /** The sequence number of an entity's creation, unique in the broker and growing over all partitions [context 2.7]. */
 export type Sequence = Brand<number, 'Sequence'>
 
-/** Of several nodes a sequence is the milliseconds since 2020, the slot of the node and a counter. */
+/** In a cluster a sequence consists of the milliseconds since 2020, the slot of the node and a counter. */
 const begun_ms = Date.UTC(2020)
 const slotBits = 4n
 const counterBits = 8n
@@ -23,7 +23,7 @@ const slotCell = 1
 export class SequenceCounter {
   readonly memory: SharedArrayBuffer
   readonly #cells: BigUint64Array
-  /** Nothing where one node gives all. */
+  /** Undefined on a single node. */
   readonly #slot: bigint | undefined
 
   /** A counter that goes on after the highest sequence that was ever given; that of a node with a slot, 0 to 15. */
@@ -69,7 +69,7 @@ function sequence(time_ms: bigint, slot: bigint, counter: bigint): bigint {
   return (((time_ms << slotBits) | slot) << counterBits) | counter
 }
 
-/** What is handed to a thread so that its numbers continue those of the others. */
+/** The memory by which all threads draw their numbers from one counter. */
 export interface TransactionMemory {
   readonly start: Milliseconds
   readonly last: SharedArrayBuffer

@@ -19,7 +19,7 @@ const settingNames = [
 ] as const
 export type SettingName = (typeof settingNames)[number]
 
-/** What is handed to a thread so that it can open the same switches. */
+/** The memory of the switches, for threads that open them. */
 export interface SwitchMemory {
   readonly traceLevels: SharedArrayBuffer
   readonly traceReturn: SharedArrayBuffer
@@ -31,7 +31,7 @@ export class Switches {
   readonly memory: SwitchMemory
   /** 1 where a trace level is on: the only cost of a trace line that is off is the load of its cell. */
   readonly traces: Uint8Array
-  /** What trace levels go back to that are on for a while. */
+  /** The trace levels to restore when a limited time of tracing ends. */
   readonly traceReturn: TraceReturn
   readonly #settings: Int32Array
 
@@ -67,7 +67,7 @@ const number = 0
 const isDue = 1
 const cells_bytes = 2 * Int32Array.BYTES_PER_ELEMENT
 
-/** What trace levels go back to that are on for a while only: the same for all threads, whichever has set them. */
+/** The trace levels to restore when a limited time of tracing ends; shared by all threads. */
 class TraceReturn {
   readonly #cells: Int32Array
   readonly #before: Uint8Array

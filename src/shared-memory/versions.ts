@@ -36,17 +36,17 @@ export class Versions {
     return firstGroup + (hashOf(tenant, id) >>> 16)
   }
 
-  /** How many commits there were. Nothing while one is under way: then every snapshot may be old already. */
+  /** The number of commits; undefined while one is under way, when every snapshot may be outdated. */
   get commits(): number | undefined {
     return this.#ended(endedCommitsCell, commitsCell)
   }
 
-  /** How often entities of a group have changed or begun to. What was read before it counted up may be old. */
+  /** How often changes of a group have begun. What was read before the count went up may be outdated. */
   changesOf(group: VersionGroup): number {
     return Atomics.load(this.#cells, group)
   }
 
-  /** The same, or nothing while entities of the group are changing. */
+  /** How often entities of a group have changed; undefined while one of them is changing. */
   endedChangesOf(group: VersionGroup): number | undefined {
     return this.#ended(group + groups, group)
   }
@@ -76,7 +76,7 @@ export class Versions {
     this.#changing.length = 0
   }
 
-  /** The partition's thread is another one: what the last one has committed in its end was not counted. */
+  /** The partition has a new thread: the last commits of its predecessor may not have been counted. */
   doubtAll(): void {
     this.#doubt(commitsCell, endedCommitsCell)
     for (let group = firstGroup; group < firstGroup + groups; group += 1) this.#doubt(group, group + groups)

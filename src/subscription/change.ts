@@ -1,5 +1,5 @@
 import type { EntityEffect } from '../context/apply.js'
-import { type Attribute, type Entity, isListed, type ServicePath, type Tenant } from '../context/entity.js'
+import { type Attribute, type Entity, isListed, type ServicePath, type Tenant, type Value } from '../context/entity.js'
 import { isOperation } from '../context/operators.js'
 import type { GivenAttribute, UpdateCommand } from '../context/update.js'
 import { sameValue } from '../context/value.js'
@@ -12,15 +12,15 @@ export interface Change {
   /** It was created or changed, removed, or left as it was. */
   readonly kind: 'put' | 'remove' | 'same'
   readonly tenant: Tenant
-  /** Nothing when it was created. */
+  /** Undefined when the entity was created. */
   readonly before: Entity | undefined
-  /** As it is after the update; of one that was removed, as it was before. */
+  /** The entity after the update; a removed entity as it was before. */
   readonly entity: Entity
   /** Names of the attributes that count as changed [subscriptions 3.3]. */
   readonly changed: readonly string[]
   /** The attributes of the request. */
   readonly given: readonly GivenAttribute[]
-  /** Whether all of them count as changed, equal or not [NGSIv2 subscriptions 4.2]. */
+  /** Whether all given attributes count as changed, equal or not [NGSIv2 subscriptions 4.2]. */
   readonly isForced: boolean
 }
 
@@ -35,12 +35,12 @@ export function changeBy({ tenant, attributes: given, action, terms }: UpdateCom
   return { kind, tenant, entity, before: entity, changed: none, given, isForced }
 }
 
-/** The same for an entity that a command has left as it was. */
+/** The change of a command that found an entity and left it as it was. */
 export function untouchedBy({ tenant, attributes: given }: UpdateCommand, entity: Entity): Change {
   return { kind: 'same', tenant, entity, before: entity, changed: none, given, isForced: false }
 }
 
-/** An entity as it is, which nobody has updated. */
+/** An entity in its present state, which no command has touched. */
 export function stateOf(tenant: Tenant, entity: Entity): Change {
   return { kind: 'same', tenant, entity, before: entity, changed: none, given: [], isForced: false }
 }
@@ -54,7 +54,7 @@ export function causeContext(tenant: Tenant, path: ServicePath, { correlator }: 
 const none: readonly string[] = []
 
 /**
- * What subscriptions ask of a change, found once for all that hear of it: an entity may have thousands of attributes, and very many
+ * Finds what subscriptions ask about a change, once for all of them: an entity may have thousands of attributes, and very many
  * subscriptions.
  */
 class ChangeIndex {
@@ -90,7 +90,7 @@ class ChangeIndex {
     return this.#given
   }
 
-  /** Of those that count as changed the ones of which something else has changed than metadata [NGSIv2 subscriptions 4.2]. */
+  /** The changed attributes of which more than metadata has changed [NGSIv2 subscriptions 4.2]. */
   get moreThanMetadata(): readonly string[] {
     this.#moreThanMetadata ??= this.#namesOfMore()
     return this.#moreThanMetadata
@@ -121,12 +121,12 @@ export function indexOf(change: Change): ChangeIndex {
   return index
 }
 
-/** Attributes, metadata of one and characters of a small change. To remember what was found of it takes longer than to find it again. */
+/** Upper bounds of a small change: its attributes, the metadata and the characters of one. Searching it again is faster than an index. */
 const fewAttributes = 16
 const fewMetadata = 4
 const fewCharacters = 256
 
-/** Whether to look for something in a change, or to render it, is quickly done. */
+/** Whether a change is small enough to be searched and rendered again for each subscription. */
 export function isSmallChange({ before, entity, given, changed }: Change): boolean {
   const most = Math.max(entity.attributes.length, before?.attributes.length ?? 0, given.length, changed.length)
   return most <= fewAttributes && entity.attributes.every(isSmallAttribute)
@@ -149,11 +149,12 @@ function byName(entity: Entity | undefined): ReadonlyMap<string, Attribute> {
   return attributes
 }
 
-function metadataValues({ metadata }: Attribute) {
+/** The metadata of an attribute as a value that `sameValue` compares. */
+export function metadataValues({ metadata }: Pick<Attribute, 'metadata'>): Value {
   return metadata.map(({ name, type, value }) => [name, type, value])
 }
 
-/** What an update did to its entity; nothing when it counts as none of these [NGSIv2 subscriptions 4.2, 4.3]. */
+/** What an update did to its entity; undefined when no subscription is to hear of it [NGSIv2 subscriptions 4.2, 4.3]. */
 function alterationOf(change: Change): Alteration | undefined {
   switch (change.kind) {
     case 'remove':
@@ -166,14 +167,14 @@ function alterationOf(change: Change): Alteration | undefined {
   }
 }
 
-/** Whether a subscription has to look at updates that a list of changed attributes does not tell of. */
+/** Whether a subscription hears of updates that change no attribute, or of removals. */
 export function hearsMoreThanChanges({ terms }: Subscription): boolean {
   return terms?.condition?.alterations.some((each) => each === 'entityUpdate' || each === 'entityDelete') ?? false
 }
 
 /**
- * What an update did as a subscription sees it: to one that does not hear of metadata, an update that changes nothing else has changed
- * nothing [NGSIv2 subscriptions 4.2].
+ * What an update did as a subscription sees it. A subscription that ignores metadata sees no change where only metadata have
+ * changed [NGSIv2 subscriptions 4.2].
  */
 export function alterationFor(change: Change, onMetadata: boolean): Alteration | undefined {
   const what = alterationOf(change)
@@ -181,7 +182,7 @@ export function alterationFor(change: Change, onMetadata: boolean): Alteration |
   return indexOf(change).moreThanMetadata.length > 0 ? what : 'entityUpdate'
 }
 
-/** The attributes that have changed for a subscription. */
+/** The attributes that have changed as a subscription sees it. */
 function changedFor(change: Change, onMetadata: boolean): readonly string[] {
   const isUpdate = change.kind === 'put' && change.before !== undefined
   return !isUpdate || countsMetadata(change, onMetadata) ? change.changed : indexOf(change).moreThanMetadata
@@ -191,7 +192,7 @@ function countsMetadata({ isForced }: Change, onMetadata: boolean): boolean {
   return onMetadata || isForced
 }
 
-/** Whether the rules of NGSIv2 have a subscription hear of what an update did, before its expression is asked [NGSIv2 subscriptions 4.2, 4.3]. */
+/** Whether an update triggers a subscription by the rules of NGSIv2; its expression is evaluated afterwards [NGSIv2 subscriptions 4.2, 4.3]. */
 export function hears(onChange: readonly string[], condition: FiringCondition, change: Change): boolean {
   const listed = condition.alterations
   const { onMetadata } = condition

@@ -13,7 +13,7 @@ export class Claims {
   #time: Milliseconds | undefined
   #moment = 0n
 
-  /** The moment as clocks hold it; of one change all are the same. */
+  /** The moment as clocks hold it, converted once for all notices of a change. */
   momentOf(time: Milliseconds): bigint {
     if (time !== this.#time) {
       this.#time = time
@@ -29,7 +29,7 @@ export class Claims {
     this.#noted.push(noted)
   }
 
-  /** The notices were not made after all. Leaves moments that somebody else has noted since. */
+  /** Takes the noted moments back: the notices were not made. Moments that another thread has noted since stay. */
   undo(): void {
     for (let one = this.#clocks.length - 1; one >= 0; one -= 1) {
       const [clock, held, noted] = [this.#clocks[one], this.#held[one], this.#noted[one]]
@@ -40,7 +40,7 @@ export class Claims {
     this.clear()
   }
 
-  /** They stay as they are. */
+  /** Keeps the moments that were noted. */
   clear(): void {
     if (this.#clocks.length === 0) return
     this.#clocks = []
@@ -87,7 +87,7 @@ export function otherClock({ moments, at }: SubscriptionClock): SubscriptionCloc
   return { moments, at: at ^ 1 }
 }
 
-/** Has a clock say what another one says. */
+/** Sets a clock to the moment of another one. */
 export function setClock({ moments, at }: SubscriptionClock, like: SubscriptionClock): void {
   Atomics.store(moments, at, Atomics.load(like.moments, like.at))
 }
@@ -97,7 +97,7 @@ export function lastNotified({ moments, at }: SubscriptionClock): number {
   return Number(Atomics.load(moments, at))
 }
 
-/** A clock is told of a notification that was made then; it never goes back. */
+/** Moves a clock forward to the moment of a notification; a clock never goes back. */
 export function advanceClock({ moments, at }: SubscriptionClock, made: number): void {
   const moment = BigInt(made)
   let held = Atomics.load(moments, at)
@@ -111,9 +111,9 @@ export function advanceClock({ moments, at }: SubscriptionClock, made: number): 
 /** Values that have clocks, as they cross to other threads. */
 export interface PackedWithClocks<Value> {
   readonly values: Packed<Value>
-  /** What the clocks are in, over shared memory. */
+  /** The views on shared memory that hold the clocks. */
   readonly moments: readonly BigInt64Array[]
-  /** Of each value: in which of them its clock is, and which one there. */
+  /** For each value two numbers: the index of its view in `moments`, and of its clock in that view. */
   readonly clocks: Uint32Array
 }
 

@@ -7,7 +7,7 @@ import type { HttpTemplate, Template } from './terms.js'
 
 /** A message of `httpCustom`, filled in. */
 export interface FilledHttp {
-  /** Nothing of a message that goes to whoever listens. */
+  /** Undefined when listening clients take the message as an event. */
   readonly url: string | undefined
   /** Each name once, in lower case; an empty value removes the header that would be sent otherwise. */
   readonly headers: readonly Pair[]
@@ -89,7 +89,7 @@ function filledUrl(url: string, { qs = {} }: HttpTemplate, filler: Filler): Resu
   return ok(parts.length === 0 ? base.value : `${base.value}?${parts.join('&')}`)
 }
 
-/** What tells a receiver how to read a request, and the broker which notification it was, is not the client's to change. */
+/** Headers that a template cannot change: receivers need them to read the request, and the broker to recognise the notification. */
 const unchangeable: ReadonlySet<string> = new Set([
   'fiware-correlator',
   'ngsiv2-attrsformat',
@@ -99,7 +99,7 @@ const unchangeable: ReadonlySet<string> = new Set([
   'rigel-notification-id',
 ])
 
-/** They ask for another exchange than a request and its response, which no notification can have. */
+/** Headers that ask for more than one request and one response, which a notification cannot have. */
 export const unsendable: ReadonlySet<string> = new Set(['expect', 'upgrade'])
 
 const legalName = /^[!#$%&'*+.^_`|~\da-z-]+$/
@@ -139,7 +139,7 @@ export function undeliverableText(why: Undeliverable): string {
   }
 }
 
-/** How long the body of a template is at least, in bytes, whatever its macros become; 0 where it depends on the entity alone. */
+/** The least length of a body made of a template, in bytes, whatever its macros become; 0 where only the entity decides. */
 export function shortestBody({ payload, json }: Template): number {
   if (typeof payload === 'string') return Buffer.byteLength(percentDecoded(withoutMacros(payload)))
   return json === undefined ? 0 : Buffer.byteLength(JSON.stringify(shortestValue(json)))

@@ -1,7 +1,7 @@
-import type { Attribute, Metadata, Value } from '../context/entity.js'
+import type { Attribute } from '../context/entity.js'
 import { sameValue } from '../context/value.js'
 import type { LineContext, Log } from '../log/log.js'
-import { type Cause, type Change, causeContext } from './change.js'
+import { type Cause, type Change, causeContext, metadataValues } from './change.js'
 import type { IndexedSubscription, MatchGroup } from './match-group.js'
 
 /** Why a subscription that is about a changed entity is not notified. */
@@ -118,12 +118,8 @@ function differenceOf(before: Attribute | undefined, after: Attribute): string |
   const parts = [
     ...(sameValue(before.value, after.value) ? [] : ['value']),
     ...(before.type === after.type ? [] : ['type']),
-    ...(sameValue(vectorOf(before.metadata), vectorOf(after.metadata)) ? [] : ['metadata']),
+    ...(sameValue(metadataValues(before), metadataValues(after)) ? [] : ['metadata']),
     ...(before.isLocation === after.isLocation ? [] : ['location']),
   ]
   return parts.length === 0 ? 'replaced' : parts.join()
-}
-
-function vectorOf(metadata: readonly Metadata[]): Value {
-  return metadata.map(({ name, type, value }) => [name, type, value])
 }

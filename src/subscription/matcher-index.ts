@@ -19,7 +19,7 @@ import type { Subscription, SubscriptionClock, SubscriptionId, SubscriptionInFor
  * is a new one.
  */
 export class MatcherIndex {
-  /** Of each id the version that is in force, and what is proposed while that is undecided. */
+  /** By id: the version in force, and the proposed one while a change is undecided. */
   readonly #subscriptions = new Map<SubscriptionId, readonly IndexedSubscription[]>()
   readonly #tenants = new Map<Tenant, TenantIndex>()
   readonly #found: FoundSubscriptions
@@ -115,12 +115,12 @@ class SharedNames {
   }
 }
 
-/** What patterns have found for entities, by tenant and entity. */
+/** Results of pattern searches, by tenant and entity. */
 type FoundSubscriptions = LruCache<readonly MatchGroup[]>
 
 const nobody: readonly MatchGroup[] = []
 
-/** More than this are looked for anew every time, so that what is remembered has a bound. */
+/** Longer results are not cached, so that an entry of the cache has a bound. */
 const mostRemembered = 64
 
 const reference_bytes = 8
@@ -241,7 +241,7 @@ function newSearches(): Set<Search> {
   return new Set()
 }
 
-/** The clock of a subscription that is not to be notified. */
+/** A clock for subscriptions that are only searched, never notified. */
 const noClock = { moments: new BigInt64Array(1), at: 0 }
 
 /**

@@ -27,7 +27,7 @@ export interface Notice {
   readonly service?: string | undefined
   /** The header `Via` of what caused it; nothing, or the empty text, without it. */
   readonly via?: string | undefined
-  /** Of a notice in a form of NGSIv2: what its message says beside the body. */
+  /** The message beside its body, in the forms of NGSIv2. */
   readonly message?: NoticeMessage | undefined
   readonly body: string
   /**
@@ -35,7 +35,7 @@ export interface Notice {
    * before it. It is sent after all those of its subscription, and before all later ones.
    */
   readonly after?: readonly number[] | undefined
-  /** Nothing of a notice that is sent whatever is decided. */
+  /** Undefined when the notice is sent however a change is decided. */
   readonly provisional?: Provisional | undefined
 }
 
@@ -52,7 +52,7 @@ export interface NoticeMessage {
   readonly contentType?: string | undefined
   /** Names in lower case and values; an empty value leaves the header out. */
   readonly headers?: readonly (readonly [name: string, value: string])[] | undefined
-  /** Of MQTT. */
+  /** The topic, with MQTT. */
   readonly topic?: string | undefined
   /** Why it cannot be sent: it is dropped when its turn comes, with a line of this level. */
   readonly undeliverable?: { readonly level: 'error' | 'warn'; readonly reason: string } | undefined
@@ -63,7 +63,7 @@ export function serviceOf({ tenant, service = '' }: Pick<Notice, 'tenant' | 'ser
   return tenant === '' ? service : tenant
 }
 
-/** What a notice says beside its body. */
+/** A notice without its body. */
 export type NoticeHead = Omit<Notice, 'body'>
 
 /**
@@ -84,12 +84,12 @@ export interface SharedNotice extends Omit<Notice, 'subscription' | 'body' | 'af
 export interface SharedText
   extends Omit<Notice, 'subscription' | 'correlator' | 'body' | 'after' | 'message' | 'provisional'> {
   readonly subscriptions: readonly SubscriptionId[]
-  /** By the subscriptions. */
+  /** In the order of `subscriptions`. */
   readonly messages: readonly MessagePart[]
   readonly text: string
 }
 
-/** What one message says of its own. */
+/** The part of a message that it shares with no other. */
 export interface MessagePart extends Pick<Notice, 'correlator' | 'message'> {
   /** What stands in its body before the text, between its occurrences, and behind the last one. */
   readonly pieces: readonly string[]
@@ -105,7 +105,7 @@ export type OrderingKey =
   | { readonly kind: 'entity'; readonly key: string }
   /** Initial notifications, which are about several entities [subscriptions 3.5]. */
   | { readonly kind: 'initial' }
-  /** Of ticks only the newest waits [subscriptions 3.6]. */
+  /** Ticks, of which only the newest waits [subscriptions 3.6]. */
   | { readonly kind: 'tick' }
   /** Availability notifications: one by one for each subscription [subscriptions 7.4]. */
   | { readonly kind: 'availability' }

@@ -125,7 +125,7 @@ export function shownStatus(status: SetStatus, expires: Milliseconds, fails: num
   return status === 'active' && fails > 0 ? 'failed' : status
 }
 
-/** Of what is not given nothing stays [NGSIv2 subscriptions 3.4]. */
+/** A given subject replaces the whole condition: members that are not given are reset [NGSIv2 subscriptions 3.4]. */
 function patchedCondition({ alterations, expression, scopes, jexl, onMetadata = true }: SubjectPatch): FiringCondition {
   return { alterations, expression, scopes, jexl, onMetadata }
 }

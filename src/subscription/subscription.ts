@@ -32,17 +32,17 @@ export interface Subscription {
   readonly interval_ms: number | undefined
   /** What restricts initial notifications and ticks, and no others [subscriptions 2.1.2]. */
   readonly scopes: readonly Scope[]
-  /** Nothing for one that only NGSIv1 has made and changed. */
+  /** Undefined while only NGSIv1 has created and changed the subscription. */
   readonly terms?: SubscriptionTerms | undefined
-  /** Nothing as long as no change of it but its creation was proposed. */
+  /** Undefined while no change but the creation was proposed. */
   readonly decisions?: Decisions | undefined
 }
 
-/** How the changes of a subscription were decided that had to be proposed first. They are numbered from 1 on, which is its creation. */
+/** How proposed changes of a subscription were decided. Changes are numbered from 1, the creation. */
 export interface Decisions {
   /** The number of the last one that was decided. */
   readonly last: number
-  /** Those up to there that were withdrawn, as ranges: the first and the last number of each, in ascending order. */
+  /** Withdrawn changes up to `last`, as ranges in ascending order: the first and the last number of each. */
   readonly withdrawn: readonly number[]
   /** What is proposed and not decided yet. Its number is `last + 1`. */
   readonly proposal?: Proposal | undefined
@@ -50,7 +50,7 @@ export interface Decisions {
 
 /** What a subscription is to become. */
 export type Proposal =
-  /** It comes into being, as the record says that has this proposal. */
+  /** The subscription is created as the record with this proposal says. */
   | { readonly kind: 'create' }
   /** It is replaced by this version. */
   | { readonly kind: 'replace'; readonly by: Subscription }
@@ -71,7 +71,7 @@ export interface SubscriptionClock {
 /** A subscription as it comes into force in a partition. */
 export interface SubscriptionInForce {
   readonly subscription: Subscription
-  /** Of a change that is undecided, that of the version which stands; `otherClock` gives that of the one which is proposed. */
+  /** The clock of the version in force; while a change is undecided, `otherClock` gives that of the proposed version. */
   readonly clock: SubscriptionClock
 }
 
