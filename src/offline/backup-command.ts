@@ -16,6 +16,7 @@ import {
   command,
   commandCodes,
   failureText,
+  urlOf,
   WrongCommandLine,
 } from './command.js'
 import { Progress } from './progress.js'
@@ -70,20 +71,14 @@ export const backupCommand = command({
 /** Reads where the backup comes from; the function that it returns opens it. Throws `WrongCommandLine`. */
 function sourceOf(given: CommandArguments, environment: CommandSurroundings['environment']): () => Promise<Source> {
   const dbPath = given.value('dbPath')
-  const url = given.value('url')
+  const url = urlOf(given)
   if (dbPath !== undefined) {
     if (url !== undefined) throw new WrongCommandLine('rigel backup takes either --url or -dbPath')
     return () => ofFolder(dbPath)
   }
-  const address = backupUrl(url ?? 'http://localhost:1026')
+  const address = new URL(`${url ?? 'http://localhost:1026'}/admin/backup`)
   const token = given.value('token') ?? environment['RIGEL_ADMIN_TOKEN']
   return () => ofBroker(address, token, given.value('ca'))
-}
-
-function backupUrl(url: string): URL {
-  const address = URL.canParse(url) ? new URL('/admin/backup', url) : undefined
-  if (address !== undefined && /^https?:$/.test(address.protocol)) return address
-  throw new WrongCommandLine(`--url: '${url}' is no URL of HTTP`)
 }
 
 /** Longest silence of the broker. */

@@ -78,6 +78,19 @@ export function command(shape: CommandShape): OfflineCommand {
   }
 }
 
+/** The URL of the option `--url`, without a slash at its end; undefined without it. Throws `WrongCommandLine`. */
+export function urlOf(given: CommandArguments): string | undefined {
+  const text = given.value('url')
+  if (text === undefined) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    throw new WrongCommandLine(`--url: '${text}' is no URL of http or https`)
+  }
+  url.search = ''
+  url.hash = ''
+  return url.href.endsWith('/') ? url.href.slice(0, -1) : url.href
+}
+
 /** The text of an error: for a system error with its file and what helps. */
 export function failureText(fault: unknown): string {
   const text = systemFaultText(fault)

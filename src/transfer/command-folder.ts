@@ -1,5 +1,5 @@
 import { flags } from '../command-line/flags.js'
-import { type CommandArguments, WrongCommandLine } from '../offline/command.js'
+import { type CommandArguments, urlOf, WrongCommandLine } from '../offline/command.js'
 import type { BrokerAddress } from './online/broker-connection.js'
 import type { FolderOpening } from './stored-folder.js'
 
@@ -26,12 +26,10 @@ export function openingOf(given: CommandArguments, make: FolderOpening['make']):
 
 /** The broker of the option `--url`; undefined without it. Throws `WrongCommandLine`. */
 export function brokerAddressOf(given: CommandArguments): BrokerAddress | undefined {
-  const url = given.value('url')
+  const url = urlOf(given)
   if (url === undefined) return undefined
   const ofFolder = ['dbPath', 'dbSizeMax', 'partitions'].find((name) => given.value(name) !== undefined)
   if (ofFolder !== undefined) throw new WrongCommandLine(`--url means a broker, -${ofFolder} a folder: leave one out`)
-  if (!/^https?:/.test(url) || !URL.canParse(url))
-    throw new WrongCommandLine(`--url: '${url}' is no URL of http or https`)
   return { url, token: given.value('token') }
 }
 

@@ -3,7 +3,7 @@ import { CommandFailure, failureText } from '../../offline/command.js'
 
 /** A broker that is reached through its context interface. */
 export interface BrokerAddress {
-  /** Where its paths begin, for example `http://localhost:1026`. */
+  /** The URL that paths follow, for example `http://localhost:1026`; no slash at its end. */
   readonly url: string
   /** Sent as `X-Auth-Token` and as a bearer; nothing without one. */
   readonly token: string | undefined
@@ -42,7 +42,7 @@ const limit_ms = 120_000
  */
 export async function askBroker({ url, token }: BrokerAddress, request: BrokerRequest): Promise<BrokerAnswer> {
   const { method, path, tenant, servicePath, body } = request
-  const address = new URL(path, url)
+  const address = new URL(`${url}${path}`)
   const headers: Record<string, string> = {
     accept: 'application/json',
     ...(tenant !== '' && { 'fiware-service': tenant }),
