@@ -1,5 +1,5 @@
 import { readOptions } from '../src/command-line/command-line.js'
-import { halfTheProcessors } from '../src/processors.js'
+import { halfTheProcessors } from '../src/machine.js'
 import { batch } from './batch.js'
 import { ownBroker } from './broker-process.js'
 import { clusterJoin } from './cluster/join.js'

@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
+import { systemFaultText } from './faults.js'
 import { err, ok, type Result } from './result.js'
-import { systemFaultText } from './system-fault.js'
 
 /** A key of the interfaces for clients, as a line of the file of `-apiKeys` has it: not the key itself, only its hash. */
 export interface ApiKey {

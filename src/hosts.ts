@@ -18,3 +18,42 @@ export class HostNames {
 export function isLoopback(address: string): boolean {
   return address === '::1' || /^(::ffff:)?127\./i.test(address)
 }
+
+/** A message that has passed this many brokers goes no further [subscriptions 8.4]. */
+const mostHops = 10
+/** A longer `Via` is that of too many: it is stored and sent on with every message. */
+const longest = 4096
+
+/** How a broker names itself in `Via`. */
+function hopName(brokerId: string): string {
+  return `rigel-${brokerId}`
+}
+
+/** Whether a name is that of a broker. Names of hosts mean the same in either case. */
+export function isHopName(name: string): boolean {
+  return name.toLowerCase().startsWith('rigel-')
+}
+
+/** The names of those who passed a message on, by its header `Via`. */
+export function hopsOf(via: string | undefined): readonly string[] {
+  if (via === undefined || via === '') return []
+  const entries = via.split(',').map((entry) => entry.trim())
+  return entries.filter((entry) => entry !== '').map((entry) => entry.split(/[ \t]+/)[1] ?? '')
+}
+
+/**
+ * Whether what came with this header has gone far enough: it has been at this broker before, or at ten others. It is
+ * then dealt with here alone, so that every ring comes to its end [subscriptions 8.4].
+ */
+export function endsHere(via: string | undefined, brokerId: string): boolean {
+  if (via === undefined) return false
+  if (via.length > longest) return true
+  const hops = hopsOf(via)
+  return hops.length >= mostHops || hops.includes(hopName(brokerId))
+}
+
+/** The header of what this broker passes on. */
+export function viaOf(via: string | undefined, brokerId: string): string {
+  const own = `1.1 ${hopName(brokerId)}`
+  return via === undefined || via === '' ? own : `${via}, ${own}`
+}

@@ -1,4 +1,4 @@
-import type { Brand } from './brand.js'
+import type { Brand } from './result.js'
 
 /** Milliseconds since 1970, by the clock of the day: for dates that clients see. */
 export type Milliseconds = Brand<number, 'Milliseconds'>

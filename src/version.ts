@@ -1,10 +1,15 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { machine } from 'node:os'
 import { dirname, join } from 'node:path'
-import { foundUpwards, packageFile } from './package-files.js'
+import { fileURLToPath } from 'node:url'
+
+const here = dirname(fileURLToPath(import.meta.url))
+
+/** The file that says what the package is. */
+const packageFile = foundUpwards('package.json') ?? join(here, 'package.json')
 
 /** What the program says of itself, under the names that clients read; all texts [management 8.1]. */
-export interface VersionFacts {
+interface VersionFacts {
   readonly version: string
   /** 40 hexadecimal digits or `nogitversion`. */
   readonly git_hash: string
@@ -77,5 +82,18 @@ function readObject(file: string): Readonly<Record<string, unknown>> {
     return typeof value === 'object' && value !== null ? { ...value } : {}
   } catch {
     return {}
+  }
+}
+
+/** Where the build has put a file. */
+export function builtFile(path: string): string {
+  return join(dirname(packageFile), 'dist', path)
+}
+
+/** Looked for from this file upwards: the program may run joined or in modules, from the sources' folder or where it was installed. */
+function foundUpwards(path: string): string | undefined {
+  for (let folder = here; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, path))) return join(folder, path)
+    if (folder === dirname(folder)) return undefined
   }
 }

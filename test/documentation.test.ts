@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'tap'
 import { flagsByName } from '../src/command-line/flags.js'
-import { traceArea } from '../src/trace-area.js'
+import { traceArea } from '../src/trace.js'
 import { namesIn, pageOf, pages, root, textOf } from './documented-pages.js'
 import { RunningBroker } from './running.js'
 

@@ -6,13 +6,13 @@ import { PoolThreads } from '../src/broker/pool-threads.js'
 import type { Scanned, ScanTask } from '../src/broker/query-pool.js'
 import { ScanStops } from '../src/broker/scan-queue.js'
 import type { QueryRefusal } from '../src/context/query.js'
+import { DamagedRecord } from '../src/faults.js'
 import { Measures } from '../src/measure/measures.js'
 import type { HandleTimes, HandleWait } from '../src/measure/operation-times.js'
 import type { Result } from '../src/result.js'
 import { giveWay } from '../src/runtime/priority.js'
 import { openReaders } from '../src/runtime/readers.js'
 import type { QueryThreadData } from '../src/runtime/tasks.js'
-import { DamagedRecord } from '../src/storage-fault.js'
 
 /** Scans use what updates and other requests leave of the processors. */
 const scanPriority = 15

@@ -1,4 +1,5 @@
 import type { Client } from '../api/api.js'
+import type { Options } from '../command-line/settings.js'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 import { gathered, type Page, type PathRange, type Query, type Selector } from '../context/query.js'
 import type { UpdateElement } from '../context/update.js'
@@ -6,11 +7,10 @@ import { StoredEntities } from '../lmdb/record.js'
 import type { RecordPage } from '../lmdb/result-page.js'
 import type { ViewName, Views } from '../lmdb/views/views.js'
 import type { PartitionMailbox } from '../mailbox/mailbox.js'
-import type { Options } from '../options.js'
 import type { Reply } from '../partition/commands.js'
 import { err, ok, type Result } from '../result.js'
 import { Slices } from '../slices.js'
-import { traceArea } from '../trace-area.js'
+import { traceArea } from '../trace.js'
 import type {
   Broker,
   EntityNamed,

@@ -12,7 +12,7 @@ import { err, ok, type Result } from '../result.js'
 import type { Sequence, SequenceCounter } from '../shared-memory/sequences.js'
 import { atOnce, inSlices, mapInSlices } from '../slices.js'
 import { type Milliseconds, now } from '../time.js'
-import { traceArea } from '../trace-area.js'
+import { traceArea } from '../trace.js'
 import type { RawElements, RawUpdate, Unavailable } from './broker.js'
 import { type Replied, rawReplyOrFailure, repliesOf, whyFailed } from './update-replies.js'
 

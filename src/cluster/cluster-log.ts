@@ -1,5 +1,5 @@
+import { BehindLog, DamagedRecord, DiskFault, LogGivenUp } from '../faults.js'
 import { err } from '../result.js'
-import { BehindLog, DamagedRecord, DiskFault, LogGivenUp } from '../storage-fault.js'
 import { type ClockStart, clockStart, type Milliseconds } from '../time.js'
 import type { Appended, LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
 import {

@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { LogSilent } from '../faults.js'
 import type { Result } from '../result.js'
-import { LogSilent } from '../storage-fault.js'
 import { onMessages } from '../thread/messages.js'
 import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
 import type { Extent, LogName, ReadRefusal } from './engine.js'

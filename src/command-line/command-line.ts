@@ -1,10 +1,10 @@
 import { isLoopback } from '../hosts.js'
 import { oneLine } from '../log/form.js'
-import type { Options } from '../options.js'
 import { logLevels, Switches } from '../shared-memory/switches.js'
 import { versionText } from '../version.js'
 import { helpText, usageText } from './flag-help.js'
 import { flagsByName } from './flags.js'
+import type { Options } from './settings.js'
 import { contradiction, optionsFrom, tokenFrom } from './settings.js'
 import { type EnvironmentVariables, type Mistake, readWords, type Settings } from './words.js'
 

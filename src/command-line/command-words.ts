@@ -1,4 +1,4 @@
-import { builtFile } from '../package-files.js'
+import { builtFile } from '../version.js'
 import { nearest } from './nearest.js'
 
 /** A command that is a program of its own beside the broker. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { err, ok } from '../result.js'
-import { parseTraceLevels } from '../trace-levels.js'
+import { parseTraceLevels } from '../trace.js'
 import type { ValueKind } from './flag.js'
 
 /** Integers within a range, in plain decimal digits. */

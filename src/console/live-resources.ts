@@ -4,7 +4,7 @@ import { type EventStreams, encodedEvent, eventStreamHeaders, eventStreamType } 
 import { operation } from '../management/response-forms.js'
 import { mostViewers, ViewerLimit } from '../shared-memory/limits.js'
 import { logLevels } from '../shared-memory/switches.js'
-import { traceArea } from '../trace-area.js'
+import { traceArea } from '../trace.js'
 import type { Feeds, Watched } from './feeds.js'
 import { GivenParameters } from './views.js'
 

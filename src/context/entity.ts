@@ -1,4 +1,4 @@
-import type { Brand } from '../brand.js'
+import type { Brand } from '../result.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import type { Milliseconds } from '../time.js'
 

@@ -1,10 +1,10 @@
 import type { Unavailable } from '../broker/unavailable.js'
 import { readCharacter_bytes } from '../expression/expressions.js'
+import { isGivenUp, LogFenced, StorageFull } from '../faults.js'
 import { errorFacts, type Log } from '../log/log.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { Registration } from '../registration/registration.js'
 import { err, ok, type Result } from '../result.js'
-import { isGivenUp, LogFenced, StorageFull } from '../storage-fault.js'
 import { expressionsOf } from '../subscription/expression-texts.js'
 import type { Subscription } from '../subscription/subscription.js'
 

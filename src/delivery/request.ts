@@ -1,4 +1,4 @@
-import { viaOf } from '../hops.js'
+import { viaOf } from '../hosts.js'
 import type { SentRequest } from '../measure/service-metrics.js'
 import { type NoticeHead, type NoticeMessage, type NoticeNumber, serviceOf } from '../subscription/notice.js'
 import { versionFacts } from '../version.js'

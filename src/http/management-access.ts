@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import type { Use } from '../api/api.js'
-import { hopsOf, isHopName } from '../hops.js'
-import { HostNames, isLoopback } from '../hosts.js'
+import { HostNames, hopsOf, isHopName, isLoopback } from '../hosts.js'
 import type { Log } from '../log/log.js'
 import { type Head, single } from './headers.js'
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Facts, type LineContext, type Log, lineContextOf } from '../log/log.js'
 import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
 import type { Switches } from '../shared-memory/switches.js'
-import { type TraceArea, traceArea } from '../trace-area.js'
+import { type TraceArea, traceArea } from '../trace.js'
 import { clientAddressOf, single, unusedHeaders } from './headers.js'
 
 /** What a line about a request shows of its response. */

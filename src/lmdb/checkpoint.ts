@@ -2,8 +2,8 @@ import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync } from 'node:
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { RootDatabase, Transaction } from 'lmdb'
+import { type DiskFault, diskFault } from '../faults.js'
 import { err, type Result } from '../result.js'
-import { type DiskFault, diskFault } from '../storage-fault.js'
 import {
   type Checkpoint,
   CheckpointFile,

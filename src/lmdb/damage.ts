@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Entity, Tenant } from '../context/entity.js'
+import { DamagedRecord } from '../faults.js'
 import type { Sequence } from '../shared-memory/sequences.js'
-import { DamagedRecord } from '../storage-fault.js'
 import { decodeEntity, type Located, locatedIn } from './record.js'
 
 /** Where a record stands: the folder of its partition, and its key. */

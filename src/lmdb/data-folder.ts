@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Result } from '../result.js'
-import { err, ok } from '../result.js'
-import { systemFaultText } from '../system-fault.js'
+import { systemFaultText } from '../faults.js'
+import { err, ok, type Result } from '../result.js'
 import { restoreCheckpoint } from './checkpoint.js'
 import { claimFolder, controlFile, type FolderRefusal, inUse } from './folder-claim.js'
 import {

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'nod
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { getSystemErrorMap } from 'node:util'
-import { DiskFault, StorageFull } from '../storage-fault.js'
+import { DiskFault, StorageFull } from '../faults.js'
 
 const { EDQUOT, EFBIG, EINTR, EINVAL, EIO, ENOMEM, ENOSPC } = constants.errno
 

@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs'
-import { StorageFull } from '../storage-fault.js'
+import { StorageFull } from '../faults.js'
 import { canGrow } from './disk-fault.js'
 
 /** How long growth is not tried after the disk was full although it seemed to have room: a quota, or a limit of files. */

@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { systemFaultText } from '../faults.js'
 import { makeFolder, privateMode } from '../folder.js'
-import type { Result } from '../result.js'
-import { err } from '../result.js'
-import { systemFaultText } from '../system-fault.js'
+import { err, type Result } from '../result.js'
 import { clusterRefusal, commandRefusal } from './folder-cluster.js'
 import { type FolderLock, isLocked, lockFolder } from './folder-lock.js'
 

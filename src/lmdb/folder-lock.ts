@@ -12,9 +12,8 @@ import {
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
-import type { Result } from '../result.js'
-import { err, ok } from '../result.js'
-import { systemFaultText } from '../system-fault.js'
+import { systemFaultText } from '../faults.js'
+import { err, ok, type Result } from '../result.js'
 
 /** Keeps a second broker off a data folder for as long as this process lives. */
 export interface FolderLock {

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemFaultText } from '../faults.js'
 import { syncFolder } from '../folder.js'
-import { systemFaultText } from '../system-fault.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { numberOf } from './damage.js'
 import { openDatabase, openRoot } from './environment.js'

@@ -1,6 +1,6 @@
 import type { RootDatabase } from 'lmdb'
 import type { Entity } from '../context/entity.js'
-import type { DamagedRecord } from '../storage-fault.js'
+import type { DamagedRecord } from '../faults.js'
 import type { DeliveryStats, NoticeNumber, NumberedNotice, StoredNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Unread, unread, unreadThrows } from './damage.js'

@@ -2,7 +2,7 @@ import type { Log } from '../log/log.js'
 import type { WaitMeter } from '../measure/waits.js'
 import { LedgerSemaphore } from '../shared-memory/semaphore.js'
 import { type Nanoseconds, secondsText } from '../time.js'
-import { traceArea } from '../trace-area.js'
+import { traceArea } from '../trace.js'
 
 /** The bounded pool of read transactions of one partition, shared by all threads [management 5.3]. */
 export class ReadPool {

@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { traceArea } from '../trace-area.js'
+import { traceArea } from '../trace.js'
 import type { Line, LineContext } from './log.js'
 
 /** Turns a line into text of at most `maxSize` bytes, its line end not counted [management 10.2]. */

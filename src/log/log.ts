@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { err } from 'pino-std-serializers'
 import { type LogLevel, logLevels, type Switches } from '../shared-memory/switches.js'
 import { type Milliseconds, now } from '../time.js'
-import { type TraceArea, traceArea } from '../trace-area.js'
+import { type TraceArea, traceArea } from '../trace.js'
 import { textWithoutSecrets } from './secrets.js'
 
 /** Numbers and texts beside the message; durations in ns as texts. Their names are stable per operation [management 10.2]. */

@@ -1,4 +1,3 @@
-import { isSecretHeader } from '../secret-headers.js'
 import {
   hidden,
   withoutOpenUser,
@@ -42,4 +41,20 @@ export function payloadShown(body: string, limit_bytes: number): string {
   const line = shown.slice(0, limit_bytes + 1).replace(/\s+/g, (run) => (/[\r\n]/.test(run) ? ' ' : run))
   const bytes = Buffer.from(line)
   return bytes.length > limit_bytes ? `${bytes.subarray(0, limit_bytes).toString()}(...)` : line
+}
+
+/** Headers whose values are secret, in lower case. */
+const names: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'x-auth-token',
+  'cookie',
+  'set-cookie',
+])
+
+/**
+ * Whether the value of a header is secret: logs hide it [management 10.5], and it stays with the origin that it was meant for.
+ */
+export function isSecretHeader(name: string): boolean {
+  return names.has(name.toLowerCase())
 }

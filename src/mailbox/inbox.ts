@@ -12,7 +12,7 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import { onMessages } from '../thread/messages.js'
 import { secondsText } from '../time.js'
-import { traceArea } from '../trace-area.js'
+import { traceArea } from '../trace.js'
 import type { Batch, BatchReply } from './batch.js'
 import { TurnRunner, type TurnRunnerParts, TurnTimes } from './turn-runner.js'
 

@@ -1,3 +1,4 @@
+import { DamagedRecord, DiskFault, EngineFull, LogFenced, LogGivenUp, RecordTooLarge, StorageFull } from '../faults.js'
 import type { DamageLog } from '../log/damage-log.js'
 import { errorFacts, type Log } from '../log/log.js'
 import type { DeprecatedUses } from '../measure/deprecated-uses.js'
@@ -9,15 +10,6 @@ import type { TurnChanges } from '../partition/store.js'
 import { commitTurn, publishTurn, type TurnParts } from '../partition/turn.js'
 import { isOneRequest } from '../partition/turn-shares.js'
 import type { Bell } from '../shared-memory/signals.js'
-import {
-  DamagedRecord,
-  DiskFault,
-  EngineFull,
-  LogFenced,
-  LogGivenUp,
-  RecordTooLarge,
-  StorageFull,
-} from '../storage-fault.js'
 
 export interface TurnRunnerParts extends TurnParts {
   /** Rung when there are new notices on disk. */

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import type { Resource } from '../api/api.js'
 import type { AlarmCount } from '../log/alarms.js'
-import { memoryLeft_bytes, memoryLimit_bytes, memoryUsed_bytes } from '../machine-memory.js'
+import { memoryLeft_bytes, memoryLimit_bytes, memoryUsed_bytes } from '../machine.js'
 import { countersOf } from '../measure/counters.js'
 import type { LabelledRow, Sample } from '../measure/figure-table.js'
 import {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { ApiResponse, Resource } from '../api/api.js'
-import { builtFile } from '../package-files.js'
 import { ok } from '../result.js'
+import { builtFile } from '../version.js'
 
 /** The description of the broker, for programs and for people, as the build has written it; read once [management 1]. */
 export function referenceResources(): readonly Resource[] {

@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse, Prepared, Resource } from '../api/api.js'
 import { json, shortForm } from '../api/response.js'
 import { err, ok, type Result } from '../result.js'
-import { parseTraceLevels, traceLevelsText } from '../trace-levels.js'
+import { parseTraceLevels, traceLevelsText } from '../trace.js'
 import { logChange } from './changes.js'
 import type { ManagementParts } from './parts.js'
 import { operation } from './response-forms.js'

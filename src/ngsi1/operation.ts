@@ -10,11 +10,11 @@ import {
   type Use,
   type Work,
 } from '../api/api.js'
+import type { Options } from '../command-line/settings.js'
 import { type EntityId, type EntityType, hasForbiddenInId, type ServicePath, type Tenant } from '../context/entity.js'
 import type { PathRange, Scope } from '../context/query.js'
 import { onePath, parseTenant } from '../context/scope-headers.js'
 import type { Origin } from '../context/update.js'
-import type { Options } from '../options.js'
 import type { ForwardingServices } from '../providers/forwarder.js'
 import { err, ok, type Result } from '../result.js'
 import { atOnce, type LongPayloads, type Steps } from '../slices.js'

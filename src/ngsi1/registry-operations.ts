@@ -8,7 +8,7 @@ import { err, ok, type Result } from '../result.js'
 import { inSlices } from '../slices.js'
 import { unknownId } from '../subscription/subscription.js'
 import { now } from '../time.js'
-import { traceArea } from '../trace-area.js'
+import { traceArea } from '../trace.js'
 import {
   type NamedByPath,
   type Ngsi1Services,

@@ -10,10 +10,10 @@ import {
   type Work,
 } from '../api/api.js'
 import type { RawUpdate, Unavailable } from '../broker/broker.js'
+import type { NotificationOptions, Options } from '../command-line/settings.js'
 import { hasForbiddenInId, type Tenant } from '../context/entity.js'
 import { parseTenant } from '../context/scope-headers.js'
 import type { DeprecatedUses } from '../measure/deprecated-uses.js'
-import type { NotificationOptions, Options } from '../options.js'
 import type { RawUpdateReply } from '../partition/commands.js'
 import { type ForwardingServices, mayPassOn } from '../providers/forwarder.js'
 import { err, ok, type Result } from '../result.js'

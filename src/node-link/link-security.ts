@@ -1,10 +1,10 @@
 import { timingSafeEqual, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { bearerToken, secretDigest } from '../api-keys.js'
+import type { Options } from '../command-line/settings.js'
+import { systemFaultText } from '../faults.js'
 import { readPem, readTls } from '../http/listen.js'
-import type { Options } from '../options.js'
 import { err, ok, type Result } from '../result.js'
-import { systemFaultText } from '../system-fault.js'
 
 type LinkOptions = NonNullable<Options['cluster']>['link']
 

@@ -6,7 +6,7 @@ import { rootCertificates } from 'node:tls'
 import { archive_bytes, archived } from '../backup/archive.js'
 import { WrongArchive } from '../backup/archive-reader.js'
 import { backupContents } from '../backup/backup-contents.js'
-import { systemFaultText } from '../system-fault.js'
+import { systemFaultText } from '../faults.js'
 import { now } from '../time.js'
 import { checkIsFree, receiveBackup } from './backup-folder.js'
 import {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../command-line/nearest.js'
-import { systemFaultText } from '../system-fault.js'
+import { systemFaultText } from '../faults.js'
 import type { ProgressOutput } from './progress.js'
 
 /** What a command of `rigel` is started with. */

@@ -1,5 +1,5 @@
+import { DiskFault } from '../faults.js'
 import type { Versions } from '../shared-memory/versions.js'
-import { DiskFault } from '../storage-fault.js'
 import { appendFault, type LogSequence } from '../wal/record-log.js'
 import type { DecidingParts } from './decide.js'
 import type { PartitionStore, TurnChanges } from './store.js'

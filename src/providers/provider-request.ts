@@ -2,7 +2,7 @@ import type { LineContext, Log } from '../log/log.js'
 import { payloadShown, urlWithoutSecrets } from '../log/secrets.js'
 import type { RegistrationId } from '../registration/registration.js'
 import type { Milliseconds } from '../time.js'
-import type { TraceArea } from '../trace-area.js'
+import type { TraceArea } from '../trace.js'
 
 /** Whose form a request has: that of a client, or of what is passed on to a provider. */
 export type NgsiForm = 'ngsi1' | 'ngsi2'

@@ -1,5 +1,5 @@
-import type { Brand } from '../brand.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
+import type { Brand } from '../result.js'
 import type { Milliseconds } from '../time.js'
 
 /** 24 lower-case hexadecimal digits, the first eight of which are the second of creation [subscriptions 1.4]. */

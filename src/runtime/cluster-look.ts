@@ -1,8 +1,8 @@
 import { type ClusterState, standingCluster } from '../cluster/cluster-state.js'
 import { EtcdClient } from '../cluster/etcd-client.js'
+import type { Options } from '../command-line/settings.js'
 import { faultText } from '../log/log.js'
-import type { Options } from '../options.js'
-import { halfTheProcessors } from '../processors.js'
+import { halfTheProcessors } from '../machine.js'
 import { err, ok, type Result } from '../result.js'
 import { type ClusterOptions, etcdSettings, newFolderRefusal } from './join-rules.js'
 

@@ -1,7 +1,7 @@
 import type { ListedNode, NodeFacts } from '../cluster/node-facts.js'
 import { parseAddress } from '../cluster/route-table.js'
+import type { Options } from '../command-line/settings.js'
 import { ownAddresses } from '../http-client/protected-services.js'
-import type { Options } from '../options.js'
 import { type ProtectedEndpoints, type ProtectedService, serviceMost } from '../shared-memory/protected-endpoints.js'
 
 /**

@@ -1,9 +1,9 @@
+import type { NotificationOptions } from '../command-line/settings.js'
 import { Expressions } from '../expression/expressions.js'
 import type { Log } from '../log/log.js'
 import { renderNotice } from '../ngsi1/render/elements.js'
 import { ChangeViews } from '../ngsi2/render/change-view.js'
 import { conditionEvaluator, messageRenderer, type RendererParts } from '../ngsi2/render/notification-message.js'
-import type { NotificationOptions } from '../options.js'
 import { Matcher } from '../subscription/matcher.js'
 import { expressions_MiB } from './memory-needed.js'
 

@@ -1,4 +1,4 @@
-import type { Brand } from '../brand.js'
+import type { Brand } from '../result.js'
 import { type Milliseconds, now } from '../time.js'
 
 /** The sequence number of an entity's creation, unique in the broker and growing over all partitions [context 2.7]. */

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Brand } from '../brand.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange, Scope, Selector } from '../context/query.js'
-import { err, ok, type Result } from '../result.js'
+import { type Brand, err, ok, type Result } from '../result.js'
 import type { Milliseconds } from '../time.js'
 import type { SubscriptionTerms } from './terms.js'
 

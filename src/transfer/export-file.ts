@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { systemFaultText } from '../faults.js'
 import { syncFolder } from '../folder.js'
 import { CommandFailure } from '../offline/command.js'
-import { systemFaultText } from '../system-fault.js'
 import { endLine, headerLine, lineOf } from './export-line.js'
 import { type Item, type ItemCounts, noCounts } from './item.js'
 

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
+import { systemFaultText } from '../faults.js'
 import { CommandFailure } from '../offline/command.js'
-import { systemFaultText } from '../system-fault.js'
 import type { ImportResult, NotTaken } from './import-run.js'
 import { countsText } from './item.js'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { type DiskFault, diskFault } from '../faults.js'
 import { err, ok, type Result } from '../result.js'
-import { type DiskFault, diskFault } from '../storage-fault.js'
 import { blankHead, frameAt, frameSize, head_bytes, writeFrame } from './frame.js'
 import type { LogFolder } from './log-folder.js'
 import { type LogDamage, recoverLog } from './log-recovery.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { diskFault } from '../faults.js'
 import { err, ok, type Result } from '../result.js'
-import { diskFault } from '../storage-fault.js'
 import { blankHead, fileSizeInHead, frameBefore, torn_bytes } from './frame.js'
 import type { LogFolder } from './log-folder.js'
 import { type LogPosition, LogScan } from './log-scan.js'

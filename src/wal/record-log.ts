@@ -1,6 +1,5 @@
-import type { Brand } from '../brand.js'
-import type { Result } from '../result.js'
-import { EngineFull, LogFenced, RecordTooLarge, StorageFull } from '../storage-fault.js'
+import { EngineFull, LogFenced, RecordTooLarge, StorageFull } from '../faults.js'
+import type { Brand, Result } from '../result.js'
 
 /** The number of a record in its log: 1, 2, 3 and so on without gaps. 0 stands before the first one. */
 export type LogSequence = Brand<number, 'LogSequence'>

@@ -1,4 +1,4 @@
-import { diskFault } from '../storage-fault.js'
+import { diskFault } from '../faults.js'
 import type { LogFile, LogFolder } from './log-folder.js'
 import type { LogSequence } from './record-log.js'
 

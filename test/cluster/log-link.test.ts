@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { LogLink, type LogLooks, type LogPatience, lookedAgain, newLogLink } from '../../src/cluster/log-link.js'
-import { isDiskFault, LogSilent } from '../../src/storage-fault.js'
+import { isDiskFault, LogSilent } from '../../src/faults.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 
 const module = new URL('../../src/cluster/log-link.js', import.meta.url).href

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { openManagementPort, readOptions, switchesOf, warningsOf } from '../../src/command-line/command-line.js'
 import { readCommand } from '../../src/command-line/command-words.js'
 import { flagsByName, takesValue } from '../../src/command-line/flags.js'
-import type { Options } from '../../src/options.js'
+import type { Options } from '../../src/command-line/settings.js'
 
 type Env = Readonly<Record<string, string>>
 

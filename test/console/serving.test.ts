@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { type Test, test } from 'tap'
 import { consoleResources, PageFiles } from '../../src/console/page-serving.js'
-import { builtFile } from '../../src/package-files.js'
+import { builtFile } from '../../src/version.js'
 import { givenFrontEnd, managementResources } from '../http/given.js'
 
 const policy =

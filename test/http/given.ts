@@ -22,7 +22,7 @@ import { RequestMemory } from '../../src/shared-memory/request-memory.js'
 import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Switches } from '../../src/shared-memory/switches.js'
 import { TenantRates } from '../../src/shared-memory/tenant-rates.js'
-import { type TraceArea, traceArea } from '../../src/trace-area.js'
+import { type TraceArea, traceArea } from '../../src/trace.js'
 import { givenSteps } from '../given-steps.js'
 import { plainOptions, scripted } from '../ngsi1/given.js'
 

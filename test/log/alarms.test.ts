@@ -3,7 +3,7 @@ import { type Test, test } from 'tap'
 import { Alarms, startSummaries, summaryLines } from '../../src/log/alarms.js'
 import { type Line, LineLog } from '../../src/log/log.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
-import { traceArea } from '../../src/trace-area.js'
+import { traceArea } from '../../src/trace.js'
 
 function given({ relog = false, kept = 10_000, traced = false } = {}) {
   const lines: Line[] = []

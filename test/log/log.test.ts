@@ -10,7 +10,7 @@ import { type Test, test } from 'tap'
 import { errorFacts } from '../../src/log/log.js'
 import { type LogSettings, type MainLog, type Outputs, openLog } from '../../src/log/main-log.js'
 import { type LogLevel, logLevels, Switches } from '../../src/shared-memory/switches.js'
-import { traceArea } from '../../src/trace-area.js'
+import { traceArea } from '../../src/trace.js'
 import { until } from '../until.js'
 
 const plain: LogSettings = { logFormat: 'json', logForHumans: false, logDir: undefined, logAppend: false }

@@ -14,7 +14,7 @@ import { Measures } from '../../src/measure/measures.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
 import { err, ok } from '../../src/result.js'
 import { ViewerLimit } from '../../src/shared-memory/limits.js'
-import { type TraceArea, traceArea } from '../../src/trace-area.js'
+import { type TraceArea, traceArea } from '../../src/trace.js'
 import { waiting } from '../given.js'
 
 /** A line that was logged. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { builtFile } from '../../src/package-files.js'
+import { builtFile } from '../../src/version.js'
 import type { Reply } from '../running.js'
 
 /** A value of an example, as JSON has it. */

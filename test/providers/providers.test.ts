@@ -9,7 +9,7 @@ import { Providers, type ProvidersSettings } from '../../src/providers/providers
 import type { RegistrationId } from '../../src/registration/registration.js'
 import { err, ok, type Result } from '../../src/result.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
-import { traceArea } from '../../src/trace-area.js'
+import { traceArea } from '../../src/trace.js'
 import { during, until } from '../until.js'
 
 type Handle = Parameters<typeof createServer>[1]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { decodeClusterRecord } from '../../src/cluster/cluster-record.js'
+import { EngineFull, LogFenced, StorageFull } from '../../src/faults.js'
 import { decodeControlRecord } from '../../src/lmdb/control-record.js'
-import { EngineFull, LogFenced, StorageFull } from '../../src/storage-fault.js'
 import { keptIds, type PlayedCoordinator, shownOf } from './played-coordinator.js'
 import type { PlayedNode } from './played-node.js'
 import type { PlayedLoad } from './played-nodes.js'

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { ListedNode, NodeFacts } from '../../src/cluster/node-facts.js'
-import type { Options } from '../../src/options.js'
+import type { Options } from '../../src/command-line/settings.js'
 import { GuardedEndpoints } from '../../src/runtime/guarded-endpoints.js'
 import { ProtectedEndpoints } from '../../src/shared-memory/protected-endpoints.js'
 import type { LogSequence } from '../../src/wal/record-log.js'

@@ -5,7 +5,7 @@ import type { UpdateCommand } from '../../src/context/update.js'
 import type { Facts, LineContext } from '../../src/log/log.js'
 import { changeBy } from '../../src/subscription/change.js'
 import { Matcher } from '../../src/subscription/matcher.js'
-import type { TraceArea } from '../../src/trace-area.js'
+import type { TraceArea } from '../../src/trace.js'
 import { at, command, given, id, metadata, rendering, silentLog } from '../given.js'
 import { clock, exact, nth, nthId, shortWording } from './given.js'
 

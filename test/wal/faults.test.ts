@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { DiskFault } from '../../src/storage-fault.js'
+import { DiskFault } from '../../src/faults.js'
 import { head_bytes } from '../../src/wal/frame.js'
 import { Random } from '../fuzz/random.js'
 import { append, appendInPool, begun, half, nth, opening_bytes, reopened, small, textsIn } from './given.js'

@@ -6,7 +6,7 @@ import { detailsOfTooCostly, type PatternRefused } from '../../context/pattern.j
 import type { Log } from '../../log/log.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Steps } from '../../slices.js'
-import { traceArea } from '../../trace-area.js'
+import { traceArea } from '../../trace.js'
 import type { ParserRefusal } from './shape.js'
 
 /** Why a payload is refused as a whole: what the parser or what the checks have found [context 10.3], [subscriptions 1.3]. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { freemem, totalmem } from 'node:os'
+import { availableParallelism, freemem, totalmem } from 'node:os'
 
 /** The memory that there is for the process: that of the machine, or of its container where that has less. */
 export function memoryLimit_bytes(): number {
@@ -25,3 +25,6 @@ export function memoryUsed_bytes(): number {
 export function memoryLeft_bytes(): number {
   return Math.max(0, Math.min(memoryLimit_bytes() - memoryUsed_bytes(), freemem()))
 }
+
+/** Half the processors, from 1 to 8: as many front ends, and as many partitions, when no number is asked for. */
+export const halfTheProcessors = Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)))

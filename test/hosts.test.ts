@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { endsHere, hopsOf, viaOf } from '../src/hops.js'
+import { endsHere, hopsOf, viaOf } from '../src/hosts.js'
 
 test('a message names all who passed it on, this broker last', async (t) => {
   t.equal(viaOf(undefined, 'a'), '1.1 rigel-a')

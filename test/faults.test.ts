@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { test } from 'tap'
-import { BehindLog, DiskFault, isBehind, isDiskFault, isGivenUp, LogGivenUp } from '../src/storage-fault.js'
+import { BehindLog, DiskFault, isBehind, isDiskFault, isGivenUp, LogGivenUp } from '../src/faults.js'
 
 const classes = [
   [new BehindLog('a record was forgotten'), isBehind],

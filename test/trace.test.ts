@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { traceArea } from '../src/trace-area.js'
-import { parseTraceLevels, traceLevelsText } from '../src/trace-levels.js'
+import { parseTraceLevels, traceArea, traceLevelsText } from '../src/trace.js'
+import { sourcesOf } from './sources.js'
 
 function tracesOf(levels: readonly number[]): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, level) => Number(levels.includes(level)))
@@ -55,4 +55,21 @@ test('every area has a number of its own, between 20 and 250', async (t) => {
   const numbers = Object.values(traceArea)
   t.equal(new Set(numbers).size, numbers.length)
   t.ok(numbers.every((number) => number >= 20 && number <= 250))
+})
+
+const sources = sourcesOf('src', 'workers').filter(({ path }) => path !== 'src/trace.ts')
+
+test('each trace area has a line', async (t) => {
+  for (const area of Object.keys(traceArea)) {
+    const name = area.replaceAll('.', '\\.')
+    // A name with a dot stands for nothing else; of the others it has to be said that they are areas.
+    const named = area.includes('.')
+      ? `'${name}'`
+      : `traceArea\\.${name}\\b|traceArea\\['${name}'\\]|(?:[tT]race|maybe)\\([^'\\n]*'${name}'`
+    const traced = new RegExp(named)
+    t.ok(
+      sources.some(({ code }) => traced.test(code)),
+      area,
+    )
+  }
 })

@@ -1,5 +1,3 @@
-import { systemFaultText } from './system-fault.js'
-
 /** The disk has no space left for what was to be written; nothing of it was written. */
 export class StorageFull extends Error {
   override readonly name: string = 'StorageFull'
@@ -76,4 +74,29 @@ export function diskFault(file: string, fault: unknown): DiskFault {
  */
 export class DamagedRecord extends Error {
   override readonly name = 'DamagedRecord'
+}
+
+/** What the codes of the system mean, and what helps. */
+const meanings: Readonly<Record<string, string>> = {
+  EACCES: 'the user of this process may not: change its owner or its rights, or use another user',
+  EADDRNOTAVAIL: 'this machine does not have the address',
+  EDQUOT: 'the quota of the user is used up',
+  EEXIST: 'something else has that name',
+  EFBIG: 'a file may not become so large: raise the limit (ulimit -f), or use another file system',
+  EISDIR: 'it is a folder',
+  EMFILE: 'the process has too many files open: raise the limit (ulimit -n)',
+  ENFILE: 'the system has too many files open',
+  ENOENT: 'there is no such file or folder',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of the path is no folder',
+  EPERM: 'the user of this process may not: change its owner or its rights, or use another user',
+  EROFS: 'the file system can only be read: mount it for writing, or use another place',
+}
+
+/** What is wrong, for an operator: the meaning of the code of the system with the code, else what the fault says. */
+export function systemFaultText(fault: unknown): string {
+  if (!(fault instanceof Error)) return String(fault)
+  const code = 'code' in fault ? String(fault.code) : ''
+  const meaning = meanings[code]
+  return meaning === undefined ? fault.message : `${meaning} (${code})`
 }
