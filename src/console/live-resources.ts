@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse, Prepared, Resource } from '../api/api.js'
 import { shortForm } from '../api/response.js'
 import { type EventStreams, encodedEvent, eventStreamHeaders, eventStreamType } from '../event-stream.js'
-import { operation } from '../management/response-forms.js'
+import { operation } from '../management/parts.js'
 import { mostViewers, ViewerLimit } from '../shared-memory/limits.js'
 import { logLevels } from '../shared-memory/switches.js'
 import { traceArea } from '../trace.js'

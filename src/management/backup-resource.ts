@@ -5,8 +5,7 @@ import { archive_bytes, archived } from '../backup/archive.js'
 import { backupContents } from '../backup/backup-contents.js'
 import type { BackupPoint, BackupRefusal, BackupService } from '../broker/backup-service.js'
 import type { Measures } from '../measure/measures.js'
-import type { ManagementParts } from './parts.js'
-import { operation } from './response-forms.js'
+import { type ManagementParts, operation } from './parts.js'
 
 /** A backup of all data at one moment, as an archive that is made while it is sent. */
 export function backupResources({

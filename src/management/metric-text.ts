@@ -1,6 +1,8 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { BucketReading } from '../measure/buckets.js'
 import type { ComputedName, FigureList, Figures, Metric } from '../measure/figure.js'
 import type { FigureTable, LabelledRow, Labels, Sample } from '../measure/figure-table.js'
+import { processFigures } from '../measure/figures.js'
 
 /** The type of the text below [management 7]. */
 export const metricContentType = 'text/plain; version=0.0.4; charset=utf-8'
@@ -9,7 +11,7 @@ export const metricContentType = 'text/plain; version=0.0.4; charset=utf-8'
 type Shown = number | undefined | readonly Sample[]
 
 /** The values of the figures of a list that no table has. */
-export type ComputedValues<All extends Figures> = Readonly<Record<ComputedName<All>, Shown>>
+type ComputedValues<All extends Figures> = Readonly<Record<ComputedName<All>, Shown>>
 
 /** The metrics of a list as Prometheus text, each with its samples as they are when it is called. */
 export type ReadMetrics = () => Promise<readonly string[]>
@@ -66,4 +68,19 @@ function sampleText(name: string, labels: Labels, value: number): string {
 
 function escaped(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
+}
+
+/** Gauges of prom-client that are named like counters; each is the sum of one that is there as well. */
+const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+
+/**
+ * Begins to collect what prom-client knows of Node and of the process; the function gives it as Prometheus text
+ * [management 7]. `dropped`: how many lines of the log were dropped, which only the main thread knows.
+ */
+export function processMetrics(dropped: () => number): () => Promise<string> {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  for (const name of misnamed) registry.removeSingleMetric(name)
+  const own = metricsOf(processFigures, () => ({ droppedLines: dropped() }))
+  return async () => `${await registry.metrics()}\n${await textOf([own])}`
 }

@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises'
 import type { Resource } from '../api/api.js'
 import type { AlarmCount } from '../log/alarms.js'
 import { memoryLeft_bytes, memoryLimit_bytes, memoryUsed_bytes } from '../machine.js'
+import { verbs } from '../measure/counted-routes.js'
 import { countersOf } from '../measure/counters.js'
 import type { LabelledRow, Sample } from '../measure/figure-table.js'
 import {
@@ -19,18 +20,18 @@ import {
   outboxFigures,
   partitionFigures,
   remoteFigures,
+  requestFigures,
   threadFigures,
   waitFigures,
 } from '../measure/figures.js'
 import { type Measures, threadsOf } from '../measure/measures.js'
 import { copyLag_records } from '../measure/node-statistics.js'
+import { errorCodes, statusCodes } from '../measure/route-table.js'
 import type { WaitKind } from '../measure/waits.js'
 import { now } from '../time.js'
 import { versionFacts } from '../version.js'
 import { metricContentType, metricsOf, type ReadMetrics, textOf } from './metric-text.js'
-import type { ManagementParts } from './parts.js'
-import { requestMetrics } from './request-metrics.js'
-import { operation } from './response-forms.js'
+import { type ManagementParts, operation } from './parts.js'
 
 /** Prometheus text, read from shared memory; never reset, and no label ever comes from a client [management 7]. */
 export function prometheusResources(parts: ManagementParts): readonly Resource[] {
@@ -172,4 +173,40 @@ function threadMetrics({ threads, threadTable, stepTable }: Measures): ReadMetri
 
 function partitionRows({ threads }: Pick<Measures, 'threads'>): readonly LabelledRow[] {
   return Array.from({ length: threads.partitions }, (_, partition) => [{ partition: String(partition) }, partition])
+}
+
+/** The requests of clients by route, method and status: only what was requested at least once [management 7]. */
+function requestMetrics(measures: Measures): ReadMetrics {
+  const { traffic } = measures
+  return metricsOf(requestFigures, () => {
+    const requested = requestedOf(measures)
+    const routes = [...new Map(requested.map(({ route, index }) => [route, index]))]
+    return {
+      requests: requested.flatMap(({ method, route, codes }) =>
+        codes.map(({ code, value }): Sample => ({ labels: { method, route, code }, value })),
+      ),
+      errors: requested.flatMap(({ method, route, index, verb }) =>
+        errorCodes.flatMap((code, column): readonly Sample[] => {
+          const value = traffic.errors(index, verb, column)
+          return value === 0 ? [] : [{ labels: { method, route, code }, value }]
+        }),
+      ),
+      durations: requested.map(({ method, route, index, verb }) => {
+        return { labels: { method, route }, value: traffic.durations(index, verb) }
+      }),
+      requestSizes: routes.map(([route, index]) => ({ labels: { route }, value: traffic.requestSizes(index) })),
+      responseSizes: routes.map(([route, index]) => ({ labels: { route }, value: traffic.responseSizes(index) })),
+    }
+  })
+}
+
+/** Routes are known only when all tables of resources are there. */
+function requestedOf({ routes, traffic }: Measures) {
+  return routes.all.flatMap(({ name, index }) =>
+    verbs.flatMap((method, verb) => {
+      const codes = statusCodes.map((code, column) => ({ code, value: traffic.responses(index, verb, column) }))
+      const used = codes.filter(({ value }) => value > 0)
+      return used.length === 0 ? [] : [{ route: name, index, method, verb, codes: used }]
+    }),
+  )
 }

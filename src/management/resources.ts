@@ -1,14 +1,12 @@
 import type { Resource } from '../api/api.js'
 import { backupResources } from './backup-resource.js'
-import { clusterResources } from './cluster-resources.js'
-import { logResources } from './log-settings.js'
-import { metricsResources } from './metrics.js'
+import { clusterResources, versionResources } from './health.js'
+import { logResources, traceResources } from './logs.js'
 import type { ManagementParts } from './parts.js'
 import { prometheusResources } from './prometheus.js'
+import { metricsResources } from './service-metrics.js'
 import { statisticsResources } from './statistics.js'
 import { availabilityStateResources } from './subscription-states.js'
-import { traceResources } from './trace.js'
-import { versionResources } from './version-resources.js'
 import { waitResources } from './wait-resources.js'
 
 /** The management interface of one front end [management 1]. */

@@ -8,8 +8,7 @@ import { inSlices, listText } from '../slices.js'
 import { shownStatus } from '../subscription/patch.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, never, now } from '../time.js'
-import type { ManagementParts } from './parts.js'
-import { operation } from './response-forms.js'
+import { type ManagementParts, operation } from './parts.js'
 
 /** How the deliveries of subscriptions to registrations go [subscriptions 5.7]. */
 export function availabilityStateResources({

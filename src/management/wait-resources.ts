@@ -4,8 +4,7 @@ import { durationBuckets } from '../measure/buckets.js'
 import type { Measures } from '../measure/measures.js'
 import { type WaitReading, waitKinds } from '../measure/waits.js'
 import { secondsText } from '../time.js'
-import type { ManagementParts } from './parts.js'
-import { operation } from './response-forms.js'
+import { type ManagementParts, operation } from './parts.js'
 
 /** Waiting times by partition, and the state of the semaphores [management 5.5, 6.3]. */
 export function waitResources({ measures, freeHandles, cluster }: ManagementParts): readonly Resource[] {

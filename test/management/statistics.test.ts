@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { SubscriptionService } from '../../src/broker/broker.js'
-import { statisticsText } from '../../src/management/statistics-text.js'
+import { statisticsText } from '../../src/management/statistics.js'
 import { StageSums } from '../../src/measure/requests.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { bodyOf, broker, desk, management, parameters, text } from './given.js'

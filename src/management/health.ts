@@ -1,12 +1,11 @@
 import type { ApiRequest, ApiResponse, Resource } from '../api/api.js'
-import { json } from '../api/response.js'
+import { json, shortForm } from '../api/response.js'
 import type { PartitionHealth } from '../broker/broker.js'
 import type { Measures } from '../measure/measures.js'
 import { standingOf } from '../measure/node-standing.js'
 import type { Nanoseconds } from '../time.js'
 import { libraryVersions, versionFacts } from '../version.js'
-import type { ManagementParts } from './parts.js'
-import { operation } from './response-forms.js'
+import { type ManagementParts, operation } from './parts.js'
 
 /** Version and health: what machines ask for, also with HEAD [management 8]. */
 export function versionResources({ measures, broker }: ManagementParts): readonly Resource[] {
@@ -60,4 +59,20 @@ function unavailability(
   if (standing !== undefined && standing.unreached === partitions.total) return 'no owner of a partition reached'
   if (engine.value('isFull') === 1) return 'etcd is full'
   return storageFull ? 'storage full' : undefined
+}
+
+/** The cluster of the broker: members, owners and copies as they stand in etcd, and what all nodes have counted. */
+export function clusterResources({ cluster }: Pick<ManagementParts, 'cluster'>): readonly Resource[] {
+  const shown = operation('read', async () => {
+    if (cluster === undefined) return shortForm(404, 'this broker is of no cluster')
+    const read = await cluster.shown()
+    return read.ok ? json(read.value) : shortForm(503, `etcd does not say how the cluster is: ${read.error}`)
+  })
+  const statistics = operation('read', async () =>
+    cluster === undefined ? shortForm(404, 'this broker is of no cluster') : json(await cluster.statistics()),
+  )
+  return [
+    { pattern: '/admin/cluster', anyCase: false, operations: { GET: shown } },
+    { pattern: '/admin/cluster/statistics', anyCase: false, operations: { GET: statistics } },
+  ]
 }

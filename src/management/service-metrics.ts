@@ -3,8 +3,7 @@ import { json, shortForm } from '../api/response.js'
 import { lineContextOf } from '../log/log.js'
 import type { ServiceCount } from '../measure/service-metrics.js'
 import { err, ok } from '../result.js'
-import { logChange } from './changes.js'
-import type { ManagementParts } from './parts.js'
+import { logChange, type ManagementParts } from './parts.js'
 
 /** Metrics by service and subservice [management 6.2]. */
 export function metricsResources({ measures, peers, log }: ManagementParts): readonly Resource[] {

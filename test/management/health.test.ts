@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { uptimeText } from '../../src/management/version-resources.js'
+import { uptimeText } from '../../src/management/health.js'
 import { stand } from '../../src/measure/node-standing.js'
 import { bodyOf, broker, management, parameters } from './given.js'
 
