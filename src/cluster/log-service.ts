@@ -97,8 +97,9 @@ export class LogService {
     this.#timers = [truncating, compacting]
   }
 
-  /** Answers the questions of a thread that writes a log. */
+  /** Answers the questions of a thread that writes or follows a log, in the place of the thread before it. */
   serve(end: LogServerEnd): void {
+    this.#followed?.begin(end.log)
     const answer = (question: LogQuestion) => this.#answer(end.log, question)
     serveLogLink(end, answer, ({ kind, upTo }) => {
       if (kind === 'truncate') this.#dispensable(end.log, upTo)
