@@ -35,10 +35,10 @@ export class ClusterLog implements NotedLog {
   /** The claim under which this process owns the log. */
   #epoch: LogSequence
   #last: LogSequence
-  /** What is known of a log that is followed, before anything of it was read. */
+  /** The view of a log that is followed, before any record was read. */
   readonly view: LogView
   #sent: ClockStart = { steady_ns: 0n, date: 0 as Milliseconds }
-  /** See `ClusterRecord`. */
+  /** The metadata version that records of this log name, see `ClusterRecord`. */
   #control = 0 as LogSequence
   #isGivenUp = false
 
@@ -66,7 +66,7 @@ export class ClusterLog implements NotedLog {
     if (claim === 0) this.#link.tell({ kind: 'truncate', upTo: applied })
   }
 
-  /** What the metadata log says up to this record is in force for the writer: its records say so from now on. */
+  /** Sets the metadata version that is in force for the writer: its records name it from now on. */
   controlled(control: LogSequence): void {
     if (control > this.#control) this.#control = control
   }

@@ -25,7 +25,7 @@ export interface ClusterRecord {
 }
 
 const format = 1
-/** The same with the control, behind the time. */
+/** The format with the metadata version, behind the time. */
 const controlledFormat = 2
 const kinds: readonly ClusterRecordKind[] = ['claim', 'turn', 'release', 'idle']
 const id_bytes = 16

@@ -51,12 +51,12 @@ export interface ShownCluster {
   readonly cluster: string
   readonly prefix: string
   readonly format: number
-  /** The node that was asked; nothing where only etcd was. */
+  /** The node that was asked; undefined where only etcd was. */
   readonly node?: string
   /** The coordinating node of several; undefined while it is not known. */
   readonly coordinator?: string
   readonly copies?: number
-  /** Of the node that was asked. */
+  /** How the node that was asked reads. */
   readonly reads?: ReadMode
   readonly nodes: readonly ShownNode[]
   readonly partitions: readonly ShownPartition[]
@@ -70,7 +70,7 @@ interface AskedNode {
   readonly reads: ReadMode
 }
 
-/** What is shown of a cluster. Of one node etcd does not know the name: it is that of the broker that is asked. */
+/** The state of a cluster for operators. The name of a single node is not in etcd: it is that of the broker that is asked. */
 export function shownCluster(state: ClusterState, prefix: string, asked?: AskedNode): ShownCluster {
   const { description, nodes } = state
   const head = { cluster: description.name, prefix, format: description.format, ...(asked && { node: asked.name }) }

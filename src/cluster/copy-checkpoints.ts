@@ -24,13 +24,13 @@ export class CopyCheckpoints {
   readonly #node: string
   #listed: readonly string[]
   readonly #reached: Map<LogName, LogSequence>
-  /** What stands up to there is in the checkpoints of this node, or changes nothing. */
+  /** Up to these records a start of this node has nothing to apply. */
   readonly #covered = new Map<LogName, LogSequence>()
   #isTold = false
   #isCoveredTold = true
   #exchanges = 0
 
-  /** Of a node whose checkpoints have reached that far. */
+  /** `reached` says how far the checkpoints of this node are. */
   constructor(nodes: EtcdNodes, node: string, listed: readonly string[], reached: ReadonlyMap<LogName, LogSequence>) {
     this.#nodes = nodes
     this.#node = node
@@ -38,7 +38,7 @@ export class CopyCheckpoints {
     this.#reached = new Map(reached)
   }
 
-  /** The names of the nodes that keep copies. */
+  /** Sets the names of the nodes that keep replicas. */
   list(nodes: readonly string[]): void {
     this.#listed = nodes
   }

@@ -48,7 +48,7 @@ export class EngineWatch implements AppenderEvents {
     this.#silent(reason)
   }
 
-  /** The same reason is said once. */
+  /** Logs that etcd calls a request invalid, once for each reason. */
   invalid(reason: string): void {
     if (this.#invalid.has(reason)) return
     this.#invalid.add(reason)
@@ -75,7 +75,7 @@ export class EngineWatch implements AppenderEvents {
     this.#figures.add('fenced')
   }
 
-  /** The same trouble is said once. */
+  /** Logs that a task in the background has failed, once while its reason stays the same. */
   neglected(what: string, reason: string): void {
     this.#figures.add('neglected')
     if (this.#neglected.get(what) === reason) return

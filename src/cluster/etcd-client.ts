@@ -98,7 +98,7 @@ export class EtcdClient {
     return { close }
   }
 
-  /** What a call gives. A fault of a member has the next one asked the next time: it is not known whether the call was carried out. */
+  /** Calls etcd. After a fault of a member, whether it has carried the call out or not, the next call goes to the next member. */
   async call<Name extends keyof Calls>(
     name: Name,
     request: Parameters<Calls[Name]>[0],

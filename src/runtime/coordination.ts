@@ -35,7 +35,7 @@ import type { RunningNodes } from './running-nodes.js'
 interface CoordinationParts {
   readonly nodes: RunningNodes
   readonly delivery: RunningDelivery
-  /** Of this node, and how many there are. */
+  /** The partitions of this node, and how many the cluster has. */
   readonly partitions: { readonly all: Pick<Partitions<object>, 'controlled' | 'mark'>; readonly number: number }
   /** The log of the coordinator. */
   readonly wal: ClusterLog
@@ -64,7 +64,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
   readonly registry: RegistryService
   readonly #parts: CoordinationParts
   readonly #link: NodeLink | undefined
-  /** Of the partitions, and behind them of the coordinator's log. */
+  /** Confirms reads of the partitions, and of the metadata log behind them. */
   readonly #confirmed: ConfirmedReads
   readonly #position: PartitionPosition
   readonly #rounds: Rounds

@@ -210,7 +210,7 @@ export type FeedParts = Pick<LiveSources, 'measures' | 'resources' | 'disk'>
 interface AlarmService {
   /** For the front end in that thread only. */
   readonly counts?: () => AlarmCounts
-  /** The same of those that are active. */
+  /** The active alarms, at most so many; for the front end in that thread only. */
   readonly list?: (most: number) => readonly ActiveAlarm[]
   readonly tell: (report: AlarmReport) => void
 }

@@ -61,7 +61,7 @@ export function newFolderRefusal(
     : `${other}: start the broker of that folder with -clusterTokenFile, or -clusterKey, -clusterCert and -clusterCa, first. It becomes the first of several nodes, and others join`
 }
 
-/** The same for a folder that there is. */
+/** Why an existing data folder cannot serve a cluster, in words for the operator; undefined when it can. */
 export async function joinRefusal(
   state: ClusterState,
   options: Pick<ClusterOptions, 'name' | 'prefix' | 'link'>,

@@ -23,7 +23,7 @@ const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** How long the partitions have to finish their turns when the process has to end at once. */
 const abruptLimit_ms = 2_000
-/** The same at a start that is refused: what is being opened is opened first. */
+/** How long the partitions have to end after a refused start: they first finish opening their stores. */
 const refusedLimit_ms = 30_000
 
 /** The life of the process from its start to its end [management 12]. */

@@ -29,9 +29,9 @@ interface NodeFrontParts {
   readonly routes: RouteTable
   /** Of the partitions' threads in this process, in the order of their numbers. */
   readonly mailboxes: readonly Mailbox[]
-  /** How far each partition is here, see `PartitionPosition`. */
+  /** How far the log of each partition is on this node, see `PartitionPosition`. */
   readonly positions: readonly SharedArrayBuffer[]
-  /** The same of the coordinator's log. */
+  /** How far the metadata log is on this node. */
   readonly controlPosition: SharedArrayBuffer
   /** What the coordinator owns, for other nodes. */
   readonly control: CoordinatorService

@@ -64,7 +64,7 @@ const drain_ms = 2000
  */
 export class RunningNodes {
   readonly #parts: RunningNodesParts
-  /** How far each partition is here, see `PartitionPosition`. */
+  /** How far the log of each partition is on this node, see `PartitionPosition`. */
   readonly positions: readonly SharedArrayBuffer[]
   /** How far the metadata log is on this node. */
   readonly controlPosition = PartitionPosition.memory()

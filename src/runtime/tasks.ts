@@ -122,7 +122,7 @@ export interface FrontEndTask extends BrokerPlan {
 export interface FrontNodes {
   /** How far each partition is here, see `PartitionPosition`. */
   readonly positions: readonly SharedArrayBuffer[]
-  /** The same of the coordinator's log. */
+  /** How far the metadata log is on this node. */
   readonly controlPosition: SharedArrayBuffer
   readonly reads: ReadMode
   readonly routes: readonly Route[]

@@ -1,13 +1,13 @@
 import type { Nanoseconds } from '../time.js'
 
-/** What is handed to a thread so that it can open the same table. */
+/** The memory of a table, for threads that open it. */
 export interface CounterTableMemory {
   readonly width: number
   readonly marks: number
   readonly cells: SharedArrayBuffer
 }
 
-/** Of each mark: whether a thread sets it, how often it was set or begun to be, and which of its two places holds. */
+/** The cells of a mark: whether a thread is setting it, how often setting it has begun, and which of its two places is valid. */
 const lockCell = 0
 const begunCell = 1
 const placeCell = 2
@@ -17,10 +17,10 @@ const places = 2
 /** Behind the sums in a place: when they were taken, and the number of the mark. */
 const moreCells = 2
 
-/** No thread takes so long to set a mark: one that has it for longer has died over it. */
+/** Setting a mark takes less than this: a thread that holds the lock for longer has died. */
 const lockLimit_ms = 1000
 
-/** A mark as it was at one moment: what is read by it belongs together, also when it is set again meanwhile. */
+/** A mark as it was at one moment: its figures belong together, even if the mark is set again meanwhile. */
 export interface Marked {
   /** When it was set, by the monotonic clock. */
   readonly at: Nanoseconds

@@ -8,9 +8,9 @@ export interface Rate {
   readonly burst: number
 }
 
-/** What `-rateLimit` says. */
+/** The value of `-rateLimit`. */
 export interface RateLimits {
-  /** Of each tenant that has none of its own; nothing for no limit. */
+  /** For each tenant without a rate of its own; undefined for no limit. */
   readonly general: Rate | undefined
   /** By name in lower case; the default tenant is the empty text. */
   readonly tenants: Readonly<Record<string, Rate>>
@@ -18,7 +18,7 @@ export interface RateLimits {
 
 /** How many tenants without a rate of their own are followed at a time. */
 const slots = 4096
-/** How far from its place a tenant is looked for. */
+/** How many cells from its hash on a tenant is looked for. */
 const reach = 16
 const cell_bytes = BigInt64Array.BYTES_PER_ELEMENT
 const second_ns = 1_000_000_000
@@ -35,7 +35,7 @@ const second_ns = 1_000_000_000
  */
 export class TenantRates {
   readonly #paidUntil: BigInt64Array
-  /** Whose each slot is: a hash, 0 for nobody's. */
+  /** The hash of the tenant that has each slot; 0 for a free slot. */
   readonly #owners: Int32Array
   readonly #general: Interval | undefined
   readonly #own = new Map<string, Interval & { readonly cell: number }>()
