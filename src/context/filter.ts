@@ -1,6 +1,6 @@
-import type { Effort } from './effort.js'
 import { type Attribute, compareBytes, type Entity, type Value } from './entity.js'
 import { CompiledPatterns } from './pattern.js'
+import type { StepBudget } from './step-budget.js'
 import { expirationOf, isArray, type Seconds, valueAt } from './value.js'
 
 /** A string filter: all its statements must hold [context 7.4.2]. Plain data, so that it can cross to a query thread. */
@@ -39,17 +39,17 @@ export type Scalar = string | number | boolean | null
 
 /**
  * What tells whether an entity meets the filter, its regular expressions compiled [context 7.4.2]. An entity for which
- * that takes more than the effort has left does not meet it.
+ * that takes more than the step budget has left does not meet it.
  */
 export function compileFilter(
   { on, dialect, statements }: Filter,
-  effort: Effort,
+  budget: StepBudget,
   patterns = new CompiledPatterns(),
 ): (entity: Entity) => boolean {
   const attributeValues = dialect === 'ngsi1' ? attributeReader : attributeReader2
   const readerOf = on === 'attributes' ? attributeValues : metadataReader
-  const tests = statements.map(({ path, condition }) => compileStatement(readerOf(path), condition, effort, patterns))
-  return (entity) => tests.every((test) => effort.spend(entity.attributes.length) && test(entity))
+  const tests = statements.map(({ path, condition }) => compileStatement(readerOf(path), condition, budget, patterns))
+  return (entity) => tests.every((test) => budget.spend(entity.attributes.length) && test(entity))
 }
 
 /**
@@ -59,11 +59,11 @@ export function compileFilter(
 function compileStatement(
   read: ScalarReader,
   condition: Condition,
-  effort: Effort,
+  budget: StepBudget,
   patterns: CompiledPatterns,
 ): (entity: Entity) => boolean {
   if (condition.kind === 'absent') return (entity) => read(entity).length === 0
-  const holds = compileCondition(condition, effort, patterns)
+  const holds = compileCondition(condition, budget, patterns)
   return (entity) => read(entity).some(holds)
 }
 
@@ -72,11 +72,11 @@ type Holds = (value: Value) => boolean
 /** An array meets a condition when one of its items does. Kinds are never converted: a number equals no text. */
 function compileCondition(
   condition: Exclude<Condition, { kind: 'absent' }>,
-  effort: Effort,
+  budget: StepBudget,
   patterns: CompiledPatterns,
 ): Holds {
   const oneOf = (holds: Holds): Holds => {
-    return (value) => (isArray(value) ? effort.spend(value.length) && value.some(holds) : holds(value))
+    return (value) => (isArray(value) ? budget.spend(value.length) && value.some(holds) : holds(value))
   }
   switch (condition.kind) {
     case 'exists':
@@ -100,7 +100,7 @@ function compileCondition(
     case 'matches': {
       const pattern = patterns.of(condition.pattern)
       return oneOf((value) => {
-        return typeof value === 'string' && effort.spend(pattern.steps(value.length)) && pattern.test(value)
+        return typeof value === 'string' && budget.spend(pattern.steps(value.length)) && pattern.test(value)
       })
     }
   }

@@ -1,4 +1,3 @@
-import { type Effort, unbounded } from './effort.js'
 import type { Entity, EntityId, EntityType } from './entity.js'
 import { compileFilter } from './filter.js'
 import { compileArea, compilePlace } from './geo/compile.js'
@@ -6,23 +5,24 @@ import type { GeoShape } from './geo/shape.js'
 import { locationOf } from './location.js'
 import { CompiledPatterns, type Pattern } from './pattern.js'
 import { inPaths, type Query, type Scope, type Selector } from './query.js'
+import { type StepBudget, unbounded } from './step-budget.js'
 
 /**
  * What tells whether an entity is a result of the query: it lives in one of the paths, matches a selector, has one of the
  * attributes named, if any are, and satisfies every scope [context 7.2]. What costs little is asked first. An entity for
- * which that takes more than the effort has left is none.
+ * which that takes more than the step budget has left is none.
  */
 export function compileQuery(
   query: Query,
-  effort = unbounded(),
+  budget = unbounded(),
   patterns = new CompiledPatterns(),
 ): (entity: Entity) => boolean {
   const tests: readonly Test[] = [
     ...query.scopes.flatMap(typeTests),
     ({ path }) => inPaths(path, query.paths),
-    compileSelectors(query.selectors, effort, patterns),
+    compileSelectors(query.selectors, budget, patterns),
     ...attributeTests(query.attributes),
-    ...query.scopes.flatMap((scope) => contentTests(scope, effort, patterns)),
+    ...query.scopes.flatMap((scope) => contentTests(scope, budget, patterns)),
   ]
   return (entity) => tests.every((test) => test(entity))
 }
@@ -30,9 +30,9 @@ export function compileQuery(
 /** What tells whether id and type of an entity are such as a query asks for, whatever else it asks. */
 export function compileHeads(
   { scopes, selectors }: Pick<Query, 'scopes' | 'selectors'>,
-  effort = unbounded(),
+  budget = unbounded(),
 ): (entity: Identified) => boolean {
-  const tests = [...scopes.flatMap(typeTests), compileSelectors(selectors, effort)]
+  const tests = [...scopes.flatMap(typeTests), compileSelectors(selectors, budget)]
   return (entity) => tests.every((test) => test(entity))
 }
 
@@ -58,14 +58,14 @@ function typeTests(scope: Scope): readonly ((entity: Identified) => boolean)[] {
 }
 
 /** What a scope asks of the attributes of an entity. */
-function contentTests(scope: Scope, effort: Effort, patterns: CompiledPatterns): readonly Test[] {
+function contentTests(scope: Scope, budget: StepBudget, patterns: CompiledPatterns): readonly Test[] {
   switch (scope.kind) {
     case 'area':
-      return [located(compileArea(scope.area, effort))]
+      return [located(compileArea(scope.area, budget))]
     case 'place':
-      return [located(compilePlace(scope.place, effort))]
+      return [located(compilePlace(scope.place, budget))]
     case 'filter':
-      return [compileFilter(scope.filter, effort, patterns)]
+      return [compileFilter(scope.filter, budget, patterns)]
     default:
       return []
   }
@@ -77,40 +77,40 @@ function contentTests(scope: Scope, effort: Effort, patterns: CompiledPatterns):
  */
 export function compileSelectors(
   selectors: readonly Selector[],
-  effort = unbounded(),
+  budget = unbounded(),
   patterns = new CompiledPatterns(),
 ): (entity: Identified) => boolean {
   const byId = new Map<EntityId, TypesMeant>()
   const byPattern = new Map<string, TypesMeant>()
   for (const { id, type, typePattern } of selectors) {
-    if (id.kind === 'exact') typesOf(byId, id.id, effort).add(type, typePattern, patterns)
-    else typesOf(byPattern, id.kind === 'any' ? anyId : id.pattern, effort).add(type, typePattern, patterns)
+    if (id.kind === 'exact') typesOf(byId, id.id, budget).add(type, typePattern, patterns)
+    else typesOf(byPattern, id.kind === 'any' ? anyId : id.pattern, budget).add(type, typePattern, patterns)
   }
   const searches = [...byPattern].map(([pattern, types]) => ({ pattern: patterns.of(pattern), types }))
   return (entity) => {
     if (byId.get(entity.id)?.has(entity.type) === true) return true
-    return searches.some(({ pattern, types }) => types.has(entity.type) && finds(pattern, entity.id, effort))
+    return searches.some(({ pattern, types }) => types.has(entity.type) && finds(pattern, entity.id, budget))
   }
 }
 
 /** The pattern that every id matches. */
 const anyId = ''
 
-function typesOf<Key>(types: Map<Key, TypesMeant>, key: Key, effort: Effort): TypesMeant {
-  const meant = types.get(key) ?? new TypesMeant(effort)
+function typesOf<Key>(types: Map<Key, TypesMeant>, key: Key, budget: StepBudget): TypesMeant {
+  const meant = types.get(key) ?? new TypesMeant(budget)
   types.set(key, meant)
   return meant
 }
 
 /** The types that the selectors of one id, or of one pattern of ids, mean together. */
 class TypesMeant {
-  readonly #effort: Effort
+  readonly #budget: StepBudget
   readonly #exact = new Set<EntityType>()
   readonly #patterns = new Map<string, Pattern>()
   #isAny = false
 
-  constructor(effort: Effort) {
-    this.#effort = effort
+  constructor(budget: StepBudget) {
+    this.#budget = budget
   }
 
   add(type: EntityType | undefined, pattern: string | undefined, patterns: CompiledPatterns): void {
@@ -121,7 +121,7 @@ class TypesMeant {
 
   has(type: EntityType): boolean {
     if (this.#isAny || this.#exact.has(type)) return true
-    for (const pattern of this.#patterns.values()) if (finds(pattern, type, this.#effort)) return true
+    for (const pattern of this.#patterns.values()) if (finds(pattern, type, this.#budget)) return true
     return false
   }
 }
@@ -132,7 +132,7 @@ class TypesMeant {
  */
 export function compileIds(
   selectors: readonly Selector[],
-  effort = unbounded(),
+  budget = unbounded(),
   compiled = new CompiledPatterns(),
 ): (id: EntityId) => boolean {
   const exact = new Set<EntityId>()
@@ -143,11 +143,11 @@ export function compileIds(
     else expressions.add(id.pattern)
   }
   const patterns = [...expressions].map((expression) => compiled.of(expression))
-  return (id) => exact.has(id) || patterns.some((pattern) => finds(pattern, id, effort))
+  return (id) => exact.has(id) || patterns.some((pattern) => finds(pattern, id, budget))
 }
 
-function finds(pattern: Pattern, text: EntityId | EntityType, effort: Effort): boolean {
-  return effort.spend(pattern.steps(text.length)) && pattern.test(text)
+function finds(pattern: Pattern, text: EntityId | EntityType, budget: StepBudget): boolean {
+  return budget.spend(pattern.steps(text.length)) && pattern.test(text)
 }
 
 /** An entity without a location meets no geographical condition, inverted ones included [context 7.4.1], [NGSIv2 context 10.4]. */

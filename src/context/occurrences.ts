@@ -1,7 +1,7 @@
 import type { RE2JS } from 're2js'
 import { err, ok, type Result } from '../result.js'
-import type { Effort } from './effort.js'
 import { engineExpression, type PatternMalformed } from './pattern.js'
+import type { StepBudget } from './step-budget.js'
 
 /** A stretch of a text, from the unit at `start` up to the one before `end`. */
 export interface Occurrence {
@@ -11,8 +11,8 @@ export interface Occurrence {
 
 /** A regular expression of a client whose matches in a text are asked for one after the other. */
 export interface Occurrences {
-  /** Where it matches: leftmost first, none within another; nothing when that takes more effort than there is. */
-  readonly in: (text: string, effort: Effort) => readonly Occurrence[] | undefined
+  /** Where it matches: leftmost first, none within another; nothing when that takes more steps than the budget has. */
+  readonly in: (text: string, budget: StepBudget) => readonly Occurrence[] | undefined
   /** How large its compiled program is. */
   readonly instructions: number
 }
@@ -23,7 +23,7 @@ export function compileOccurrences(text: string): Result<Occurrences, PatternMal
   if (expression === undefined) return err({ kind: 'patternMalformed', pattern: text })
   const instructions = expression.programSize()
   const search = { expression, instructions, looksAhead: !plainSequence.test(text) }
-  return ok({ in: (searched, effort) => allIn(searched, search, effort), instructions })
+  return ok({ in: (searched, budget) => allIn(searched, search, budget), instructions })
 }
 
 interface Search {
@@ -45,17 +45,17 @@ const search_steps = 100
 function allIn(
   text: string,
   { expression, instructions, looksAhead }: Search,
-  effort: Effort,
+  budget: StepBudget,
 ): readonly Occurrence[] | undefined {
   const matcher = expression.matcher(text)
   const found: Occurrence[] = []
   const perCharacter = 4 + 2 * instructions
   let from = 0
   for (;;) {
-    if (!effort.spend(search_steps + (looksAhead ? perCharacter * (text.length - from) : 0))) return undefined
+    if (!budget.spend(search_steps + (looksAhead ? perCharacter * (text.length - from) : 0))) return undefined
     const isFound = matcher.find()
     const end = isFound ? matcher.end() : text.length
-    if (!looksAhead && !effort.spend(perCharacter * (end - from))) return undefined
+    if (!looksAhead && !budget.spend(perCharacter * (end - from))) return undefined
     if (!isFound) return found
     found.push({ start: matcher.start(), end })
     from = end

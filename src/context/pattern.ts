@@ -7,7 +7,7 @@ import { compileSteps } from './pattern-cost.js'
 export interface Pattern {
   /** Whether the expression matches somewhere in the text. */
   readonly test: (text: string) => boolean
-  /** How many steps (see `Effort`) a search of a text of this length takes at most. */
+  /** How many steps (see `StepBudget`) a search of a text of this length takes at most. */
   readonly steps: (characters: number) => number
 }
 

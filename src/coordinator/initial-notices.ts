@@ -1,8 +1,8 @@
 import type { Unavailable } from '../broker/broker.js'
 import type { StatePage } from '../broker/partition-readers.js'
-import { Effort, maxSteps } from '../context/effort.js'
 import type { Entity, ServicePath } from '../context/entity.js'
 import type { Query } from '../context/query.js'
+import { maxSteps, StepBudget } from '../context/step-budget.js'
 import type { Origin } from '../context/update.js'
 import type { Result } from '../result.js'
 import { stateOf } from '../subscription/change.js'
@@ -86,9 +86,9 @@ function messagesAbout(
   const terms = termsOf(subscription)
   const whole = { ...subscription, terms: { ...terms, notification: { ...terms.notification, onlyChanged: false } } }
   // As many as the templates of one change may take.
-  const effort = new Effort(maxSteps)
+  const budget = new StepBudget(maxSteps)
   return entities.flatMap((entity, at) => {
-    const rendered = message(whole, stateOf(tenant, entity), { origin, time: made }, effort)
+    const rendered = message(whole, stateOf(tenant, entity), { origin, time: made }, budget)
     if (rendered === undefined) return []
     const correlator = `${origin.correlator}; cbnotif=${at + 1}`
     const { token, service } = origin

@@ -61,10 +61,10 @@ function ordered(
   operator: '<' | '<=' | '>' | '>=',
   left: Value,
   right: Value,
-  { effort }: ExpressionScope,
+  { budget }: ExpressionScope,
 ): boolean | undefined {
   if (typeof left === 'string' && typeof right === 'string') {
-    return effort.spend(textSteps(left)) ? compared(operator, left, right) : undefined
+    return budget.spend(textSteps(left)) ? compared(operator, left, right) : undefined
   }
   return typeof left === 'number' && typeof right === 'number' ? compared(operator, left, right) : undefined
 }
@@ -82,16 +82,16 @@ function compared<Kind extends number | string>(operator: '<' | '<=' | '>' | '>=
   }
 }
 
-function joined(left: string, right: string, { effort, max_bytes }: ExpressionScope): string | null | undefined {
+function joined(left: string, right: string, { budget, max_bytes }: ExpressionScope): string | null | undefined {
   const length = left.length + right.length
   if (length > max_bytes) return null
-  return effort.spend(length / charactersPerStep) ? left + right : undefined
+  return budget.spend(length / charactersPerStep) ? left + right : undefined
 }
 
 /** By structure. What is compared is measured before, because a value may hold another one many times. */
 function isSame(left: Value, right: Value, scope: ExpressionScope): boolean | undefined {
   if (!isCompound(left) || !isCompound(right)) {
-    const compares = typeof left !== 'string' || scope.effort.spend(textSteps(left))
+    const compares = typeof left !== 'string' || scope.budget.spend(textSteps(left))
     return compares ? left === right : undefined
   }
   if (resultSize(left, scope) === undefined || resultSize(right, scope) === undefined) return undefined
@@ -106,13 +106,13 @@ function isCompound(value: Value): boolean {
 function isIn(part: Value, whole: Value, scope: ExpressionScope): boolean | undefined {
   if (isArray(whole)) return isAmong(part, whole, scope)
   if (typeof part !== 'string') return undefined
-  if (typeof whole === 'string') return scope.effort.spend(searchSteps(whole, part)) ? whole.includes(part) : undefined
+  if (typeof whole === 'string') return scope.budget.spend(searchSteps(whole, part)) ? whole.includes(part) : undefined
   return isObject(whole) ? Object.hasOwn(whole, part) : undefined
 }
 
 function isAmong(part: Value, items: readonly Value[], scope: ExpressionScope): boolean | undefined {
   for (const item of items) {
-    const same = scope.effort.spend(1) ? isSame(part, item, scope) : undefined
+    const same = scope.budget.spend(1) ? isSame(part, item, scope) : undefined
     if (same !== false) return same
   }
   return false

@@ -8,7 +8,7 @@ import { transformed } from './transformations.js'
 /** A value, or that an expression is wrong, which makes those around it wrong [NGSIv2 subscriptions 6.3]. */
 type Outcome = Value | undefined
 
-/** The value of an expression; undefined when it is wrong, or more effort would be needed than there is. */
+/** The value of an expression; undefined when it is wrong, or it would need more steps than the budget has. */
 export function evaluate(expression: Expression, scope: ExpressionScope, regexes: Regexes): Outcome {
   return new Evaluation(scope, regexes).of(expression)
 }
@@ -26,7 +26,7 @@ class Evaluation {
   }
 
   of(expression: Expression): Outcome {
-    if (!this.#scope.effort.spend(1)) return undefined
+    if (!this.#scope.budget.spend(1)) return undefined
     switch (expression.kind) {
       case 'literal':
         return expression.value
@@ -87,7 +87,7 @@ class Evaluation {
   #path(base: Expression, steps: readonly Step[]): Outcome {
     let value = this.of(base)
     for (const step of steps) {
-      if (value === undefined || !this.#scope.effort.spend(1)) return undefined
+      if (value === undefined || !this.#scope.budget.spend(1)) return undefined
       value = this.#step(value, step)
     }
     return value
@@ -116,7 +116,7 @@ class Evaluation {
     for (const element of elements) {
       this.#element = element
       if (isTrue(this.of(condition))) taken.push(element)
-      if (this.#scope.effort.isSpent) return undefined
+      if (this.#scope.budget.isSpent) return undefined
     }
     this.#element = outer
     return taken

@@ -67,13 +67,13 @@ export class Expressions {
   }
 
   /**
-   * The result of an expression; null when it is wrong, longer than a result may be, or takes more effort than there
-   * is. A text that is a name as a whole, such as `oil-temp`, is that name [NGSIv2 subscriptions 6.3].
+   * The result of an expression; null when it is wrong, longer than a result may be, or takes more steps than the budget
+   * has. A text that is a name as a whole, such as `oil-temp`, is that name [NGSIv2 subscriptions 6.3].
    */
   evaluate(text: string, scope: ExpressionScope): Value {
-    if (!scope.effort.spend(1 + text.length)) return null
+    if (!scope.budget.spend(1 + text.length)) return null
     const value = scope.lookUp(text.trim()) ?? this.#evaluated(text, scope)
-    return value === undefined || scope.effort.isSpent || resultSize(value, scope) === undefined ? null : value
+    return value === undefined || scope.budget.isSpent || resultSize(value, scope) === undefined ? null : value
   }
 
   /** Whether the condition of a subscription holds: only `true` itself does [NGSIv2 subscriptions 4.1]. */

@@ -1,6 +1,6 @@
-import type { Effort } from '../context/effort.js'
 import type { Value } from '../context/entity.js'
 import type { Occurrences } from '../context/occurrences.js'
+import type { StepBudget } from '../context/step-budget.js'
 import { isArray, isObject } from '../context/value.js'
 import type { Milliseconds } from '../time.js'
 
@@ -11,7 +11,7 @@ export interface ExpressionScope {
   /** The time of the command. */
   readonly now: Milliseconds
   /** Spent by what is evaluated; when there is none left, every result is null. */
-  readonly effort: Effort
+  readonly budget: StepBudget
   readonly sizes: ObjectSizes
   /** How long a result may be as JSON, without the quotation marks around a text (`-outReqMsgMaxSize`). */
   readonly max_bytes: number
@@ -38,7 +38,7 @@ const maxNesting = 128
 
 /**
  * The length of a value as JSON, without counting escapes, and of a text without its quotation marks; nothing when it is longer
- * than a result may be, nested too deep, holds a number that JSON has not, or the effort is spent. Parts that stand in
+ * than a result may be, nested too deep, holds a number that JSON has not, or the step budget is spent. Parts that stand in
  * a value several times count as often.
  */
 export function resultSize(value: Value, scope: ExpressionScope): number | undefined {
@@ -52,17 +52,17 @@ const number_steps = 4
 const charactersPerStep = 16
 
 function sizeWithin(value: Value, limit_bytes: number, depth: number, scope: ExpressionScope): number | undefined {
-  if (!scope.effort.spend(typeof value === 'number' ? number_steps : 1)) return undefined
+  if (!scope.budget.spend(typeof value === 'number' ? number_steps : 1)) return undefined
   if (isArray(value)) return partsWithin(value, limit_bytes, depth, scope)
   if (isObject(value)) return membersWithin(value, limit_bytes, depth, scope)
-  const size = typeof value === 'string' ? textSize(value, scope.effort) : scalarSize(value)
+  const size = typeof value === 'string' ? textSize(value, scope.budget) : scalarSize(value)
   return size !== undefined && size <= limit_bytes ? size : undefined
 }
 
-function textSize(text: string, effort: Effort): number | undefined {
+function textSize(text: string, budget: StepBudget): number | undefined {
   // Halves of surrogate pairs are escaped one by one.
   const escaped = text.isWellFormed() ? 0 : 3 * text.length
-  return effort.spend(escaped + Math.ceil(text.length / charactersPerStep)) ? Buffer.byteLength(text) + 2 : undefined
+  return budget.spend(escaped + Math.ceil(text.length / charactersPerStep)) ? Buffer.byteLength(text) + 2 : undefined
 }
 
 function scalarSize(value: number | boolean | null): number | undefined {
@@ -91,10 +91,10 @@ function membersWithin(
   depth: number,
   scope: ExpressionScope,
 ): number | undefined {
-  if (depth === maxNesting || !scope.effort.spend(scope.sizes.of(members) * member_steps)) return undefined
+  if (depth === maxNesting || !scope.budget.spend(scope.sizes.of(members) * member_steps)) return undefined
   let size = 1
   for (const [name, member] of Object.entries(members)) {
-    const nameSize = textSize(name, scope.effort)
+    const nameSize = textSize(name, scope.budget)
     if (nameSize === undefined) return undefined
     size += nameSize + 2
     const own = sizeWithin(member, limit_bytes - size, depth + 1, scope)
@@ -172,6 +172,6 @@ export interface Transformation {
    * them takes no longer than a few steps itself.
    */
   readonly cost: (input: Value, inputs: readonly Value[], scope: ExpressionScope) => number
-  /** Null for an input or argument of a kind that it does not take, and when the effort is spent: it pays for what it makes. */
+  /** Null for an input or argument of a kind that it does not take, and when the step budget is spent: it pays for what it makes. */
   readonly run: (input: Value, inputs: readonly Value[], parts: TransformationParts) => Value
 }

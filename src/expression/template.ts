@@ -54,11 +54,11 @@ export class Filler {
   }
 
   #filled(template: Value): Value {
-    if (!this.#scope.effort.spend(1)) return null
+    if (!this.#scope.budget.spend(1)) return null
     if (typeof template === 'string') return this.#filledText(template)
     if (isArray(template)) return template.map((item) => this.#filled(item))
     if (!isObject(template)) return template
-    if (!this.#scope.effort.spend(member_steps * this.#scope.sizes.of(template))) return null
+    if (!this.#scope.budget.spend(member_steps * this.#scope.sizes.of(template))) return null
     return Object.fromEntries(Object.entries(template).map(([name, member]) => [name, this.#filled(member)]))
   }
 

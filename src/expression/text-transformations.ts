@@ -125,9 +125,9 @@ function splitSteps(text: string, separator: string): number {
 }
 
 /** An empty separator stands between all characters. */
-function pieces(text: string, separator: string, { effort }: ExpressionScope): readonly string[] | null {
+function pieces(text: string, separator: string, { budget }: ExpressionScope): readonly string[] | null {
   const found = separator === '' ? [...text] : text.split(separator)
-  return effort.spend(found.length) ? found : null
+  return budget.spend(found.length) ? found : null
 }
 
 function replaced(text: string, part: string, replacement: string, scope: ExpressionScope): string | null {
@@ -139,9 +139,9 @@ function replaced(text: string, part: string, replacement: string, scope: Expres
 }
 
 /** The parts with the same text between them; null when that is longer than a result may be. */
-function joinedParts(parts: readonly string[], between: string, { effort, max_bytes }: ExpressionScope): string | null {
+function joinedParts(parts: readonly string[], between: string, { budget, max_bytes }: ExpressionScope): string | null {
   const length = parts.reduce((sum, part) => sum + part.length, (parts.length - 1) * between.length)
-  return length <= max_bytes && effort.spend(textSteps(between) + length / 16) ? parts.join(between) : null
+  return length <= max_bytes && budget.spend(textSteps(between) + length / 16) ? parts.join(between) : null
 }
 
 function parsedJson(text: string, scope: ExpressionScope): Value {
@@ -205,13 +205,13 @@ function numberOf(part: RegExp, text: string): number {
 /** For each instruction of what was compiled, which a search makes room for. */
 const instruction_steps = 100
 
-/** Where an expression matches in a text; null when one of them is none or the effort is spent. */
+/** Where an expression matches in a text; null when one of them is none or the step budget is spent. */
 function occurrences(input: Value, regex: Value | undefined, { scope, regexes }: TransformationParts): Found | null {
-  const { effort } = scope
+  const { budget } = scope
   if (typeof input !== 'string' || typeof regex !== 'string') return null
   const compiled = regexes(regex)
-  if (compiled === undefined || !effort.spend(compiled.instructions * instruction_steps)) return null
-  const at = compiled.in(input, effort)
+  if (compiled === undefined || !budget.spend(compiled.instructions * instruction_steps)) return null
+  const at = compiled.in(input, budget)
   return at === undefined ? null : { text: input, at }
 }
 

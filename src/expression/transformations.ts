@@ -86,8 +86,8 @@ const isText = (value: Value): value is string => typeof value === 'string'
 const isNumber = (value: Value): value is number => typeof value === 'number'
 
 /** Texts of one length may have a long beginning in common. */
-function isEqual(value: string, input: string, { effort }: ExpressionScope): boolean {
-  return value.length === input.length && effort.spend(textSteps(value)) && value === input
+function isEqual(value: string, input: string, { budget }: ExpressionScope): boolean {
+  return value.length === input.length && budget.spend(textSteps(value)) && value === input
 }
 
 /** The choice in the place of the first value that is meant; null when there is none or they are not as many. */
@@ -191,7 +191,7 @@ function sorted(values: readonly Value[], scope: ExpressionScope): Value {
   const texts = textsOf(values)
   // Texts may have long beginnings in common.
   const longest = texts?.reduce((most, text) => Math.max(most, text.length), 0) ?? 0
-  return texts !== undefined && scope.effort.spend((sortSteps(texts) * longest) / 16) ? texts.toSorted() : null
+  return texts !== undefined && scope.budget.spend((sortSteps(texts) * longest) / 16) ? texts.toSorted() : null
 }
 
 /** What it takes to sort as many values at most. */
@@ -210,7 +210,7 @@ export const transformations: ReadonlyMap<string, Transformation> = new Map(
 )
 
 /**
- * What a transformation makes of its input and its arguments: null when it does not take them, or takes more effort than there is;
+ * What a transformation makes of its input and its arguments: null when it does not take them, or takes more steps than the budget has;
  * undefined when there is none of this name [NGSIv2 subscriptions 6.3].
  */
 export function transformed(
@@ -222,5 +222,5 @@ export function transformed(
   const transformation = transformations.get(name)
   if (transformation === undefined) return undefined
   const { cost, run } = transformation
-  return parts.scope.effort.spend(cost(input, inputs, parts.scope)) ? run(input, inputs, parts) : null
+  return parts.scope.budget.spend(cost(input, inputs, parts.scope)) ? run(input, inputs, parts) : null
 }

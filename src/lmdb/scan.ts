@@ -1,9 +1,9 @@
-import { Effort, maxSteps } from '../context/effort.js'
 import type { EntityId, EntityType, Tenant } from '../context/entity.js'
 import { coverOf } from '../context/geo/cells.js'
 import { compileIds, compileQuery } from '../context/match.js'
 import { CompiledPatterns, literalPrefix } from '../context/pattern.js'
 import { inPaths, type Query, type QueryRefusal } from '../context/query.js'
+import { maxSteps, StepBudget } from '../context/step-budget.js'
 import { err, ok, type Result } from '../result.js'
 import { Slices } from '../slices.js'
 import type { Candidate, Snapshot } from './partition-reader.js'
@@ -24,7 +24,7 @@ export interface ScanLimits {
 /**
  * One page of what a query matches, over the snapshots of all partitions, in the order of creation or the one asked
  * for. Reads from the narrowest index that has all results, and no further than the page needs, unless all results are
- * to be counted or sorted [context 7]. Refuses what takes more memory or effort than a query may, before it takes it.
+ * to be counted or sorted [context 7]. Refuses what takes more memory or steps than a query may, before it takes it.
  */
 export async function scan(
   snapshots: readonly Snapshot[],
@@ -34,11 +34,11 @@ export async function scan(
   const counted = query.counted ? quickCount(snapshots, query) : undefined
   const page =
     query.order.length === 0 ? new CreationPage(query, counted, page_bytes) : new SortedPage(query, page_bytes)
-  const effort = new Effort(maxSteps)
+  const budget = new StepBudget(maxSteps)
   const patterns = new CompiledPatterns()
-  const matches = compileQuery(query, effort, patterns)
+  const matches = compileQuery(query, budget, patterns)
   const plain = isPlain(query)
-  const mayMatch = compileIds(query.selectors, effort, patterns)
+  const mayMatch = compileIds(query.selectors, budget, patterns)
   const slices = new Slices(giveWay)
   const found = await streams(snapshots, query, page_bytes, slices)
   if (found === undefined) return pageTooLarge
@@ -48,16 +48,16 @@ export async function scan(
     looked += 1
     if (looked % looksEach === 0 && slices.isOver) await slices.next()
     if (!inPaths(candidate.path, query.paths)) continue
-    effort.renew()
+    budget.renew()
     if (!mayMatch(candidate.id)) {
-      if (effort.isSpent) return err({ kind: 'queryTooCostly' })
+      if (budget.isSpent) return err({ kind: 'queryTooCostly' })
       continue
     }
     if (plain && page.skips()) continue
     const text = candidate.read()
     const entity = candidate.decode(text)
     const isResult = matches(entity)
-    if (effort.isSpent) return err({ kind: 'queryTooCostly' })
+    if (budget.isSpent) return err({ kind: 'queryTooCostly' })
     if (!isResult) continue
     const taken = page.take({ candidate, text, entity })
     if (taken === 'tooLarge') return pageTooLarge

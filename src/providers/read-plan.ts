@@ -1,9 +1,9 @@
 import type { Client } from '../api/api.js'
 import type { Broker, EntityReads, Unavailable } from '../broker/broker.js'
-import { Effort, maxSteps } from '../context/effort.js'
 import type { Entity, EntityId } from '../context/entity.js'
 import { compileHeads, compileQuery } from '../context/match.js'
 import type { Page, Query, Scope } from '../context/query.js'
+import { maxSteps, StepBudget } from '../context/step-budget.js'
 import type { RegisteredEntity } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
 import type { SourceLookup } from '../registration/sources.js'
@@ -56,7 +56,7 @@ export class ReadPlan {
   readonly #index: RegistrationIndex
   readonly #read: RemoteRead
   readonly #lookup: SourceLookup
-  readonly #effort = new Effort(maxSteps)
+  readonly #budget = new StepBudget(maxSteps)
   readonly #isResult: (entity: Entity) => boolean
   readonly #onPage = new Map<EntityId, Entity[]>()
   readonly #reads: EntityReads
@@ -70,7 +70,7 @@ export class ReadPlan {
     const { tenant, paths } = read.query
     this.#reads = broker.reads(tenant, paths, read.client)
     this.#lookup = { tenant, paths, now: now(), use: 'query', api: read.form }
-    this.#isResult = compileQuery(read.query, this.#effort)
+    this.#isResult = compileQuery(read.query, this.#budget)
     for (const entity of read.page.entities) {
       const sameId = this.#onPage.get(entity.id)
       if (sameId) sameId.push(entity)
@@ -121,7 +121,7 @@ export class ReadPlan {
     const held = await this.#reads.of({ id, type: type === '' ? undefined : type })
     if (!held.ok) return held
     const isShown = held.value.some(this.#isResult)
-    if (this.#effort.isSpent) return err({ kind: 'queryTooCostly' })
+    if (this.#budget.isSpent) return err({ kind: 'queryTooCostly' })
     return ok(isShown ? 'shown' : held.value)
   }
 
@@ -181,7 +181,7 @@ const nothing: TakenAnswer = { elements: [], count: 0 }
 export class AnswerFilter {
   readonly #plan: ReadPlan
   readonly #read: RemoteRead
-  readonly #effort = new Effort(maxSteps)
+  readonly #budget = new StepBudget(maxSteps)
   readonly #slices = new Slices()
   readonly #isMeant: (entity: ShownEntity) => boolean
   readonly #onPage: ReadonlySet<string>
@@ -189,7 +189,7 @@ export class AnswerFilter {
   constructor(plan: ReadPlan, read: RemoteRead) {
     this.#plan = plan
     this.#read = read
-    this.#isMeant = compileHeads(read.query, this.#effort)
+    this.#isMeant = compileHeads(read.query, this.#budget)
     this.#onPage = new Set(read.page.entities.map(entityKey))
   }
 
@@ -208,12 +208,12 @@ export class AnswerFilter {
 
   async #meant(forward: ReadForward, elements: readonly ShownEntity[]): Promise<readonly ShownEntity[]> {
     const meant: ShownEntity[] = []
-    this.#effort.renew()
+    this.#budget.renew()
     for (const element of elements) {
       if (this.#slices.isOver) await this.#slices.next()
       const typed = element.type === '' ? { ...element, type: forward.entity.type } : element
       if (isAsked(forward, typed) && this.#isMeant(typed)) meant.push(typed)
-      if (this.#effort.isSpent) break
+      if (this.#budget.isSpent) break
     }
     return meant
   }

@@ -1,6 +1,6 @@
-import type { Effort } from '../context/effort.js'
 import type { Entity, EntityType } from '../context/entity.js'
 import { inRange, type PathRange } from '../context/query.js'
+import type { StepBudget } from '../context/step-budget.js'
 import { type Change, hears, hearsMoreThanChanges } from './change.js'
 import type { Provisional } from './decisions.js'
 import type { SubscriptionInForce } from './subscription.js'
@@ -8,10 +8,10 @@ import type { SubscriptionInForce } from './subscription.js'
 /** A subscription as the index holds it. */
 export interface IndexedSubscription extends SubscriptionInForce {
   /**
-   * Of one by the rules of NGSIv2: whether its selectors and its expression hold for the entity, which takes its steps from the effort
+   * Of one by the rules of NGSIv2: whether its selectors and its expression hold for the entity, which takes its steps from the step budget
    * [NGSIv2 subscriptions 4.1].
    */
-  readonly accepts: ((change: Change, effort: Effort) => boolean) | undefined
+  readonly accepts: ((change: Change, budget: StepBudget) => boolean) | undefined
   /** What its notices say while a change of the subscription is undecided. */
   readonly provisional: Provisional | undefined
   /** The number of the last change of which it was found out whether it is triggered. */

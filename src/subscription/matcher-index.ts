@@ -1,8 +1,8 @@
-import { Effort, maxSteps } from '../context/effort.js'
 import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
 import { compileQuery } from '../context/match.js'
 import { lastingPattern } from '../context/pattern.js'
 import type { Scope, Selector } from '../context/query.js'
+import { maxSteps, StepBudget } from '../context/step-budget.js'
 import type { ExpressionHolder } from '../expression/expressions.js'
 import { LruCache } from '../lru-cache.js'
 import { type Cause, type Change, indexOf, stateOf } from './change.js'
@@ -257,22 +257,22 @@ export function meansEntity(subscription: Subscription, entity: Entity): boolean
   const found = new Set<IndexedSubscription>()
   for (const group of index.groups(tenant, entity)) group.gather(found)
   const state = stateOf(tenant, entity)
-  return [...found].some(({ accepts }) => accepts === undefined || accepts(state, new Effort(maxSteps)))
+  return [...found].some(({ accepts }) => accepts === undefined || accepts(state, new StepBudget(maxSteps)))
 }
 
-/** Whether an expression of templates is true of the entity of a change; false when that takes more than the effort has [NGSIv2 subscriptions 4.1, 6.3]. */
-export type ConditionEvaluator = (expression: string, change: Change, cause: Cause, effort: Effort) => boolean
+/** Whether an expression of templates is true of the entity of a change; false when that takes more than the step budget has [NGSIv2 subscriptions 4.1, 6.3]. */
+export type ConditionEvaluator = (expression: string, change: Change, cause: Cause, budget: StepBudget) => boolean
 
 /**
  * What tells whether the selectors and the expression of a subscription by the rules of NGSIv2 hold for the entity of a change;
  * nothing for one that has no expression and means what the index finds for it [NGSIv2 subscriptions 4.1]. They do not when that
  * takes more steps than it may.
  */
-function acceptanceOf(subscription: Subscription): ((change: Change, effort: Effort) => boolean) | undefined {
+function acceptanceOf(subscription: Subscription): ((change: Change, budget: StepBudget) => boolean) | undefined {
   const { terms, tenant, path, selectors } = subscription
   const condition = terms?.condition
   if (condition === undefined) return undefined
-  const own = new Effort(maxSteps)
+  const own = new StepBudget(maxSteps)
   const matches = compileQuery(
     {
       ...{ tenant, paths: [path], selectors, attributes: [], scopes: condition.scopes },
@@ -281,12 +281,12 @@ function acceptanceOf(subscription: Subscription): ((change: Change, effort: Eff
     own,
   )
   const needed = attributesNeeded(condition.scopes)
-  return (change, effort) => {
-    const most = effort.left
+  return (change, budget) => {
+    const most = budget.left
     own.renew(most)
     if (needed.some((name) => indexOf(change).after(name) === undefined)) return false
     const isMatch = matches(change.entity)
-    return effort.spend(most - own.left) && isMatch
+    return budget.spend(most - own.left) && isMatch
   }
 }
 

@@ -186,10 +186,10 @@ export class Matcher {
     const { time, origin } = cause
     if (origin.ends) return 'come round'
     if (time >= subscription.expires) return 'expired'
-    if (accepts !== undefined && !accepts(change, share.effort())) return 'condition not met'
+    if (accepts !== undefined && !accepts(change, share.budget())) return 'condition not met'
     const { throttling_ms, terms } = subscription
     const jexl = terms?.condition?.jexl
-    if (jexl !== undefined && !this.#holds(jexl, change, cause, share.effort())) return 'condition not met'
+    if (jexl !== undefined && !this.#holds(jexl, change, cause, share.budget())) return 'condition not met'
     const shows = isLegacy(subscription) ? isShown(subscription) : messages.of(subscription) !== undefined
     if (!shows) return 'nothing to show'
     if (terms?.status !== 'oneshot') {
@@ -303,7 +303,7 @@ class Messages {
   #last: { readonly of: Subscription; readonly rendered: Rendered | undefined } | undefined
 
   constructor(render: MessageRenderer, change: Change, cause: Cause, share: StepShare) {
-    this.#render = (subscription) => render(subscription, change, cause, share.effort())
+    this.#render = (subscription) => render(subscription, change, cause, share.budget())
   }
 
   of(subscription: Subscription): Rendered | undefined {

@@ -1,5 +1,5 @@
-import type { Effort } from '../context/effort.js'
 import type { Entity, ServicePath, Tenant } from '../context/entity.js'
+import type { StepBudget } from '../context/step-budget.js'
 import type { Milliseconds } from '../time.js'
 import type { Cause, Change } from './change.js'
 import type { Provisional } from './decisions.js'
@@ -123,13 +123,13 @@ export type NoticeRenderer = (
 
 /**
  * The message of a notification about a change in a form of NGSIv2 [NGSIv2 subscriptions 5, 6]; nothing when there is nothing to
- * show. What its template takes is taken from the effort.
+ * show. What its template takes is taken from the step budget.
  */
 export type MessageRenderer = (
   subscription: Subscription,
   change: Change,
   cause: Cause,
-  effort: Effort,
+  budget: StepBudget,
 ) => { readonly message: NoticeMessage; readonly body: string } | undefined
 
 /** The number of a notice in the outbox that holds it: growing, never given twice, not even after a restart. */

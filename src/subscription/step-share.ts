@@ -1,4 +1,4 @@
-import { Effort, maxSteps } from '../context/effort.js'
+import { maxSteps, StepBudget } from '../context/step-budget.js'
 import type { IndexedSubscription } from './match-group.js'
 
 /** What the conditions and the templates of all subscriptions may take of one change together, in steps: some 160 ms. */
@@ -10,7 +10,7 @@ const stepsOfChange = 4 * maxSteps
  */
 export class StepShare {
   readonly steps: number
-  readonly #effort: Effort
+  readonly #budget: StepBudget
   #isSpent = false
 
   constructor(triggered: readonly IndexedSubscription[]) {
@@ -22,18 +22,18 @@ export class StepShare {
       if (notification?.target.custom !== undefined) parts += 1
     }
     this.steps = Math.floor(Math.min(maxSteps, stepsOfChange / Math.max(1, parts)))
-    this.#effort = new Effort(this.steps)
+    this.#budget = new StepBudget(this.steps)
   }
 
   /** For one condition or template, until it is asked for that of the next one. */
-  effort(): Effort {
-    this.#isSpent ||= this.#effort.isSpent
-    this.#effort.renew()
-    return this.#effort
+  budget(): StepBudget {
+    this.#isSpent ||= this.#budget.isSpent
+    this.#budget.renew()
+    return this.#budget
   }
 
   /** Whether one had too few steps because there are so many of them. */
   get isTooSmall(): boolean {
-    return this.steps < maxSteps && (this.#isSpent || this.#effort.isSpent)
+    return this.steps < maxSteps && (this.#isSpent || this.#budget.isSpent)
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Effort, unbounded } from '../../src/context/effort.js'
 import { compileOccurrences } from '../../src/context/occurrences.js'
+import { StepBudget, unbounded } from '../../src/context/step-budget.js'
 import { runs } from '../runs.js'
 
 function occurrences(regex: string, text: string): readonly string[] | undefined {
@@ -47,7 +47,7 @@ test('the occurrences are those that JavaScript finds', async (t) => {
   t.pass('the same')
 })
 
-test('a search that takes more effort than there is gives nothing', async (t) => {
+test('a search that takes more steps than the budget has gives nothing', async (t) => {
   const text = 'a'.repeat(10_000)
   for (const [regex, steps] of [
     ['a', 100_000],
@@ -55,8 +55,8 @@ test('a search that takes more effort than there is gives nothing', async (t) =>
     ['(a|aa)+b', 10_000],
   ] as const) {
     const compiled = compileOccurrences(regex)
-    t.ok(compiled.ok && compiled.value.in(text, new Effort(steps)) === undefined, regex)
+    t.ok(compiled.ok && compiled.value.in(text, new StepBudget(steps)) === undefined, regex)
   }
   const plain = compileOccurrences('[a-z]+')
-  t.same(plain.ok && plain.value.in(text, new Effort(200_000)), [{ start: 0, end: 10_000 }])
+  t.same(plain.ok && plain.value.in(text, new StepBudget(200_000)), [{ start: 0, end: 10_000 }])
 })

@@ -1,5 +1,5 @@
-import { Effort } from '../../src/context/effort.js'
 import type { Value } from '../../src/context/entity.js'
+import { StepBudget } from '../../src/context/step-budget.js'
 import { Expressions } from '../../src/expression/expressions.js'
 import { type ExpressionScope, ObjectSizes } from '../../src/expression/scope.js'
 import type { Milliseconds } from '../../src/time.js'
@@ -16,7 +16,7 @@ export function scopeOf(
 ): ExpressionScope {
   const { steps = 2_000_000, max_bytes = 1_000_000 } = limits
   const lookUp = (name: string) => (Object.hasOwn(names, name) ? names[name] : undefined)
-  return { lookUp, now: givenNow, effort: new Effort(steps), sizes: new ObjectSizes(), max_bytes }
+  return { lookUp, now: givenNow, budget: new StepBudget(steps), sizes: new ObjectSizes(), max_bytes }
 }
 
 /** The result of an expression with these names. */

@@ -152,7 +152,7 @@ test('arrays that hold one another many times are measured as what they stand fo
   }
 })
 
-test('when the effort is spent, results are null', async (t) => {
+test('when the step budget is spent, results are null', async (t) => {
   const expressions = new Expressions(10_000)
   t.equal(expressions.evaluate('1 + 1', scopeOf({}, { steps: 20 })), 2)
   t.equal(expressions.evaluate('1 + 1', scopeOf({}, { steps: 5 })), null)

@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import { Effort } from '../../src/context/effort.js'
 import type { Value } from '../../src/context/entity.js'
 import { compileOccurrences, type Occurrences } from '../../src/context/occurrences.js'
+import { StepBudget } from '../../src/context/step-budget.js'
 import { transformations, transformed } from '../../src/expression/transformations.js'
 import { scopeOf } from './given.js'
 
@@ -87,9 +87,9 @@ function regexes(text: string): Occurrences | undefined {
 
 /** The steps that a transformation pays. */
 function paid(name: string, [input, ...inputs]: Given): number {
-  const effort = new Effort(most)
-  transformed(name, input, inputs, { scope: { ...scopeOf({}), effort }, regexes })
-  return most - effort.left
+  const budget = new StepBudget(most)
+  transformed(name, input, inputs, { scope: { ...scopeOf({}), budget }, regexes })
+  return most - budget.left
 }
 
 test('each transformation has a row here', async (t) => {
@@ -125,9 +125,9 @@ test('a regular expression costs what its classes take to compile', async (t) =>
 test('a transformation that cannot be paid does not run', async (t) => {
   for (const [name, rows] of Object.entries(readsAll)) {
     for (const [input, ...inputs] of rows(few)) {
-      const scope = { ...scopeOf({}), effort: new Effort(few / 10) }
+      const scope = { ...scopeOf({}), budget: new StepBudget(few / 10) }
       t.equal(transformed(name, input, inputs, { scope, regexes }), null, name)
-      t.ok(scope.effort.isSpent, name)
+      t.ok(scope.budget.isSpent, name)
     }
   }
 })

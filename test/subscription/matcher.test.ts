@@ -74,9 +74,9 @@ test('each condition may take an equal part of what all may take of a change, wh
   const matcher = new Matcher({
     ...{ word: shortWording, ...rendering, memory_bytes: 10_000 },
     log: { ...silentLog, warn: (_, message) => warnings.push(message) },
-    holds: (expression, _change, _cause, effort) => {
-      shares.push(effort.left)
-      return effort.spend(Number(expression))
+    holds: (expression, _change, _cause, budget) => {
+      shares.push(budget.left)
+      return budget.spend(Number(expression))
     },
   })
   const taking = (steps: number) => ({ ...termsOf({}), condition: { ...unconditional, jexl: String(steps) } })

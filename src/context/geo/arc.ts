@@ -1,4 +1,4 @@
-import { type Effort, unbounded } from '../effort.js'
+import { type StepBudget, unbounded } from '../step-budget.js'
 import { type Arc, angleToArc, dot, liesBeside, plus, times, unit, type Vector3 } from './sphere.js'
 
 /**
@@ -54,16 +54,16 @@ const sortedFrom = 16
 export class ArcTable {
   readonly #rows: readonly Row[]
   readonly #tallest: number
-  readonly #effort: Effort
+  readonly #budget: StepBudget
 
-  constructor(arcs: readonly Arc[], effort = unbounded()) {
+  constructor(arcs: readonly Arc[], budget = unbounded()) {
     const rows = arcs.map(rowOf)
-    this.#effort = effort
+    this.#budget = budget
     this.#rows = rows.length < sortedFrom ? rows : rows.sort((a, b) => a.low - b.low)
     this.#tallest = rows.length < sortedFrom ? 4 : rows.reduce((most, { low, high }) => Math.max(most, high - low), 0)
   }
 
-  /** Whether one of the arcs meets this one; what is found after the effort is spent means nothing. */
+  /** Whether one of the arcs meets this one; what is found after the step budget is spent means nothing. */
   meets(arc: Arc): boolean {
     for (const other of this.#near(arc)) if (meets(arc, other)) return true
     return false
@@ -80,7 +80,7 @@ export class ArcTable {
     const { low, high } = rowOf(arc)
     for (let at = this.#first(low - this.#tallest); at < this.#rows.length; at += 1) {
       const row = this.#rows[at]
-      if (row === undefined || !this.#effort.spend(pairSteps)) return
+      if (row === undefined || !this.#budget.spend(pairSteps)) return
       if (row.low > high && this.#rows.length >= sortedFrom) return
       if (row.low <= high && row.high >= low) yield row.arc
     }

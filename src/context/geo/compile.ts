@@ -1,4 +1,4 @@
-import type { Effort } from '../effort.js'
+import type { StepBudget } from '../step-budget.js'
 import type { Area, Circle } from './area.js'
 import { boundsOf, inBoxes } from './bounds.js'
 import { angleToFigure, areApart, covers, type Figure, figureOf, intersect } from './figure.js'
@@ -9,16 +9,16 @@ import { angleBetween, earthRadius_m, times, vectorOf } from './sphere.js'
 
 /**
  * What tells whether a location lies to the shape of a geographical query as asked for: on a sphere of 6 371 000 m, edges
- * being arcs of great circles, borders included [NGSIv2 context 10.4]. What is answered after the effort is spent means
+ * being arcs of great circles, borders included [NGSIv2 context 10.4]. What is answered after the step budget is spent means
  * nothing.
  */
-export function compilePlace(place: Place, effort: Effort): (location: GeoShape) => boolean {
-  if (place.relation === 'near') return compileNear(place, effort)
+export function compilePlace(place: Place, budget: StepBudget): (location: GeoShape) => boolean {
+  if (place.relation === 'near') return compileNear(place, budget)
   const { relation, shape } = place
-  if (relation === 'equals') return (location) => effort.spend(pointCount(location)) && sameShape(shape, location)
+  if (relation === 'equals') return (location) => budget.spend(pointCount(location)) && sameShape(shape, location)
   const figure = figureOf(shape)
-  const test = figureTest(relation, figure, effort)
-  return (location) => effort.spend(figureSteps(location)) && test(figureOf(location))
+  const test = figureTest(relation, figure, budget)
+  return (location) => budget.spend(figureSteps(location)) && test(figureOf(location))
 }
 
 /** The distance in metres from a point to the nearest point of a shape, 0 inside [NGSIv2 context 10.4]. */
@@ -29,11 +29,11 @@ export function distanceFrom(centre: Point): (shape: GeoShape) => number {
 
 function compileNear(
   { centre, minDistance_m = 0, maxDistance_m = Number.POSITIVE_INFINITY }: Extract<Place, { relation: 'near' }>,
-  effort: Effort,
+  budget: StepBudget,
 ): (location: GeoShape) => boolean {
   const distanceTo = distanceFrom(centre)
   return (location) => {
-    if (!effort.spend(figureSteps(location))) return false
+    if (!budget.spend(figureSteps(location))) return false
     const distance_m = distanceTo(location)
     return distance_m >= minDistance_m && distance_m <= maxDistance_m
   }
@@ -42,31 +42,31 @@ function compileNear(
 function figureTest(
   relation: 'coveredBy' | 'intersects' | 'disjoint',
   figure: Figure,
-  effort: Effort,
+  budget: StepBudget,
 ): (location: Figure) => boolean {
   switch (relation) {
     case 'coveredBy':
       return (location) =>
-        !areApart(location, figure) && figure.regions.some((region) => covers(region, location, effort))
+        !areApart(location, figure) && figure.regions.some((region) => covers(region, location, budget))
     case 'intersects':
-      return (location) => intersect(location, figure, effort)
+      return (location) => intersect(location, figure, budget)
     case 'disjoint':
-      return (location) => !intersect(location, figure, effort)
+      return (location) => !intersect(location, figure, budget)
   }
 }
 
 /**
  * What tells whether all of a shape lies in the area: in the inverted one when nothing of it lies in the area
- * [context 7.4.1], [NGSIv2 context 14.2]. Points on the border may be in it or not. What is answered after the effort is
+ * [context 7.4.1], [NGSIv2 context 14.2]. Points on the border may be in it or not. What is answered after the step budget is
  * spent means nothing.
  */
-export function compileArea(area: Area, effort: Effort): (shape: GeoShape) => boolean {
+export function compileArea(area: Area, budget: StepBudget): (shape: GeoShape) => boolean {
   const steps = stepsOf(area)
   const holdsPoint = area.kind === 'circle' ? compileCircle(area) : compilePolygon(area)
-  const holdsFigure = area.kind === 'circle' ? circleOfFigures(area) : polygonOfFigures(area, effort)
+  const holdsFigure = area.kind === 'circle' ? circleOfFigures(area) : polygonOfFigures(area, budget)
   return (shape) => {
-    if (shape.kind !== 'points') return effort.spend(figureSteps(shape)) && holdsFigure(figureOf(shape))
-    return shape.points.every((point) => effort.spend(steps) && holdsPoint(point) !== area.inverted)
+    if (shape.kind !== 'points') return budget.spend(figureSteps(shape)) && holdsFigure(figureOf(shape))
+    return shape.points.every((point) => budget.spend(steps) && holdsPoint(point) !== area.inverted)
   }
 }
 
@@ -107,13 +107,13 @@ function compilePolygon(polygon: AreaPolygon): (point: Point) => boolean {
 }
 
 /** A polygon is the place of its ring: what is not a point is covered by it, or disjoint from it. */
-function polygonOfFigures({ vertices, inverted }: AreaPolygon, effort: Effort): (figure: Figure) => boolean {
+function polygonOfFigures({ vertices, inverted }: AreaPolygon, budget: StepBudget): (figure: Figure) => boolean {
   let test: ((figure: Figure) => boolean) | undefined // Most entities are points, for which it is not needed.
   return (figure) => {
     test ??= figureTest(
       inverted ? 'disjoint' : 'coveredBy',
       figureOf({ kind: 'polygons', polygons: [[vertices]] }),
-      effort,
+      budget,
     )
     return test(figure)
   }

@@ -1,4 +1,4 @@
-import type { Effort } from '../effort.js'
+import type { StepBudget } from '../step-budget.js'
 import { ArcTable, isTouching, touch } from './arc.js'
 import { clearance, opened, type Ring, ringOf } from './ring.js'
 import type { GeoShape, Rings } from './shape.js'
@@ -119,52 +119,52 @@ function capOf(corners: readonly Vector3[]): Cap {
 }
 
 /**
- * Whether two figures have a point in common, borders included [NGSIv2 context 10.4]. What is answered after the effort is
+ * Whether two figures have a point in common, borders included [NGSIv2 context 10.4]. What is answered after the step budget is
  * spent means nothing.
  */
-export function intersect(a: Figure, b: Figure, effort: Effort): boolean {
+export function intersect(a: Figure, b: Figure, budget: StepBudget): boolean {
   if (areApart(a, b)) return false
   return (
-    a.points.some((point) => touchesPoint(b, point, effort)) ||
-    b.points.some((point) => touchesPoint(a, point, effort)) ||
-    bordersMeet(a, b, effort) ||
+    a.points.some((point) => touchesPoint(b, point, budget)) ||
+    b.points.some((point) => touchesPoint(a, point, budget)) ||
+    bordersMeet(a, b, budget) ||
     // Their lines and borders do not meet: each line, and each border, is inside as a whole or not at all.
-    a.regions.some((region) => startsIn(b, region, effort)) ||
-    b.regions.some((region) => startsIn(a, region, effort))
+    a.regions.some((region) => startsIn(b, region, budget)) ||
+    b.regions.some((region) => startsIn(a, region, budget))
   )
 }
 
 /**
- * Whether all of a figure lies in a region, border included [NGSIv2 context 10.4]. What is answered after the effort is
+ * Whether all of a figure lies in a region, border included [NGSIv2 context 10.4]. What is answered after the step budget is
  * spent means nothing.
  */
-export function covers(region: Region, figure: Figure, effort: Effort): boolean {
-  const border = new ArcTable(region.edges, effort)
+export function covers(region: Region, figure: Figure, budget: StepBudget): boolean {
+  const border = new ArcTable(region.edges, budget)
   const isInside = (line: readonly Arc[]): boolean =>
-    each(line, border, effort, (point) => effort.spend(regionSteps(region)) && region.holds(point))
+    each(line, border, budget, (point) => budget.spend(regionSteps(region)) && region.holds(point))
   return (
-    figure.points.every((point) => effort.spend(regionSteps(region)) && region.holds(point)) &&
+    figure.points.every((point) => budget.spend(regionSteps(region)) && region.holds(point)) &&
     figure.lines.every(isInside) &&
     figure.regions.every(({ rings }) => rings.every(({ edges }) => isInside(edges))) &&
-    figure.regions.every((inner) => !reachesInto(region, inner, effort))
+    figure.regions.every((inner) => !reachesInto(region, inner, budget))
   )
 }
 
 /** Whether the border of a region passes within another one, so that this one has points on both sides of it. */
-function reachesInto({ rings }: Region, inner: Region, effort: Effort): boolean {
-  const border = new ArcTable(inner.edges, effort)
-  const isOutside = (point: Vector3): boolean => effort.spend(regionSteps(inner)) && !inner.holdsWithin(point)
-  return rings.some(({ edges }) => !each(edges, border, effort, isOutside))
+function reachesInto({ rings }: Region, inner: Region, budget: StepBudget): boolean {
+  const border = new ArcTable(inner.edges, budget)
+  const isOutside = (point: Vector3): boolean => budget.spend(regionSteps(inner)) && !inner.holdsWithin(point)
+  return rings.some(({ edges }) => !each(edges, border, budget, isOutside))
 }
 
 /**
  * Whether something holds for all points of a line, where it can change at a border only: it is asked for one point of each
  * piece between two of the points in common with the border.
  */
-function each(line: readonly Arc[], border: ArcTable, effort: Effort, holds: (point: Vector3) => boolean): boolean {
+function each(line: readonly Arc[], border: ArcTable, budget: StepBudget, holds: (point: Vector3) => boolean): boolean {
   let isKnown = false
   for (const arc of line) {
-    if (!effort.spend(arcSteps)) return false
+    if (!budget.spend(arcSteps)) return false
     const cuts = border.commonPoints(arc)
     if (cuts.length > 0) {
       if (!middles(arc, cuts).every(holds)) return false
@@ -189,19 +189,19 @@ function middles({ from, to }: Arc, cuts: readonly Vector3[]): readonly Vector3[
   return points
 }
 
-function touchesPoint({ points, lines, regions }: Figure, point: Vector3, effort: Effort): boolean {
+function touchesPoint({ points, lines, regions }: Figure, point: Vector3, budget: StepBudget): boolean {
   return (
-    (effort.spend(points.length) && points.some((other) => isTouching(point, other))) ||
-    lines.some((line) => effort.spend(arcSteps * line.length) && clearance(point, line) <= touch) ||
-    regions.some((region) => effort.spend(regionSteps(region)) && region.holds(point))
+    (budget.spend(points.length) && points.some((other) => isTouching(point, other))) ||
+    lines.some((line) => budget.spend(arcSteps * line.length) && clearance(point, line) <= touch) ||
+    regions.some((region) => budget.spend(regionSteps(region)) && region.holds(point))
   )
 }
 
-function bordersMeet(a: Figure, b: Figure, effort: Effort): boolean {
+function bordersMeet(a: Figure, b: Figure, budget: StepBudget): boolean {
   const [of, others] = [arcsOf(a), arcsOf(b)]
   if (of.length === 0 || others.length === 0) return false
-  const table = new ArcTable(others, effort)
-  return of.some((arc) => effort.spend(arcSteps) && table.meets(arc))
+  const table = new ArcTable(others, budget)
+  return of.some((arc) => budget.spend(arcSteps) && table.meets(arc))
 }
 
 function arcsOf({ lines, regions }: Figure): readonly Arc[] {
@@ -209,9 +209,9 @@ function arcsOf({ lines, regions }: Figure): readonly Arc[] {
 }
 
 /** Whether the first point of a line or of a border of the figure lies in the region. */
-function startsIn({ lines, regions }: Figure, region: Region, effort: Effort): boolean {
+function startsIn({ lines, regions }: Figure, region: Region, budget: StepBudget): boolean {
   const all = [...lines, ...regions.flatMap(({ rings }) => rings.map(({ edges }) => edges))]
   return all.some(
-    ([first]) => first !== undefined && effort.spend(regionSteps(region)) && region.holdsWithin(first.from),
+    ([first]) => first !== undefined && budget.spend(regionSteps(region)) && region.holdsWithin(first.from),
   )
 }

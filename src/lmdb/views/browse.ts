@@ -1,10 +1,10 @@
-import { Effort, maxSteps } from '../../context/effort.js'
 import type { Entity, EntityType, ServicePath, Tenant } from '../../context/entity.js'
 import { type Box, boundsOfShape } from '../../context/geo/bounds.js'
 import { locationOf } from '../../context/location.js'
 import { compileIds, compileQuery } from '../../context/match.js'
 import { CompiledPatterns } from '../../context/pattern.js'
 import { inPaths, type PathRange, type Query, type QueryRefusal } from '../../context/query.js'
+import { maxSteps, StepBudget } from '../../context/step-budget.js'
 import { DamagedRecord } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Slices } from '../../slices.js'
@@ -71,10 +71,10 @@ export async function browse(
   slices: Slices,
 ): Promise<Result<BrowsedPage, QueryRefusal>> {
   const begun_ms = performance.now()
-  const effort = new Effort(maxSteps)
+  const budget = new StepBudget(maxSteps)
   const query = queryOf(asked)
   const patterns = new CompiledPatterns()
-  const [matches, mayMatch] = [compileQuery(query, effort, patterns), compileIds(query.selectors, effort, patterns)]
+  const [matches, mayMatch] = [compileQuery(query, budget, patterns), compileIds(query.selectors, budget, patterns)]
   const { index, streams } = streamsAfter(snapshots, asked)
   const entities: BrowsedEntity[] = []
   let [looked, bytes] = [0, 0]
@@ -88,9 +88,9 @@ export async function browse(
     looked += 1
     last = candidate.position
     if (slices.isOver) await slices.next()
-    effort.renew()
+    budget.renew()
     if (isPassedOver(candidate, asked) || !mayMatch(candidate.id)) {
-      if (effort.isSpent) return err({ kind: 'queryTooCostly' })
+      if (budget.isSpent) return err({ kind: 'queryTooCostly' })
       continue
     }
     const text = candidate.read()
@@ -98,7 +98,7 @@ export async function browse(
     bytes += text.length
     const entity = candidate.decode(text)
     const fits = matches(entity) && candidate.isFirst(entity) && liesIn(entity, asked.area)
-    if (effort.isSpent) return err({ kind: 'queryTooCostly' })
+    if (budget.isSpent) return err({ kind: 'queryTooCostly' })
     if (fits) entities.push(shown(entity))
   }
   const next = isMore && last !== undefined ? { index, position: last } : undefined

@@ -1,5 +1,5 @@
-import type { Effort } from '../../context/effort.js'
 import { compareBytes, type Metadata, type Value } from '../../context/entity.js'
+import type { StepBudget } from '../../context/step-budget.js'
 import { shownType } from '../../context/value.js'
 import type { Expressions } from '../../expression/expressions.js'
 import type { ExpressionScope } from '../../expression/scope.js'
@@ -41,7 +41,7 @@ type Rendered = NonNullable<ReturnType<MessageRenderer>>
  * is rendered as well: it is dropped, counted and told of by whoever sends it [NGSIv2 subscriptions 5, 6].
  */
 export function messageRenderer(parts: RendererParts): MessageRenderer {
-  return (subscription, change, cause, effort) => {
+  return (subscription, change, cause, budget) => {
     const { target, onlyChanged } = termsOf(subscription).notification
     const usual = () => usualBody(parts, subscription, change)
     if (target.custom === undefined || !parts.fillsIn) {
@@ -49,7 +49,7 @@ export function messageRenderer(parts: RendererParts): MessageRenderer {
       return body === undefined ? undefined : { message: { format: formatOf(subscription) }, body }
     }
     if (onlyChanged && usual() === undefined) return undefined
-    const scope = scopeOf(change, cause, parts, effort)
+    const scope = scopeOf(change, cause, parts, budget)
     const rendered = customMessage(parts, subscription, { target, template: target.custom, usual, change, scope })
     return rendered.ok ? rendered.value : undeliverable(rendered.error)
   }
@@ -57,8 +57,8 @@ export function messageRenderer(parts: RendererParts): MessageRenderer {
 
 /** Evaluates conditions that are JEXL expressions: only `true` itself fulfils them [NGSIv2 subscriptions 4.1]. */
 export function conditionEvaluator(parts: Omit<RendererParts, 'word' | 'fillsIn'>): ConditionEvaluator {
-  return (expression, change, cause, effort) =>
-    parts.expressions.holds(expression, scopeOf(change, cause, parts, effort))
+  return (expression, change, cause, budget) =>
+    parts.expressions.holds(expression, scopeOf(change, cause, parts, budget))
 }
 
 function usualBody({ word, views }: RendererParts, subscription: Subscription, change: Change): string | undefined {
@@ -171,12 +171,12 @@ function scopeOf(
   change: Change,
   cause: Cause,
   { expressions: { sizes }, views, max_bytes }: Omit<RendererParts, 'word' | 'fillsIn'>,
-  effort: Effort,
+  budget: StepBudget,
 ): ExpressionScope {
   let names: ExpressionScope['lookUp'] | undefined
   const lookUp = (name: string): Value | undefined => {
     names ??= views.of(change).lookUp(cause)
     return names(name)
   }
-  return { lookUp, now: cause.time, effort, sizes, max_bytes }
+  return { lookUp, now: cause.time, budget, sizes, max_bytes }
 }

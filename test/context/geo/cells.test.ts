@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { unbounded } from '../../../src/context/effort.js'
 import type { Area } from '../../../src/context/geo/area.js'
 import { atLevel, type CellRange, cellsOf, coverOf } from '../../../src/context/geo/cells.js'
 import { compileArea, compilePlace } from '../../../src/context/geo/compile.js'
 import type { Place } from '../../../src/context/geo/place.js'
 import type { GeoShape, Point } from '../../../src/context/geo/shape.js'
+import { unbounded } from '../../../src/context/step-budget.js'
 import { meetings, runs } from '../../runs.js'
 import { anyPoint, going, regular } from './given-shape.js'
 

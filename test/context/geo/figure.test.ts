@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Effort, unbounded } from '../../../src/context/effort.js'
 import { compilePlace, distanceFrom } from '../../../src/context/geo/compile.js'
 import type { Place } from '../../../src/context/geo/place.js'
 import type { GeoShape, Point } from '../../../src/context/geo/shape.js'
 import { boxShape, parseShape } from '../../../src/context/geo/shape-parse.js'
 import { earthRadius_m } from '../../../src/context/geo/sphere.js'
+import { StepBudget, unbounded } from '../../../src/context/step-budget.js'
 import { meetings, runs } from '../../runs.js'
 import { anyPoint, degreesBetween, going, polygonAround, regular } from './given-shape.js'
 
@@ -163,31 +163,31 @@ test('near is a distance to the nearest point, none inside', async (t) => {
   t.equal(near(points([0, 179.99]), undefined, degree_m), false)
 })
 
-test('what costs more than the effort that is left is given up', async (t) => {
+test('what costs more than the step budget that is left is given up', async (t) => {
   const comb = (shift: number): GeoShape =>
     line(...Array.from({ length: 2000 }, (_, n): Pair => [n % 2 === 0 ? 0 : 40, shift + n / 100]))
-  const effort = new Effort(2_000_000)
-  compilePlace({ relation: 'intersects', shape: comb(0) }, effort)(comb(0.5e-5))
-  t.equal(effort.isSpent, false)
-  compilePlace({ relation: 'coveredBy', shape: box([-10, -10], [50, 50]) }, effort)(comb(0))
-  t.equal(effort.isSpent, false)
+  const budget = new StepBudget(2_000_000)
+  compilePlace({ relation: 'intersects', shape: comb(0) }, budget)(comb(0.5e-5))
+  t.equal(budget.isSpent, false)
+  compilePlace({ relation: 'coveredBy', shape: box([-10, -10], [50, 50]) }, budget)(comb(0))
+  t.equal(budget.isSpent, false)
   const many = Array.from({ length: 10_000 }, (_, n) => at([n % 2 === 0 ? 0 : 40, n / 1000]))
   const other = many.map(({ latitude, longitude }) => ({ latitude: latitude + 50, longitude }))
   compilePlace(
     { relation: 'intersects', shape: { kind: 'lines', lines: [other] } },
-    effort,
+    budget,
   )({ kind: 'lines', lines: [many] })
-  effort.renew()
+  budget.renew()
   compilePlace(
     { relation: 'intersects', shape: { kind: 'polygons', polygons: [[closed(many)]] } },
-    effort,
+    budget,
   )({
     kind: 'polygons',
     polygons: [
       [closed(many.map(({ latitude, longitude }) => ({ latitude: latitude * 0.999, longitude: longitude + 20 })))],
     ],
   })
-  t.equal(effort.isSpent, true)
+  t.equal(budget.isSpent, true)
 })
 
 /** Points of a shape that show where it is: enough of them that two shapes of this size which overlap share about one. */

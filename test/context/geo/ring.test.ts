@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { unbounded } from '../../../src/context/effort.js'
 import type { Area } from '../../../src/context/geo/area.js'
 import { compileArea } from '../../../src/context/geo/compile.js'
 import { clearance, ringOf } from '../../../src/context/geo/ring.js'
 import type { Point } from '../../../src/context/geo/shape.js'
 import { vectorOf } from '../../../src/context/geo/sphere.js'
+import { unbounded } from '../../../src/context/step-budget.js'
 import { runs } from '../../runs.js'
 import { anyPoint, degreesBetween, polygonAround, regular } from './given-shape.js'
 

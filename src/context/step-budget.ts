@@ -5,7 +5,7 @@
 export const maxSteps = 2_000_000
 
 /** Counts the steps of matching one entity after another. */
-export class Effort {
+export class StepBudget {
   readonly #limit: number
   #left: number
   #isSpent = false
@@ -41,6 +41,6 @@ export class Effort {
 }
 
 /** For matching that is bounded otherwise. */
-export function unbounded(): Effort {
-  return new Effort(Number.POSITIVE_INFINITY)
+export function unbounded(): StepBudget {
+  return new StepBudget(Number.POSITIVE_INFINITY)
 }
