@@ -98,7 +98,7 @@ export class EtcdClient {
     return { close }
   }
 
-  /** Calls etcd. After a fault of a member, whether it has carried the call out or not, the next call goes to the next member. */
+  /** Calls etcd. After a fault of a member nobody knows whether it has carried the call out; the next call goes to the next member. */
   async call<Name extends keyof Calls>(
     name: Name,
     request: Parameters<Calls[Name]>[0],

@@ -10,8 +10,8 @@ import { FollowedLogs } from './followed-logs.js'
 import { type LogAnswers, type LogQuestion, type LogServerEnd, serveLogLink } from './log-link.js'
 
 export interface LogServiceParts {
-  readonly engine: Engine
-  readonly appender: Appender
+  readonly engine: Omit<Engine, 'append' | 'begin'>
+  readonly appender: Pick<Appender, 'append' | 'close'>
   readonly node: string
   /**
    * So much of a log is kept in the engine for a copy that does not follow, or is away. After that it has to fetch a checkpoint,
@@ -146,7 +146,8 @@ export class LogService {
       if (!extent.ok) return err(extent.error.reason)
       if (extent.value === undefined) return err(`the cluster has no log ${log}: its data in etcd are damaged`)
       const { last } = extent.value
-      const appended = await Promise.race([appender.append(log, last, this.#claimRecord()), sleep(patience_ms)])
+      const late = sleep(patience_ms, undefined, { ref: false })
+      const appended = await Promise.race([appender.append(log, last, this.#claimRecord()), late])
       if (appended === undefined) return err(`etcd took no record for log ${log} within ${patience_ms / 1000} s`)
       if (appended.ok) {
         this.#enter(log, extent.value, appended.value)
