@@ -4,6 +4,15 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../free-port.js'
 
+/** What `etcdctl` waits for an answer: a machine that has much else to do, or whose disk has, may take seconds. */
+const patience_s = 30
+
+/** The same of one who is asked again: a member that is not there takes it as well. */
+const glance_s = 2
+
+/** How often members are asked which of them leads, if none does. */
+const leaderTries = 100
+
 /** Whether etcd is installed, with the program that asks it (`etcd-server` and `etcd-client` of Debian). */
 export function hasEtcd(): boolean {
   return spawnSync('etcd', ['--version']).status === 0 && spawnSync('etcdctl', ['version']).status === 0
@@ -93,21 +102,24 @@ export class EtcdProcesses {
     await ended
   }
 
-  /** The number of the member that leads. Blocks this thread while it asks. */
+  /** The number of the member that leads: on a machine that has much else to do another one is elected now and then. Blocks this thread while it asks. */
   leader(): number {
-    for (let number = 0; number < this.size; number += 1) {
-      const said = this.control(['endpoint', 'status', '--write-out=json'], number)
-      const [status] = said.startsWith('[') ? JSON.parse(said) : []
-      if (status !== undefined && status.Status.leader === status.Status.header.member_id) return number
+    for (let tries = 0; tries < leaderTries; tries += 1) {
+      for (let number = 0; number < this.size; number += 1) {
+        const said = this.control(['endpoint', 'status', '--write-out=json'], number, glance_s)
+        const [status] = said.startsWith('[') ? JSON.parse(said) : []
+        if (status !== undefined && status.Status.leader === status.Status.header.member_id) return number
+      }
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
     }
     throw new Error('etcd has no leader')
   }
 
   /** What `etcdctl` prints; empty when it fails. Blocks this thread. */
-  control(words: readonly string[], number?: number): string {
+  control(words: readonly string[], number?: number, limit_s = patience_s): string {
     const urls = number === undefined ? this.urls : [this.urls[number]]
     const environment = { ...process.env, ETCDCTL_API: '3' }
-    const done = spawnSync('etcdctl', ['--endpoints', urls.join(','), '--command-timeout=2s', ...words], {
+    const done = spawnSync('etcdctl', ['--endpoints', urls.join(','), `--command-timeout=${limit_s}s`, ...words], {
       encoding: 'utf8',
       env: environment,
     })

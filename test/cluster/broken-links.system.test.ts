@@ -49,7 +49,7 @@ async function write(
 test('while connections between nodes break under load no older value is shown after a newer one was acknowledged', {
   skip: noEtcd,
 }, async (t) => {
-  t.setTimeout(120_000 + breaks * 5_000)
+  t.setTimeout(300_000 + breaks * 5_000)
   const folder = t.testdir()
   const etcd = await EtcdMembers.start(t, 1, `${folder}/etcd`)
   const cluster = freshName()

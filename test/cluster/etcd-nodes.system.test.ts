@@ -17,7 +17,11 @@ if (noEtcd === false) {
   })
 }
 
-const ttl_ms = 6000
+/** Longer than a machine stands still. */
+const ttl_ms = 60_000
+
+/** Of a member whose lease is to be lost. */
+const short_ms = 6000
 
 function nodesAt(t: Test, prefix: string, urls = etcd.urls): EtcdNodes {
   const client = new EtcdClient({ urls })
@@ -100,7 +104,7 @@ test('who is cut off from the engine learns that its lease is lost, and others t
   const proxy = await BrokenProxy.before(t, etcd.urls[0] ?? '')
   const [cut, other] = [nodesAt(t, prefix, [proxy.url]), nodesAt(t, prefix)]
   const [seen, seenByCut] = [seenBy(t, other), seenBy(t, cut)]
-  const joined = await cut.join(node('a', 0), 2000)
+  const joined = await cut.join(node('a', 0), short_ms)
   if (!joined.ok) throw new Error('it has not joined')
   await until(() => seen.names.join() === 'a' && seenByCut.names.join() === 'a', 'the member is seen')
   proxy.become('closed')

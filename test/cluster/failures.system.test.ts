@@ -262,7 +262,7 @@ failure('the power of all goes: nothing that was acknowledged is lost', async (t
 })
 
 failure(`faults by chance, ${rounds} times, with RIGEL_SEED=${seed}`, async (t) => {
-  t.setTimeout(120_000 + rounds * 120_000)
+  t.setTimeout(300_000 + rounds * 120_000)
   const chance = seeded(seed)
   for (let round = 0; round < rounds; round += 1) {
     const cluster = { etcd, nodes, ownPower: ownPower && { node: node('b'), disk: ownPower } }

@@ -10,7 +10,7 @@ const rounds = isLong ? 25 : 1
 test(`the leader of etcd, and the broker, are killed under load, ${rounds} times: no promise is broken`, {
   skip: noEtcd,
 }, async (t) => {
-  t.setTimeout(60_000 + rounds * 40_000)
+  t.setTimeout(300_000 + rounds * 40_000)
   const etcd = await EtcdMembers.start(t, 3, t.testdir())
   const broker = await RunningBroker.startOn(t, `${t.testdirName}/broker`, [
     ...['-cluster', freshName(), '-clusterUrl', etcd.urls.join(','), '-partitions', '3', '-httpThreads', '2'],

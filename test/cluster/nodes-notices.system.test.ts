@@ -120,7 +120,7 @@ const rounds = Number(process.env['RIGEL_CLUSTER_ROUNDS'] ?? 10)
 test(`three nodes are killed and paused, ${rounds} times: every acknowledged change is notified, in order`, {
   skip: noEtcd || (isLong ? false : 'takes minutes: RIGEL_FAULTS=long'),
 }, async (t) => {
-  t.setTimeout(120_000 + rounds * 60_000)
+  t.setTimeout(300_000 + rounds * 60_000)
   const written = new Written()
   const initial = new InitialFirst()
   const end = await FarEnd.listen(t, (received, response) => {

@@ -91,7 +91,7 @@ test('nodes, owners and copies are shown by each node and from etcd alone; who w
   t.match(metrics.get('rigel_cluster_copy_lag_records')?.samples, [/partition="0"/, /partition="1"/])
   const { text } = command(cluster, 'status')
   t.match(text, new RegExp(`^cluster ${cluster} at /rigel/${cluster}: 2 nodes, 2 of them members, 2 partitions`))
-  t.match(text, /^a +0 +\d s +\d +127\.0\.0\.1:\d+$/m)
+  t.match(text, /^a +0 +\d+ s +\d +127\.0\.0\.1:\d+$/m)
   const isIdle = async (): Promise<boolean> => {
     const { json } = await a.send('GET', '/admin/cluster')
     return items(member(json, 'partitions')).every((partition) => {
