@@ -41,6 +41,9 @@ export async function startBrowser(t: Test): Promise<Browser> {
 /** How long something may take on a loaded machine. */
 export const patience_ms = 60_000
 
+/** How long something that was done may take to lead somewhere, before it is done again. */
+const again_ms = 10_000
+
 /** A tab with the console, and all that went wrong in it. */
 export class ConsoleTab {
   readonly page: Page
@@ -103,8 +106,10 @@ export class ConsoleTab {
   /** Does something again and again until it has led where it should. */
   async until(act: () => Promise<unknown>, there: Locator): Promise<void> {
     await until(async () => {
+      // What was done before may have led there since: done once more it would lead elsewhere.
+      if (await there.isVisible()) return true
       await act()
-      return there.waitFor({ timeout: 2_000 }).then(
+      return there.waitFor({ timeout: again_ms }).then(
         () => true,
         () => false,
       )

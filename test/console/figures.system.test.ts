@@ -25,16 +25,24 @@ test('what the console says is what is', needsBrowser, async (t) => {
 
   await t.test('the rate is that of the client within five percent, over ten seconds', async () => {
     const windows: string[] = []
+    // Of the moments of each tenth of a second: which ten seconds the page shows is not known to a second or two.
+    const counts: { readonly at_ms: number; readonly answered: number }[] = []
+    const counting = setInterval(() => counts.push({ at_ms: performance.now(), answered: load.answered }), 100)
     // A machine that stood still for a moment has no rate that two could agree on: the next ten seconds are as good.
     const isNear = async (): Promise<boolean> => {
-      const [begun_ms, before] = [Date.now(), load.answered]
-      await page.waitForTimeout(10_500)
+      counts.length = 0
+      await page.waitForTimeout(13_000)
       const said = Number((await page.locator('.card-value').first().textContent())?.replaceAll(',', ''))
-      const rate = (load.answered - before) / ((Date.now() - begun_ms) / 1000)
-      windows.push(`${said} are shown, ${rate.toFixed(1)} were answered`)
-      return Math.abs(said - rate) < 0.05 * rate
+      const rates = counts.flatMap((begun) => {
+        const ended = counts.find(({ at_ms }) => at_ms >= begun.at_ms + 10_000)
+        return ended ? [(1000 * (ended.answered - begun.answered)) / (ended.at_ms - begun.at_ms)] : []
+      })
+      windows.push(
+        `${said} are shown, ${Math.min(...rates).toFixed(1)} to ${Math.max(...rates).toFixed(1)} were answered`,
+      )
+      return rates.some((rate) => Math.abs(said - rate) < 0.05 * rate)
     }
-    await until(isNear, () => windows.join('; '))
+    await until(isNear, () => windows.join('; ')).finally(() => clearInterval(counting))
   })
 
   await t.test('waits are those of /admin/waits, digit by digit', async (t) => {

@@ -58,7 +58,7 @@ test(
     await tab.settled('trace')
     const rows = page.locator('main tbody tr')
     const viewer = await EventReader.open(`${broker.url}/admin/log/tail`)
-    await broker.send('PUT', '/log/trace/0-255?for=60')
+    await broker.send('PUT', '/log/trace/0-255?for=600')
     const end = updates(broker)
     t.teardown(end)
 

@@ -67,6 +67,8 @@ test('a turn that cannot be applied is seen in the commit of its own request, an
   const later = [broker.send('PUT', `/v2/entities/${two}/attrs`, level(2)), broker.update('APPEND', ...both)]
   await reaches('rigel_mailbox_depth', 3)
   await reaches(logged, beforeElsewhere + 1, 1)
+  // The other partition has answered before the lock is released: this one is the slowest.
+  await until(async () => (await metric('rigel_mailbox_depth', 1)) === 0, 'the other partition has answered')
   await delay(held_ms)
   await lock.release()
   for (const { status } of await Promise.all([first, ...later])) t.ok(status < 300, `${status}`)

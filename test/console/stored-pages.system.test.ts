@@ -133,12 +133,18 @@ test('a change of an entity that is watched is marked and listed', needsBrowser,
   await tab.show('entities?id=Room2&type=Room')
   await tab.page.getByRole('button', { name: 'Watch' }).click()
   await tab.page.getByText('Nothing has changed').waitFor()
-  // It is marked for a moment only: this looks within the page, at each frame.
-  const marked = tab.page.waitForFunction(() => document.querySelector('tr.flash') !== null)
+  // It is marked for a moment only, which may be over before anybody looks: each change of the page is.
+  await tab.page.evaluate(() => {
+    const isMarked = () => document.querySelector('tr.flash') !== null
+    const observer = new MutationObserver(() => {
+      if (isMarked()) Object.assign(globalThis, { wasMarked: true })
+    })
+    observer.observe(document.body, { subtree: true, childList: true, attributeFilter: ['class'] })
+  })
   await broker.send('PATCH', '/v2/entities/Room2/attrs?type=Room', {
     temperature: { type: 'Number', value: 7.25 },
   })
-  await marked
+  await tab.page.waitForFunction(() => 'wasMarked' in globalThis)
   await tab.page.locator('ol li', { hasText: 'temperature' }).getByText('7.25').waitFor()
   t.same(tab.takeProblems(), [])
 })
