@@ -1,5 +1,6 @@
 import { member } from '../../bench/ngsi.js'
 import type { RunningBroker } from '../running.js'
+import { until } from '../until.js'
 
 let clusters = 0
 
@@ -7,6 +8,17 @@ let clusters = 0
 export function freshName(): string {
   clusters += 1
   return `test-${process.pid}-${clusters}`
+}
+
+/** The value of an attribute as text, nothing when there is none: asked again while the node answers 503, since owners are late. */
+export async function confirmedText(broker: RunningBroker, id: string, name: string): Promise<string | undefined> {
+  const answered = async () => {
+    const reply = await broker.send('GET', `/v2/entities/${id}/attrs/${name}`)
+    return reply.status !== 503 && reply
+  }
+  const { json } = await until(answered, `a node answers for ${id}`)
+  const value = member(json, 'value')
+  return value === undefined ? undefined : String(value)
 }
 
 /** The value of an attribute, as text; nothing when there is none. */

@@ -5,7 +5,7 @@ import { Authority } from '../node-link/certificates.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { attributeText } from './given.js'
+import { confirmedText } from './given.js'
 import { certificateFlags, givenNodes, setLevel } from './given-nodes.js'
 
 let etcd: EtcdMembers
@@ -24,7 +24,7 @@ async function setAll(node: RunningBroker, value: string): Promise<void> {
 }
 
 function levels(node: RunningBroker): Promise<readonly (string | undefined)[]> {
-  return Promise.all(tanks.map((id) => attributeText(node, id, 'level')))
+  return Promise.all(tanks.map((id) => confirmedText(node, id, 'level')))
 }
 
 const all = (value: string): readonly string[] => tanks.map(() => value)

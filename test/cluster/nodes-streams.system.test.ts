@@ -184,9 +184,17 @@ test('a client listens at any node to what all of them send, whichever is killed
       })
     })
     await until(() => shift.every(({ node }) => node !== undefined), 'both listen')
+    // A node that sends hears of a client at another one a moment after that listens.
+    const areShared = async (): Promise<boolean> => {
+      for (const own of heard) own.clear()
+      await written.setAll(...nodes)
+      await notified()
+      return heard.every(({ size }) => size > 0)
+    }
+    await until(areShared, 'both hear of some')
+    for (const own of heard) own.clear()
     await written.setAll(...nodes)
     await notified()
-    t.ok(heard.every(({ size }) => size > 0))
     t.same(
       tanks.filter((tank) => heard.every((own) => own.has(tank))),
       [],

@@ -4,7 +4,7 @@ import { rigel } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { attributeText, freshName } from './given.js'
+import { confirmedText, freshName } from './given.js'
 import { givenNodes, levelsShown, nodeFlags, setLevel, setLevels, tokenFlags } from './given-nodes.js'
 
 test('a backup of a node under load begins another cluster, with what the node had shown; it does not join its own', {
@@ -26,7 +26,7 @@ test('a backup of a node under load begins another cluster, with what the node h
   })()
   await until(() => acknowledged > 3, 'an entity is written')
   await levelsShown(b, '1')
-  const before = Number(await attributeText(b, 'Written', 'level'))
+  const before = Number(await confirmedText(b, 'Written', 'level'))
   const backup = join(folder, 'backup')
   t.match(await rigel('backup', backup, '-url', b.url), { code: 0 })
   const after = sent
@@ -47,11 +47,11 @@ test('a backup of a node under load begins another cluster, with what the node h
     RunningBroker.startOn(t, data, [...nodeFlags(etcd, other, name), ...more()])
   const c = await start('c', restored)
   await levelsShown(c, '1')
-  const written = Number(await attributeText(c, 'Written', 'level'))
+  const written = Number(await confirmedText(c, 'Written', 'level'))
   t.ok(written >= before && written <= after, `${before} <= ${written} <= ${after}`)
   const d = await start('d', join(folder, 'data-d'))
   await levelsShown(d, '1')
-  t.equal(await attributeText(d, 'Written', 'level'), String(written))
+  t.equal(await confirmedText(d, 'Written', 'level'), String(written))
   await setLevels(d, '2')
   await levelsShown(c, '2')
   await levelsShown(b, '1')

@@ -5,7 +5,7 @@ import { isLong } from '../faults/run.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { attributeText } from './given.js'
+import { confirmedText } from './given.js'
 import { givenNodes, setLevel } from './given-nodes.js'
 
 let etcd: EtcdMembers
@@ -120,7 +120,7 @@ test('nodes that are restarted one after the other refuse no update and lose non
   )
   t.comment(`${writers.reduce((sum, { acknowledged }) => sum + acknowledged, 0)} updates were acknowledged`)
   for (const node of nodes) {
-    for (const { id, acknowledged } of writers) t.equal(await attributeText(node, id, 'level'), String(acknowledged))
+    for (const { id, acknowledged } of writers) t.equal(await confirmedText(node, id, 'level'), String(acknowledged))
   }
   const given = () => receiver.received.map(({ headers }) => headers['rigel-notification-id'])
   if (!isLong) {
