@@ -7,6 +7,7 @@ import { archive_bytes, archived } from '../backup/archive.js'
 import { WrongArchive } from '../backup/archive-reader.js'
 import { backupContents } from '../backup/backup-contents.js'
 import { systemFaultText } from '../faults.js'
+import { formatVersion } from '../lmdb/folder-format.js'
 import { now } from '../time.js'
 import { checkIsFree, receiveBackup } from './backup-folder.js'
 import {
@@ -19,8 +20,8 @@ import {
   urlOf,
   WrongCommandLine,
 } from './command.js'
+import { currentFiles, openFolder } from './offline-folder.js'
 import { Progress } from './progress.js'
-import { stoppedFolder } from './stopped-folder.js'
 
 const help = `Usage: rigel backup DIR [options]
 
@@ -152,12 +153,12 @@ async function* whole(body: IncomingMessage): AsyncGenerator<Uint8Array, void> {
 
 /** The data folder of a stopped broker, brought up to date with its logs. */
 async function ofFolder(dbPath: string): Promise<Source> {
-  const folder = await stoppedFolder(dbPath)
+  const folder = await openFolder(dbPath)
   try {
     const contents = backupContents({
-      ...(await folder.files()),
+      ...(await currentFiles(folder)),
       folder: folder.id,
-      format: folder.format,
+      format: formatVersion,
       time: now(),
     })
     const nothing = async (): Promise<void> => {}

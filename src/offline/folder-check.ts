@@ -12,8 +12,8 @@ import { claimFolder } from '../lmdb/folder-claim.js'
 import { settleSwap } from '../lmdb/folder-swap.js'
 import { factOf, memberFact } from '../lmdb/member.js'
 import { CommandFailure } from './command.js'
+import { currentFiles, formatOf, openFolder } from './offline-folder.js'
 import { Progress, type ProgressOutput } from './progress.js'
-import { formatOf, stoppedFolder } from './stopped-folder.js'
 
 /** What was looked at. */
 export interface FolderCounts extends Pick<ControlCounts, 'subscriptions' | 'registrations'> {
@@ -51,14 +51,14 @@ export async function checkedFolder(
     claim.value.release()
   }
   if (findings.count > 0) return undefined
-  const folder = await stoppedFolder(path).catch((fault: unknown) => {
+  const folder = await openFolder(path).catch((fault: unknown) => {
     if (!(fault instanceof CommandFailure)) throw fault
     findings.add(path, undefined, fault.message)
   })
   if (folder === undefined) return undefined
   try {
     try {
-      await folder.files()
+      await currentFiles(folder)
     } catch (fault) {
       findings.add(path, undefined, fault instanceof Error ? fault.message : String(fault))
       return undefined

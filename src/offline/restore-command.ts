@@ -16,7 +16,7 @@ import {
 } from '../lmdb/folder-swap.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
 import { type CommandArguments, CommandFailure, command, commandCodes, WrongCommandLine } from './command.js'
-import { exchangeMembers, removeBuilt } from './member-exchange.js'
+import { exchangeMembers, removeBuilt } from './offline-folder.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
 const help = `Usage: rigel restore DIR -dbPath FOLDER [--force] [--compact]

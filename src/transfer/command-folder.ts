@@ -1,7 +1,7 @@
 import { flags } from '../command-line/flags.js'
 import { type CommandArguments, urlOf, WrongCommandLine } from '../offline/command.js'
+import type { FolderOpening } from '../offline/offline-folder.js'
 import type { BrokerAddress } from './online/broker-connection.js'
-import type { FolderOpening } from './stored-folder.js'
 
 /** Exit code of an import that left something out, or part of something. */
 export const notAllTaken = 3

@@ -2,6 +2,7 @@ import type { EntityType, Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import { parseServicePaths, parseTenant } from '../context/scope-headers.js'
 import { type CommandArguments, command, commandCodes, WrongCommandLine } from '../offline/command.js'
+import { type FolderOpening, StoredFolder } from '../offline/offline-folder.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { brokerAddressOf, folderHelp, folderValues, openingOf } from './command-folder.js'
 import { writeExport } from './export-file.js'
@@ -9,7 +10,6 @@ import { type ExportFilter, storedItems } from './folder-export.js'
 import { countsText, type ItemKind, itemKinds } from './item.js'
 import type { BrokerAddress } from './online/broker-connection.js'
 import { brokerItems } from './online/broker-items.js'
-import { type FolderOpening, StoredFolder } from './stored-folder.js'
 
 const help = `Usage: rigel export FILE|- [options]
 

@@ -1,8 +1,8 @@
 import type { EntityType, Tenant } from '../context/entity.js'
 import { inRange, type PathRange } from '../context/query.js'
+import type { StoredFolder } from '../offline/offline-folder.js'
 import { decided, isUndecided } from '../subscription/decisions.js'
 import type { Item, ItemKind } from './item.js'
-import type { StoredFolder } from './stored-folder.js'
 
 /** Which items are exported; nothing for all. */
 export interface ExportFilter {

@@ -2,12 +2,12 @@ import type { Entity, Tenant } from '../context/entity.js'
 import { StorageFull } from '../faults.js'
 import { shardOf } from '../hash.js'
 import type { LmdbPartitionStore } from '../lmdb/partition-store.js'
+import type { StoredFolder } from '../offline/offline-folder.js'
 import { type EntityChange, entityName } from '../partition/store.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import { FolderControl } from './folder-control.js'
 import type { EntityItem, Item } from './item.js'
 import { isThere, type Outcome, type Sink, type SinkSettings } from './sink.js'
-import type { StoredFolder } from './stored-folder.js'
 
 /** Imports into a data folder that no broker runs on: exactly what the items say, in large transactions. */
 export class FolderSink implements Sink {

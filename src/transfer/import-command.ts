@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { systemFaultText } from '../faults.js'
 import { formatFile } from '../lmdb/folder-format.js'
 import { type CommandArguments, CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
+import { StoredFolder } from '../offline/offline-folder.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { now } from '../time.js'
 import { brokerAddressOf, folderHelp, folderValues, notAllTaken, openingOf, positiveInteger } from './command-folder.js'
@@ -16,7 +17,6 @@ import { BrokerSink } from './online/broker-sink.js'
 import { findDump } from './orion/dump-files.js'
 import { orionSource } from './orion/orion-source.js'
 import { conflictPolicies, type Sink, type SinkSettings } from './sink.js'
-import { StoredFolder } from './stored-folder.js'
 
 const help = `Usage: rigel import FILE|- [options]
        rigel import --orion DUMP [options]

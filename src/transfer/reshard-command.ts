@@ -1,12 +1,10 @@
 import { noRoomFor } from '../lmdb/disk-room.js'
-import { claimFolder } from '../lmdb/folder-claim.js'
 import { beginNext, fixedMember, hasPrevious, previousFolder } from '../lmdb/folder-swap.js'
 import { CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
-import { exchangeMembers, removeBuilt } from '../offline/member-exchange.js'
+import { exchangeMembers, type FolderOpening, removeBuilt, StoredFolder } from '../offline/offline-folder.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { folderHelp, folderValues, openingOf, positiveInteger } from './command-folder.js'
 import { type Resharded, reshardInto } from './reshard.js'
-import { type FolderOpening, StoredFolder } from './stored-folder.js'
 
 const most = 256
 
@@ -61,10 +59,12 @@ async function resharded(opening: FolderOpening, partitions: number, errors: Pro
       removeBuilt(path) // The room that it takes may be what others need.
       throw fault
     })
-  } finally {
+  } catch (fault) {
     await source.close()
+    throw fault
   }
-  exchange(path)
+  // The lock is kept until the members are exchanged: a broker that started in between would remove the new ones.
+  await source.close(() => exchangeMembers(path, 'next'))
   return done
 }
 
@@ -78,16 +78,5 @@ async function built(
     return await reshardInto(source, target, (entities) => progress.at(entities))
   } finally {
     progress.end()
-  }
-}
-
-/** Puts the new members in the place of the present ones. */
-function exchange(path: string): void {
-  const claim = claimFolder(path)
-  if (!claim.ok) throw new CommandFailure(claim.error.reason)
-  try {
-    exchangeMembers(path, 'next')
-  } finally {
-    claim.value.release()
   }
 }

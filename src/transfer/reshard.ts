@@ -9,8 +9,8 @@ import { encodeNotice } from '../lmdb/outbox-record.js'
 import { putHighestSequence } from '../lmdb/partition-store.js'
 import { writeInTransaction } from '../lmdb/write-transaction.js'
 import { CommandFailure } from '../offline/command.js'
+import { type FolderOpening, StoredFolder } from '../offline/offline-folder.js'
 import { EntityBatch } from './folder-sink.js'
-import { type FolderOpening, StoredFolder } from './stored-folder.js'
 
 /** What a reshard came to. */
 export interface Resharded {

@@ -3,6 +3,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { LinkedThread } from '../../src/mailbox/thread.js'
 import { linkOver, offered } from '../../src/thread/link.js'
+import { until } from '../until.js'
 import { type Answers, answers, type Words, words } from './fixtures/linked.js'
 
 /** Both ends of a link in this thread; the far one gives each question to the test, which answers when it likes. */
@@ -25,15 +26,10 @@ function linked(t: Test) {
   return { far: linkOver<Answers>(port1, answers, offered(near, words)), back, heard, open }
 }
 
-/** The messages that were sent before are there. */
-async function passed(): Promise<void> {
-  for (let turns = 0; turns < 3; turns += 1) await new Promise((resolve) => setTimeout(resolve, 1))
-}
-
 test('two questions of one kind have their own answers, whichever is answered first', async (t) => {
   const { far, heard, open } = linked(t)
   const asked = [far.ask('first'), far.ask('second')]
-  while (open.size < 2) await passed()
+  await until(() => open.size === 2, 'both questions are open')
   open.get('second')?.('answer of the second')
   open.get('first')?.('answer of the first')
   t.same(await Promise.all(asked), ['answer of the first', 'answer of the second'])
@@ -43,7 +39,7 @@ test('two questions of one kind have their own answers, whichever is answered fi
 test('what is told before a question is answered is heard before the answer', async (t) => {
   const { far, back, heard, open } = linked(t)
   const asked = far.ask('state').then((answer) => heard.push(answer))
-  while (open.size < 1) await passed()
+  await until(() => open.size === 1, 'the question is open')
   back.say('one')
   back.say('two')
   open.get('state')?.('answer')
