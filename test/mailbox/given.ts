@@ -1,3 +1,4 @@
+import type { Test } from 'tap'
 import type { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import type { InboxParts } from '../../src/mailbox/inbox.js'
 import { Measures } from '../../src/measure/measures.js'
@@ -27,6 +28,16 @@ export function inboxParts(store: LmdbPartitionStore) {
     damages: noDamages,
     deprecated: { note: () => undefined },
   } satisfies InboxParts
+}
+
+/** Has the clock stand still until the test ends, so that no turn ends because the machine is slow. */
+export function stillClock(t: Test): void {
+  const { now } = performance
+  const at_ms = performance.now()
+  performance.now = () => at_ms
+  t.teardown(() => {
+    performance.now = now
+  })
 }
 
 /** Longer than the share that a request has of a turn. */

@@ -12,7 +12,7 @@ import { Bell } from '../../src/shared-memory/signals.js'
 import type { Versions } from '../../src/shared-memory/versions.js'
 import { command, given, id, origin, root, silentLog, storeSettings, tenant, versions } from '../given.js'
 import { clock, lastOf, nth, nthId } from '../subscription/given.js'
-import { inboxParts } from './given.js'
+import { inboxParts, stillClock } from './given.js'
 
 /** Waits as they were reported. */
 class Noted implements WaitMeter {
@@ -94,6 +94,7 @@ function append(name: string, value: string): UpdateCommand {
 }
 
 test('what is put in at one time is taken into few turns, answered in order', async (t) => {
+  stillClock(t)
   const { mailbox, store, turns, told } = around(t)
   const box = mailbox()
   const names = Array.from({ length: 50 }, (_, n) => `Silo${n}`)
@@ -112,6 +113,7 @@ test('what is put in at one time is taken into few turns, answered in order', as
 })
 
 test('commands that come together after others are taken into one turn', async (t) => {
+  stillClock(t)
   const { mailbox, turns } = around(t)
   const box = mailbox()
   const first = box.ask(append('Silo1', '0'))
@@ -293,6 +295,7 @@ test('commands that cannot be written into a batch fail, and take nobody with th
 })
 
 test('a turn that was committed is not taken again because what follows it fails', async (t) => {
+  stillClock(t)
   const told = versions()
   let doubted = 0
   const failing = Object.assign(Object.create(told), {
@@ -346,6 +349,7 @@ test('much that has arrived is taken in several turns, answered in order, and ot
 })
 
 test('two front ends are served in one turn when both have sent', async (t) => {
+  stillClock(t)
   const { mailbox, turns } = around(t)
   const [one, two] = [mailbox(), mailbox()]
   await Promise.all([one.ask(append('A', '1')), two.ask(append('B', '1')), two.ask(append('A', '2'))])
