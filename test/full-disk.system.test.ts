@@ -95,7 +95,9 @@ test(
     const reference = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`
     const disk = smallDisk(t, 34)
     disk.take(10)
-    const broker = await disk.broker(['-partitions', '1', '-dbFreeMin', '4', '-logDir', disk.path, '-logLevel', 'INFO'])
+    const flags = ['-partitions', '1', '-dbFreeMin', '4', '-logDir', disk.path, '-logLevel', 'INFO']
+    // A receiver that answers late is no reason to send again.
+    const broker = await disk.broker([...flags, '-httpTimeout', '60000'])
     const subscription = (id: string) => ({
       entities: [{ type: 'Book', isPattern: 'false', id }],
       reference,

@@ -87,6 +87,9 @@ test('nodes that are restarted one after the other refuse no update and lose non
     join(folder, 'token'),
     '-logLevel',
     'INFO',
+    // A receiver that answers late is no reason to send again.
+    '-httpTimeout',
+    '60000',
     ...(isLong ? ['-shutdownTimeout', '14'] : []),
   ]
   const { nodes } = await givenNodes(t, etcd, ['a', 'b'], flags)
