@@ -24,7 +24,8 @@ import { err, ok, type Result } from '../src/result.js'
 import type { ThreadPorts } from '../src/runtime/tasks.js'
 import { Switches } from '../src/shared-memory/switches.js'
 import { ThreadBeats } from '../src/shared-memory/thread-beats.js'
-import { linkOver, offered } from '../src/thread/link.js'
+import { linkOver } from '../src/thread/link.js'
+import { methodsOf } from '../src/thread/service.js'
 
 /** The thread that has the connection to the engine of a cluster: appends what the threads of partitions hand over. */
 export default async function log(task: LogTask & ThreadPorts): Promise<void> {
@@ -122,7 +123,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
       ended()
     },
   }
-  const main = linkOver<LogEvents>(control, logEvents, offered(operations, logOperations))
+  const main = linkOver<LogEvents>(control, logEvents, methodsOf(operations, logOperations))
   await over
   await Promise.all([probing, following])
   stopWatching?.()

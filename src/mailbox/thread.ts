@@ -1,9 +1,9 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { Lifetime } from '../lifetime.js'
-import { type LinkMessage, type Offered, ThreadLink } from '../thread/link.js'
+import { type LinkMessage, ThreadLink } from '../thread/link.js'
 import { onMessages } from '../thread/messages.js'
-import type { Operations } from '../thread/service.js'
+import type { Method, Operations } from '../thread/service.js'
 
 /** What a thread reports names its kind; with `ready` it reports that it has begun. */
 export interface ThreadReport {
@@ -136,7 +136,7 @@ interface LinkedSettings<Task, Far extends object> extends Omit<ThreadSettings<T
   /** What the thread offers. */
   readonly far: Operations<Far>
   /** What is offered to it. */
-  readonly offered: Offered
+  readonly offered: ReadonlyMap<string, Method>
 }
 
 /** A thread that this one calls, and that calls this one, see `ThreadLink`. */

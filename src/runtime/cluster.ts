@@ -25,7 +25,7 @@ import type { LinkCaller } from '../node-link/node-connection.js'
 import { Reachability } from '../node-link/reachability.js'
 import { err, ok, type Result } from '../result.js'
 import { SenderTable } from '../shared-memory/sender-table.js'
-import { offered } from '../thread/link.js'
+import { methodsOf } from '../thread/service.js'
 import { now } from '../time.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { announcedHosts, type GuardedEndpoints } from './guarded-endpoints.js'
@@ -112,7 +112,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
       },
       transfer: [port2],
       far: logOperations,
-      offered: offered(this.#events(), logEvents),
+      offered: methodsOf(this.#events(), logEvents),
     })
     this.#thread.ended.catch((fault: unknown) =>
       parts.fatal(`the thread of the cluster's log failed: ${String(fault)}`),

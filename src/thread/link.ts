@@ -1,7 +1,7 @@
 import { MessagePort, type TransferListItem } from 'node:worker_threads'
 import { OpenCalls } from './calls.js'
 import { onMessages } from './messages.js'
-import { type Method, methodsOf, type Operations } from './service.js'
+import type { Method, Operations } from './service.js'
 
 /** What goes over a port by which both threads call each other. */
 export type LinkMessage =
@@ -9,19 +9,12 @@ export type LinkMessage =
   | { readonly kind: 'told'; readonly name: string; readonly request: readonly unknown[] }
   | { readonly kind: 'answer'; readonly number: number; readonly answer: unknown }
 
-/** What one of two threads that call each other offers to the other one. */
-export type Offered = ReadonlyMap<string, Method>
-
-/** Offers all operations of a service. */
-export function offered<Service extends object>(service: Service, operations: Operations<Service>): Offered {
-  return methodsOf(service, operations)
-}
-
 interface LinkParts<Far extends object> {
   readonly post: (message: LinkMessage, transfer: readonly TransferListItem[]) => void
   /** The operations of the thread at the far end. */
   readonly far: Operations<Far>
-  readonly offered: Offered
+  /** What this end offers to the far one, see `methodsOf`. */
+  readonly offered: ReadonlyMap<string, Method>
 }
 
 /**
@@ -81,7 +74,11 @@ export class ThreadLink<Far extends object> {
 }
 
 /** The thread that has started this one, by the port that it was handed. */
-export function linkOver<Far extends object>(port: MessagePort, far: Operations<Far>, here: Offered): Far {
+export function linkOver<Far extends object>(
+  port: MessagePort,
+  far: Operations<Far>,
+  here: ReadonlyMap<string, Method>,
+): Far {
   const link = new ThreadLink<Far>({
     post: (message, transfer) => port.postMessage(message, transfer),
     far,

@@ -223,6 +223,7 @@ failure(
     // It may be about to end.
     const isReady = async (): Promise<boolean> => (await broker.send('GET', '/health/ready')).status === 200
     await until(async () => broker.exit !== null || (await isReady().catch(() => false)), 'it has ended, or goes on')
+    t.not(broker.exit, 'SIGKILL', 'it ends by itself')
     await revive(t, [limited])
   },
   noLimits,

@@ -6,7 +6,7 @@ import { newLogLink } from '../../src/cluster/log-link.js'
 import { type LogEvents, type LogOperations, logEvents, logOperations } from '../../src/cluster/log-thread.js'
 import { LinkedThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
-import { offered } from '../../src/thread/link.js'
+import { methodsOf } from '../../src/thread/service.js'
 import type { EtcdMembers } from './etcd-members.js'
 
 /** Starts the thread that brokers have for the logs of their cluster; it ends with the test. */
@@ -30,7 +30,7 @@ export async function startedLogThread(
   }
   const thread = new LinkedThread({
     ...{ entry, task, transfer: [port2] },
-    ...{ far: logOperations, offered: offered(events, logEvents) },
+    ...{ far: logOperations, offered: methodsOf(events, logEvents) },
   })
   t.teardown(async () => {
     thread.far.end()

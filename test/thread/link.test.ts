@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { LinkedThread } from '../../src/mailbox/thread.js'
-import { linkOver, offered } from '../../src/thread/link.js'
+import { linkOver } from '../../src/thread/link.js'
+import { methodsOf } from '../../src/thread/service.js'
 import { until } from '../until.js'
 import { type Answers, answers, type Words, words } from './fixtures/linked.js'
 
@@ -21,9 +22,9 @@ function linked(t: Test) {
     die: () => {},
     end: () => {},
   }
-  const back = linkOver<Words>(port2, words, offered(far, answers))
+  const back = linkOver<Words>(port2, words, methodsOf(far, answers))
   const near: Words = { say: (what) => heard.push(`told ${what}`) }
-  return { far: linkOver<Answers>(port1, answers, offered(near, words)), back, heard, open }
+  return { far: linkOver<Answers>(port1, answers, methodsOf(near, words)), back, heard, open }
 }
 
 test('two questions of one kind have their own answers, whichever is answered first', async (t) => {
@@ -62,7 +63,7 @@ function thread(t: Test) {
   const near: Words = { say: (what) => said.push(what) }
   const linked: LinkedThread<object, Answers> = new LinkedThread({
     ...{ entry: new URL('fixtures/linked.js', import.meta.url), task: {} },
-    ...{ far: answers, offered: offered(near, words) },
+    ...{ far: answers, offered: methodsOf(near, words) },
   })
   t.teardown(() => linked.close())
   return { linked, said }
