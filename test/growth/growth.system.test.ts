@@ -47,25 +47,28 @@ async function measured(
   return found
 }
 
-function least(one: Measured | undefined, other: Measured): Measured {
-  if (one === undefined) return other
-  const [work_ms, wait_ms] = [Math.min(one.work_ms, other.work_ms), Math.min(one.wait_ms, other.wait_ms)]
-  return { ...other, work_ms, wait_ms }
-}
-
 /** At the end of a dimension: half of it and the whole, until it is as it should be, or it was not each time. */
 async function grownTo(t: Test, broker: GrownBroker, dimension: Dimension): Promise<Grown> {
-  let [half, whole]: [Measured | undefined, Measured | undefined] = [undefined, undefined]
+  let best: Pick<Grown, 'half' | 'whole'> | undefined
+  let wait_ms = Number.POSITIVE_INFINITY
   for (let tried = 1; ; tried += 1) {
-    whole = least(whole, await measured(t, broker, dimension, dimension.most))
-    if (whole.work_ms >= worthMeasuring_ms) {
-      half = least(half, await measured(t, broker, dimension, Math.floor(dimension.most / 2)))
-    }
+    const whole = await measured(t, broker, dimension, dimension.most)
+    const isWorth = whole.work_ms >= worthMeasuring_ms
+    const half = isWorth ? await measured(t, broker, dimension, Math.floor(dimension.most / 2)) : undefined
+    // Both of one moment: a processor that others share is not always as fast.
+    if (best === undefined || growth({ half, whole }) < growth(best)) best = { half, whole }
+    wait_ms = Math.min(wait_ms, whole.wait_ms)
     const calm_ms = isLong ? mostWait_ms : (dimension.known?.wait_ms ?? mostWait_ms)
-    const limit_ms = calm_ms * (whole.wait_ms <= calm_ms ? 1 : await slowness(broker))
-    const grown = { half, whole, limit_ms }
-    if (tried === tries || (isLinear(dimension, grown) && whole.wait_ms <= limit_ms)) return grown
+    const limit_ms = calm_ms * (wait_ms <= calm_ms ? 1 : await slowness(broker))
+    const grown = { half: best.half, whole: { ...best.whole, wait_ms }, limit_ms }
+    if (tried === tries || (isLinear(dimension, grown) && wait_ms <= limit_ms)) return grown
   }
+}
+
+/** How many times as long the whole takes as half of it; 0 where that is too little for a comparison. */
+function growth({ half, whole }: Pick<Grown, 'half' | 'whole'>): number {
+  if (half === undefined) return 0
+  return whole.work_ms / Math.max(half.work_ms, worthMeasuring_ms / mostGrowth)
 }
 
 /** How many times as long a request, or work on a processor, takes now as on the machine for which limits are written. */
@@ -73,10 +76,8 @@ async function slowness(broker: GrownBroker): Promise<number> {
   return Math.max((await broker.bare()) / quietBare_ms, limitNow_ms(1))
 }
 
-function isLinear({ known }: Dimension, { half, whole }: Pick<Grown, 'half' | 'whole'>): boolean {
-  if (half === undefined || whole.work_ms < worthMeasuring_ms) return true
-  const grows = isLong ? mostGrowth : (known?.growth ?? mostGrowth)
-  return whole.work_ms <= grows * Math.max(half.work_ms, worthMeasuring_ms / grows)
+function isLinear({ known }: Dimension, grown: Pick<Grown, 'half' | 'whole'>): boolean {
+  return growth(grown) <= (isLong ? mostGrowth : (known?.growth ?? mostGrowth))
 }
 
 test('each dimension has a name of its own', async (t) => {
