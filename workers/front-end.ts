@@ -1,15 +1,14 @@
-import type { MessagePort } from 'node:worker_threads'
 import { remoteFeeds } from '../src/console/feeds.js'
-import { followRegistry } from '../src/coordinator/registry-feed.js'
-import type { AlarmReport } from '../src/log/alarm-reports.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { parkWhenTold } from '../src/mailbox/parking.js'
 import { RegistrationIndex } from '../src/registration/registration-index.js'
-import { type Connectable, openFront } from '../src/runtime/front-end-assembly.js'
+import { type Connectable, openFront, type RunningFrontEnd } from '../src/runtime/front-end-assembly.js'
 import {
   type FrontEndTask,
-  type FrontInstruction,
-  type FrontReport,
+  type FrontEvents,
+  type FrontOperations,
+  frontEvents,
+  frontOperations,
   type MainServices,
   mainServices,
   type ServicePorts,
@@ -17,8 +16,8 @@ import {
 } from '../src/runtime/tasks.js'
 import { unpacked } from '../src/shared-memory/packed.js'
 import { Switches } from '../src/shared-memory/switches.js'
-import { onMessages } from '../src/thread/messages.js'
-import { remote } from '../src/thread/service.js'
+import { linkOver } from '../src/thread/link.js'
+import { methodsOf, remote } from '../src/thread/service.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
 export default async function frontEnd(task: FrontEndTask & ThreadPorts & ServicePorts): Promise<void> {
@@ -26,13 +25,29 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
   let halt: Connectable['halt'] = async () => {}
   parkWhenTold(task.parking, () => halt())
   const log = workerLog(task.log, new Switches(task.memory.measures.switches))
-  let stop: (limit_ms: number) => void = () => {}
-  const asked = new Promise<number>((resolve) => {
-    stop = resolve
-  })
+  const connectable = later<Connectable>()
+  const running = later<RunningFrontEnd>()
+  const over = later<undefined>()
   const index = new RegistrationIndex()
   for (const registration of unpacked(task.registrations)) index.put(registration)
-  followRegistry(task.registryFeed, index)
+  const whenRunning = (change: (front: RunningFrontEnd) => void): void => void running.promise.then(change)
+  const operations: FrontOperations = {
+    opened: async () => {
+      await running.promise
+    },
+    connect: (partition, port) => void connectable.promise.then((front) => front.connect(partition, port)),
+    registrations: async (changes) => index.apply(changes),
+    useTls: (tls) => whenRunning((front) => front.useTls(tls)),
+    useKeys: (keys) => whenRunning((front) => front.useKeys(keys)),
+    route: (routes, others) => whenRunning((front) => front.route(routes, others)),
+    connectStreams: (port) => whenRunning((front) => front.connectStreams(port)),
+    stop: async (limit_ms) => {
+      const givenUp = await (await running.promise).stop(limit_ms)
+      setImmediate(() => over.resolve(undefined)) // Behind the answer.
+      return givenUp
+    },
+  }
+  const { alarm } = linkOver<FrontEvents>(control, frontEvents, methodsOf(operations, frontOperations))
   const main = remote<MainServices>(task.services, mainServices)
   const services = {
     subscriptions: main.subscriptions,
@@ -42,31 +57,22 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
     cluster: task.hasCluster ? main.cluster : undefined,
     copies: main.copies,
     feeds: () => remoteFeeds(task.feeds),
-    alarms: { tell: (alarm: AlarmReport) => tell(control, alarm) },
+    alarms: { tell: alarm },
   }
   const opened = await openFront(task, services, log, (front) => {
     halt = front.halt
-    connectAsTold(control, front)
+    connectable.resolve(front)
   })
   if (!opened.ok) throw new Error(`front end ${task.frontEnd} cannot accept on the shared socket`)
-  onMessages(control, (instruction: FrontInstruction) => {
-    if (instruction.kind === 'useTls') opened.value.useTls(instruction.tls)
-    else if (instruction.kind === 'useKeys') opened.value.useKeys(instruction.keys)
-    else if (instruction.kind === 'streams') opened.value.connectStreams(instruction.port)
-    else if (instruction.kind === 'routes') opened.value.route(instruction.routes, instruction.others)
-    else if (instruction.kind === 'stop') stop(instruction.limit_ms)
-  })
-  tell(control, { kind: 'ready' })
-  const givenUp = await opened.value.stop(await asked)
-  tell(control, { kind: 'stopped', givenUp })
+  running.resolve(opened.value)
+  await over.promise
 }
 
-function connectAsTold(control: MessagePort, front: Connectable): void {
-  onMessages(control, (instruction: FrontInstruction) => {
-    if (instruction.kind === 'connect') front.connect(instruction.partition, instruction.port)
+/** What comes later, for those who wait for it in their order. */
+function later<Value>(): { readonly promise: Promise<Value>; readonly resolve: (value: Value) => void } {
+  let resolve: (value: Value) => void = () => {}
+  const promise = new Promise<Value>((take) => {
+    resolve = take
   })
-}
-
-function tell(control: MessagePort, report: FrontReport): void {
-  control.postMessage(report)
+  return { promise, resolve }
 }

@@ -1,59 +1,30 @@
-import type { MessagePort } from 'node:worker_threads'
 import type { RegistrationChange } from '../registration/registration.js'
-import type { RegistrationIndex } from '../registration/registration-index.js'
-import { onMessages } from '../thread/messages.js'
 
-interface Published {
-  readonly number: number
-  readonly changes: readonly RegistrationChange[]
-}
+/** Brings changes into force in the index of another thread; rejects when that has ended. */
+type Apply = (changes: readonly RegistrationChange[]) => Promise<void>
 
-/** Everything up to this number is in force. */
-interface InForce {
-  readonly number: number
-}
-
-/** Brings the registry's changes to the indexes of other threads, each over a port of its own. */
+/** Brings the registry's changes to the indexes of other threads. */
 export class RegistryFeed {
-  /** What waits for each thread, by number. */
-  readonly #followers = new Map<MessagePort, Map<number, () => void>>()
-  #number = 0
+  readonly #followers = new Set<Apply>()
 
-  /** From now on the thread at the other end gets every change; it begins with those before. */
-  add(port: MessagePort): void {
-    const waiting = new Map<number, () => void>()
-    this.#followers.set(port, waiting)
-    onMessages(port, ({ number }: InForce) => {
-      waiting.get(number)?.()
-      waiting.delete(number)
-    })
-    // Nobody waits for a thread that has ended.
-    port.once('close', () => {
-      this.#followers.delete(port)
-      for (const done of waiting.values()) done()
-    })
+  /** From now on the thread gets every change until it ends; it begins with those before. */
+  add(apply: Apply, ended: Promise<void>): void {
+    this.#followers.add(apply)
+    const over = (): boolean => this.#followers.delete(apply)
+    ended.then(over, over)
   }
 
   /** Resolves when the changes are in force in every other thread. */
   async publish(changes: readonly RegistrationChange[]): Promise<void> {
-    this.#number += 1
-    const published: Published = { number: this.#number, changes }
-    const inForce = [...this.#followers].map(
-      ([port, waiting]) =>
-        new Promise<void>((resolve) => {
-          waiting.set(published.number, resolve)
-          port.postMessage(published)
-        }),
-    )
-    await Promise.all(inForce)
+    await Promise.all(Array.from(this.#followers, (apply) => this.#published(apply, changes)))
   }
-}
 
-/** Keeps an index up with what the owner publishes at the other end of the port. */
-export function followRegistry(port: MessagePort, index: RegistrationIndex): void {
-  onMessages(port, ({ number, changes }: Published) => {
-    index.apply(changes)
-    const reply: InForce = { number }
-    port.postMessage(reply)
-  })
+  async #published(apply: Apply, changes: readonly RegistrationChange[]): Promise<void> {
+    try {
+      await apply(changes)
+    } catch (fault) {
+      // Nobody waits for a thread that has ended.
+      if (this.#followers.has(apply)) throw fault
+    }
+  }
 }

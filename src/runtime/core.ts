@@ -6,8 +6,6 @@ import type { CopyService } from '../broker/copy-service.js'
 import type { RegistryService } from '../broker/registry-service.js'
 import type { ClusterLog } from '../cluster/cluster-log.js'
 import type { ClusterService } from '../cluster/cluster-status.js'
-import type { Route } from '../cluster/node-facts.js'
-import type { NodeAddress } from '../cluster/route-table.js'
 import type { Setting } from '../command-line/command-line.js'
 import type { Options } from '../command-line/settings.js'
 import { mainFeeds, serveFeeds } from '../console/feeds.js'
@@ -24,7 +22,7 @@ import { ReadPool } from '../lmdb/read-pool.js'
 import { type AlarmReport, AlarmReports, publishAlarms } from '../log/alarm-reports.js'
 import { Alarms, startSummaries } from '../log/alarms.js'
 import type { MainLog } from '../log/main-log.js'
-import { ActorThread } from '../mailbox/thread.js'
+import { LinkedThread } from '../mailbox/thread.js'
 import { Measures, rowsOf } from '../measure/measures.js'
 import { nodeStatistics } from '../measure/node-statistics.js'
 import { err, ok, type Result } from '../result.js'
@@ -40,12 +38,13 @@ import type { Switches } from '../shared-memory/switches.js'
 import { TenantRates } from '../shared-memory/tenant-rates.js'
 import type { WriteWatch } from '../shared-memory/thread-beats.js'
 import { Versions } from '../shared-memory/versions.js'
-import { serve } from '../thread/service.js'
+import { methodsOf, serve } from '../thread/service.js'
 import { RunningCluster } from './cluster.js'
 import { Coordination, clusterStatistics } from './coordination.js'
 import { RunningDelivery } from './delivery.js'
 import { exitCodes } from './exit-codes.js'
 import { appliedOf, type Connectable, type FeedParts, openFront, type RunningFrontEnd } from './front-end-assembly.js'
+import { FrontEnds } from './front-ends.js'
 import { GuardedEndpoints } from './guarded-endpoints.js'
 import { type ThreadHeaps, threadHeaps } from './memory-needed.js'
 import { templateSettings } from './message-rendering.js'
@@ -54,8 +53,9 @@ import { configuredKeys, reloadFiles } from './reload-files.js'
 import {
   type BrokerPlan,
   type FrontEndTask,
-  type FrontInstruction,
-  type FrontReport,
+  type FrontOperations,
+  frontEvents,
+  frontOperations,
   mainServices,
   numbered,
   type PartitionTask,
@@ -81,7 +81,7 @@ const etcdAnswer_ms = 5000
 /** How long what is under way when the time of an orderly end is over may take to notice it. */
 const closing_ms = 250
 
-type FrontThread = ActorThread<FrontEndTask & Pick<ThreadPorts, 'log'> & ServicePorts, FrontReport>
+type FrontThread = LinkedThread<FrontEndTask & Pick<ThreadPorts, 'log'> & ServicePorts, FrontOperations>
 
 /** The coordinator's threads: the partitions, and the front ends beside the first, which runs here in the main thread. */
 export class Core {
@@ -98,6 +98,7 @@ export class Core {
   readonly #threads: FrontThread[] = []
   /** All threads of front ends, including those that are still starting. */
   readonly #fronts = new Set<FrontThread>()
+  readonly #frontEnds = new FrontEnds()
   readonly #folder: DataFolder
   readonly #alarms: Alarms
   readonly #guarded: GuardedEndpoints
@@ -217,7 +218,7 @@ export class Core {
       coordinate: (what) => this.#coordination?.instruct(what),
       drain: (log, limit_ms) => this.#delivered.release(log, limit_ms),
       goesOn: this.#goesOn,
-      routed: (routes, others) => this.#routed(routes, others),
+      routed: (routes, others) => this.#frontEnds.route(routes, others),
     })
     if (!started.ok) return started
     this.#cluster = started.value
@@ -296,6 +297,7 @@ export class Core {
     const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) => this.#connected(front))
     if (!opened.ok) return opened
     this.#front = opened.value
+    this.#frontEnds.add(opened.value)
     const { fd } = opened.value
     this.#delivered.addStreams((port) => opened.value.connectStreams(port))
     const others = Array.from({ length: this.#options.httpThreads - 1 }, (_, at) => at + 1)
@@ -310,31 +312,12 @@ export class Core {
 
   /** Has key and certificate, and the keys of clients, be as their files are now. */
   reload(): Promise<void> {
-    const everywhere = (instruction: FrontInstruction) => this.#everyThread(instruction)
-    return reloadFiles(this.#options, this.#log, {
-      useTls: (tls) => {
-        this.#front?.useTls(tls)
-        everywhere({ kind: 'useTls', tls })
-      },
-      useKeys: (keys) => {
-        this.#front?.useKeys(keys)
-        everywhere({ kind: 'useKeys', keys })
-      },
-    })
+    return reloadFiles(this.#options, this.#log, this.#frontEnds)
   }
 
   #connected(front: Connectable): void {
     this.#connectable = front
     this.#partitions.add(front)
-  }
-
-  #everyThread(instruction: FrontInstruction): void {
-    for (const thread of this.#threads) thread.tell(instruction)
-  }
-
-  #routed(routes: readonly Route[], others: readonly NodeAddress[]): void {
-    this.#front?.route(routes, others)
-    this.#everyThread({ kind: 'routes', routes, others })
   }
 
   #newSweeper({ sweep }: RunningFrontEnd): Sweeper {
@@ -486,7 +469,7 @@ export class Core {
     const { port1, port2 } = new MessageChannel()
     this.#log.take(port1)
     const { subscriptions, registry } = this.#services
-    const [services, feed, feeds] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
+    const [services, feeds] = [new MessageChannel(), new MessageChannel()]
     const coordinator = this.#coordination
     const cluster = this.#cluster && this.#clusterService(this.#cluster)
     serve(services.port1, mainServices, {
@@ -495,8 +478,7 @@ export class Core {
       ...(cluster && { cluster }),
     })
     serveFeeds(feeds.port1, this.#frontEnd.feeds)
-    this.#registryFeed.add(feed.port1)
-    const thread: FrontThread = new ActorThread({
+    const thread: FrontThread = new LinkedThread({
       entry: new URL('../../workers/front-end.js', import.meta.url),
       task: {
         ...task,
@@ -506,26 +488,19 @@ export class Core {
         hasCluster: cluster !== undefined,
         feeds: feeds.port2,
         registrations: packed([...registry.index.all()]),
-        registryFeed: feed.port2,
       },
-      transfer: [port2, services.port2, feeds.port2, feed.port2],
-      reported: (report) => {
-        if (report.kind === 'alarm') this.#alarm(report)
-      },
+      transfer: [port2, services.port2, feeds.port2],
+      far: frontOperations,
+      offered: methodsOf({ alarm: (report: AlarmReport) => this.#alarm(report) }, frontEvents),
     })
+    const { far } = thread
+    this.#registryFeed.add(far.registrations, thread.ended)
     this.#fronts.add(thread)
+    this.#frontEnds.add(far)
     thread.ended.catch((fault: unknown) => this.#fatal(`front end ${task.frontEnd} failed: ${String(fault)}`))
-    this.#partitions.add({
-      connect: (partition, port) => {
-        const instruction: FrontInstruction = { kind: 'connect', partition, port }
-        thread.tell(instruction, [port])
-      },
-    })
-    await thread.ready
-    this.#delivered.addStreams((port) => {
-      const instruction: FrontInstruction = { kind: 'streams', port }
-      thread.tell(instruction, [port])
-    })
+    this.#partitions.add(far)
+    await far.opened()
+    this.#delivered.addStreams(far.connectStreams)
     this.#threads.push(thread)
   }
 
@@ -573,10 +548,5 @@ function withSocket(nodes: FrontEndTask['nodes'], fd: number | undefined): Front
 }
 
 function stopThread(limit_ms: number): (thread: FrontThread) => Promise<number> {
-  return async (thread) => {
-    const stopped = thread.next('stopped')
-    const instruction: FrontInstruction = { kind: 'stop', limit_ms }
-    thread.tell(instruction)
-    return (await stopped).givenUp
-  }
+  return ({ far }) => far.stop(limit_ms)
 }

@@ -21,12 +21,12 @@ import type { AlarmReport } from '../log/alarm-reports.js'
 import type { MeasureMemory } from '../measure/measures.js'
 import type { LinkSecurity } from '../node-link/link-security.js'
 import type { LinkSelf } from '../node-link/node-listener.js'
-import type { Registration } from '../registration/registration.js'
+import type { Registration, RegistrationChange } from '../registration/registration.js'
 import type { Packed } from '../shared-memory/packed.js'
 import type { TransactionMemory } from '../shared-memory/sequences.js'
 import type { PackedWithClocks } from '../subscription/clocks.js'
 import type { Subscription } from '../subscription/subscription.js'
-import type { ServiceOperations } from '../thread/service.js'
+import type { Operations, ServiceOperations } from '../thread/service.js'
 import type { ClockStart } from '../time.js'
 import type { TemplateSettings } from './message-rendering.js'
 
@@ -175,9 +175,8 @@ export interface ServicePorts {
   readonly hasCluster: boolean
   /** What there is to look at for those who look at the broker. */
   readonly feeds: MessagePort
-  /** What was registered when the thread was started, and where later changes come. */
+  /** What was registered when the thread was started. */
   readonly registrations: Packed<Registration>
-  readonly registryFeed: MessagePort
 }
 
 export interface CourierTask extends BrokerPlan {
@@ -208,19 +207,37 @@ export function numbered<Thing>(things: readonly Thing[], number: number): Thing
   return thing
 }
 
-/** What the main thread tells the thread of a front end. */
-export type FrontInstruction =
-  | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
-  | { readonly kind: 'useTls'; readonly tls: Tls }
+/** What the main thread has the thread of a front end do, which begins with most of it when it accepts. */
+export interface FrontOperations {
+  /** Answers when the front end accepts. */
+  opened(): Promise<void>
+  connect(partition: number, port: MessagePort): void
+  /** Brings changes into force in the index of the registry, also before it accepts. */
+  registrations(changes: readonly RegistrationChange[]): Promise<void>
+  useTls(tls: Tls): void
+  useKeys(keys: readonly ApiKey[]): void
   /** Who owns which partition, of several nodes, and where the other members listen. */
-  | { readonly kind: 'routes'; readonly routes: readonly Route[]; readonly others: readonly NodeAddress[] }
-  | { readonly kind: 'useKeys'; readonly keys: readonly ApiKey[] }
+  route(routes: readonly Route[], others: readonly NodeAddress[]): void
   /** The courier is at this port, for clients that listen to subscriptions. */
-  | { readonly kind: 'streams'; readonly port: MessagePort }
-  | { readonly kind: 'stop'; readonly limit_ms: number }
+  connectStreams(port: MessagePort): void
+  /** Gives the number of requests that were given up at the limit; the thread ends then. */
+  stop(limit_ms: number): Promise<number>
+}
+
+export const frontOperations: Operations<FrontOperations> = {
+  opened: 'asked',
+  connect: 'told',
+  registrations: 'asked',
+  useTls: 'told',
+  useKeys: 'told',
+  route: 'told',
+  connectStreams: 'told',
+  stop: 'asked',
+}
 
 /** What the thread of a front end tells the main thread. */
-export type FrontReport =
-  | { readonly kind: 'ready' }
-  | AlarmReport
-  | { readonly kind: 'stopped'; readonly givenUp: number }
+export interface FrontEvents {
+  alarm(alarm: AlarmReport): void
+}
+
+export const frontEvents: Operations<FrontEvents> = { alarm: 'told' }

@@ -1,21 +1,16 @@
-import { MessageChannel } from 'node:worker_threads'
 import { test } from 'tap'
-import { followRegistry, RegistryFeed } from '../../src/coordinator/registry-feed.js'
+import { RegistryFeed } from '../../src/coordinator/registry-feed.js'
 import { RegistrationIndex } from '../../src/registration/registration-index.js'
 import { context, registration } from '../registration/given.js'
 
 const first = registration(1, [context('S4', 'noise')])
 const second = registration(2, [context('S5', 'noise')])
+const forGood = new Promise<void>(() => {})
 
 test('what is published is in force in every thread that follows', async (t) => {
   const feed = new RegistryFeed()
   const indexes = [new RegistrationIndex(), new RegistrationIndex()]
-  for (const index of indexes) {
-    const { port1, port2 } = new MessageChannel()
-    t.teardown(() => port1.close())
-    feed.add(port1)
-    followRegistry(port2, index)
-  }
+  for (const index of indexes) feed.add(async (changes) => index.apply(changes), forGood)
   await Promise.all([
     feed.publish([{ kind: 'put', registration: first }]),
     feed.publish([
@@ -26,16 +21,35 @@ test('what is published is in force in every thread that follows', async (t) => 
   for (const index of indexes) t.same([...index.all()], [second])
 })
 
-test('what is published before a thread listens waits for it, and for no thread that has ended', async (t) => {
+test('what is published waits for each thread, and for none that has ended', async (t) => {
   const feed = new RegistryFeed()
-  const [late, gone] = [new MessageChannel(), new MessageChannel()]
-  t.teardown(() => late.port1.close())
-  feed.add(late.port1)
-  feed.add(gone.port1)
-  const published = feed.publish([{ kind: 'put', registration: first }])
-  gone.port2.close()
-  const index = new RegistrationIndex()
-  followRegistry(late.port2, index)
+  let [isLate, die, end] = [() => {}, (_: Error) => {}, () => {}]
+  const late = new Promise<void>((resolve) => {
+    isLate = resolve
+  })
+  const gone = new Promise<void>((_, reject) => {
+    die = reject
+  })
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  feed.add(() => late, forGood)
+  feed.add(() => gone, ended)
+  let isPublished = false
+  const published = feed.publish([{ kind: 'put', registration: first }]).then(() => {
+    isPublished = true
+  })
+  end()
+  await ended
+  die(new Error('the thread has ended'))
+  await new Promise((resolve) => setImmediate(resolve))
+  t.notOk(isPublished)
+  isLate()
   await published
-  t.equal(index.size, 1)
+})
+
+test('changes that cannot be brought to a thread that runs are not in force', async (t) => {
+  const feed = new RegistryFeed()
+  feed.add(() => Promise.reject(new Error('cannot be sent')), forGood)
+  await t.rejects(feed.publish([{ kind: 'put', registration: first }]), { message: 'cannot be sent' })
 })

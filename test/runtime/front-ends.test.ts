@@ -1,0 +1,30 @@
+import { test } from 'tap'
+import type { Route } from '../../src/cluster/node-facts.js'
+import { FrontEnds } from '../../src/runtime/front-ends.js'
+
+function front(name: string, heard: string[]) {
+  return {
+    route: (routes: readonly Route[]) => {
+      heard.push(`${name}: ${routes.length} routes`)
+    },
+    useTls: () => {
+      heard.push(`${name}: certificate`)
+    },
+    useKeys: () => {
+      heard.push(`${name}: keys`)
+    },
+  }
+}
+
+test('a front end that joins hears of the routes as they are, which may have changed while it was made', async (t) => {
+  const heard: string[] = []
+  const fronts = new FrontEnds()
+  fronts.add(front('first', heard))
+  t.same(heard, [], 'nothing has changed')
+  fronts.route([], [])
+  fronts.add(front('second', heard))
+  t.same(heard, ['first: 0 routes', 'second: 0 routes'])
+  fronts.useKeys([])
+  fronts.useTls({ key: '', cert: '' })
+  t.same(heard.slice(2), ['first: keys', 'second: keys', 'first: certificate', 'second: certificate'])
+})
