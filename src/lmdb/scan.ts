@@ -6,6 +6,7 @@ import { inPaths, type Query, type QueryRefusal } from '../context/query.js'
 import { maxSteps, StepBudget } from '../context/step-budget.js'
 import { err, ok, type Result } from '../result.js'
 import { Slices } from '../slices.js'
+import { mergeSorted } from './merge-sorted.js'
 import type { Candidate, Snapshot } from './partition-reader.js'
 import { CreationPage, type RecordPage, SortedPage } from './result-page.js'
 
@@ -44,7 +45,10 @@ export async function scan(
   if (found === undefined) return pageTooLarge
   const looksEach = plain ? stride : 1
   let looked = 0
-  for (const candidate of merged(found)) {
+  let last = -1
+  for (const candidate of mergeSorted(found, (a, b) => a.sequence - b.sequence)) {
+    if (candidate.sequence === last) continue // Several streams have it.
+    last = candidate.sequence
     looked += 1
     if (looked % looksEach === 0 && slices.isOver) await slices.next()
     if (!inPaths(candidate.path, query.paths)) continue
@@ -164,34 +168,6 @@ async function gathered(
 
 /** An entry of the index of ids in memory, with its id and path. */
 const candidate_bytes = 250
-
-/** Merges streams by place. What several of them have comes once. */
-function* merged(streams: readonly Iterator<Candidate>[]): Generator<Candidate> {
-  const heads = streams.map((stream) => ({ stream, candidate: next(stream) }))
-  try {
-    for (let first = lowest(heads); first; first = lowest(heads)) {
-      yield first
-      for (const head of heads) {
-        if (head.candidate?.sequence === first.sequence) head.candidate = next(head.stream)
-      }
-    }
-  } finally {
-    for (const { stream } of heads) stream.return?.() // Gives the cursors back when the page was full before the end.
-  }
-}
-
-function lowest(heads: readonly { readonly candidate: Candidate | undefined }[]): Candidate | undefined {
-  let first: Candidate | undefined
-  for (const { candidate } of heads) {
-    if (candidate && (first === undefined || candidate.sequence < first.sequence)) first = candidate
-  }
-  return first
-}
-
-function next(stream: Iterator<Candidate>): Candidate | undefined {
-  const { value, done } = stream.next()
-  return done ? undefined : value
-}
 
 /** Whether every id of the types asked for is a result: no attributes named, no scopes. */
 function isPlain({ selectors, attributes, scopes }: Query): boolean {

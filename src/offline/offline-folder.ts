@@ -9,6 +9,7 @@ import type { WriterSettings } from '../lmdb/environment.js'
 import { pinnedFile } from '../lmdb/file-pin.js'
 import { type FolderFormat, readFormat } from '../lmdb/folder-format.js'
 import { decideSwap, isDecided, type SwapSource, settleSwap } from '../lmdb/folder-swap.js'
+import { mergeSorted } from '../lmdb/merge-sorted.js'
 import { OutboxReader } from '../lmdb/outbox-reader.js'
 import { LmdbPartitionStore } from '../lmdb/partition-store.js'
 import { RecordWalk } from '../lmdb/record-walk.js'
@@ -140,11 +141,8 @@ export class StoredFolder {
     this.#readers.push(...walks)
     const tenants = only === undefined ? new Set(walks.flatMap((walk) => walk.tenants())) : [only]
     for (const tenant of [...tenants].sort(compareBytes)) {
-      const ordered = byOrder(
-        walks.map((walk) => walk.entities(tenant)),
-        ({ sequence }) => sequence,
-      )
-      for (const entity of ordered) yield [tenant, entity]
+      const sequences = walks.map((walk) => walk.entities(tenant))
+      for (const entity of mergeSorted(sequences, (a, b) => a.sequence - b.sequence)) yield [tenant, entity]
     }
   }
 
@@ -188,25 +186,6 @@ function together(all: readonly DeliveryStats[]): DeliveryStats {
     fails: failsCounter,
     tried: [],
     ...(attempted && { attempted: attempted as NonNullable<DeliveryStats['attempted']> }),
-  }
-}
-
-/** Merges ordered sequences into one ordered sequence, reading each only as far as needed. */
-function* byOrder<Item>(sequences: readonly Iterable<Item>[], orderOf: (item: Item) => number): Generator<Item> {
-  const heads: { item: Item; readonly rest: Iterator<Item> }[] = []
-  for (const sequence of sequences) {
-    const rest = sequence[Symbol.iterator]()
-    const first = rest.next()
-    if (!first.done) heads.push({ item: first.value, rest })
-  }
-  for (;;) {
-    let [least] = heads
-    if (least === undefined) return
-    for (const head of heads) if (orderOf(head.item) < orderOf(least.item)) least = head
-    yield least.item
-    const next = least.rest.next()
-    if (next.done) heads.splice(heads.indexOf(least), 1)
-    else least.item = next.value
   }
 }
 

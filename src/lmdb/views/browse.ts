@@ -9,7 +9,7 @@ import { DamagedRecord } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Slices } from '../../slices.js'
 import type { Snapshot } from '../partition-reader.js'
-import { inOrder, type Position, type Positioned, streamsAfter, type WalkedIndex } from './walk.js'
+import { entriesAfter, type Position, type Positioned, type WalkedIndex } from './walk.js'
 
 /** Which entities a page shows: all that is given has to hold. */
 export interface BrowseQuery {
@@ -75,12 +75,12 @@ export async function browse(
   const query = queryOf(asked)
   const patterns = new CompiledPatterns()
   const [matches, mayMatch] = [compileQuery(query, budget, patterns), compileIds(query.selectors, budget, patterns)]
-  const { index, streams } = streamsAfter(snapshots, asked)
+  const { index, entries } = entriesAfter(snapshots, asked)
   const entities: BrowsedEntity[] = []
   let [looked, bytes] = [0, 0]
   let last: Position | undefined
   let isMore = false
-  for (const candidate of inOrder(streams)) {
+  for (const candidate of entries) {
     if (entities.length === asked.limit || bytes > limit_bytes || isSpent(looked, begun_ms)) {
       isMore = true
       break

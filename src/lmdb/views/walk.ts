@@ -12,6 +12,7 @@ import { locationAttribute } from '../../context/location.js'
 import type { Sequence } from '../../shared-memory/sequences.js'
 import { idsBeginning, type Key, type KeyRange } from '../keys.js'
 import { cellsAt } from '../location-cells.js'
+import { mergeSorted } from '../merge-sorted.js'
 import { Candidate, type Snapshot } from '../partition-reader.js'
 import { decodeLocated } from '../record.js'
 
@@ -43,11 +44,11 @@ interface Walk {
   readonly after: { readonly index: WalkedIndex; readonly position: Position } | undefined
 }
 
-/** The narrowest index for what is asked, and the entries of each partition behind the cursor, each in the order. */
-export function streamsAfter(
+/** The narrowest index for a query, and its entries behind the cursor in the order of the index over all partitions. */
+export function entriesAfter(
   snapshots: readonly Snapshot[],
   walk: Walk,
-): { readonly index: WalkedIndex; readonly streams: readonly Iterator<Positioned>[] } {
+): { readonly index: WalkedIndex; readonly entries: Iterable<Positioned> } {
   const index = indexOf(walk)
   // A cursor of another index means nothing here: the walk begins anew.
   const after = walk.after?.index === index ? walk.after.position : undefined
@@ -56,7 +57,7 @@ export function streamsAfter(
     if (index === 'cell' && walk.area !== undefined) return byCell(snapshot, walk.tenant, walk.area, after)
     return bySequence(snapshot, walk, after)
   })
-  return { index, streams }
+  return { index, entries: mergeSorted(streams, (a, b) => compare(a.position, b.position)) }
 }
 
 function indexOf({ prefix, area }: Walk): WalkedIndex {
@@ -67,30 +68,6 @@ function indexOf({ prefix, area }: Walk): WalkedIndex {
 /** What a prefix begins with that the index can be asked for. */
 function asciiOf(prefix = ''): string {
   return /^[ -~]*/.exec(prefix)?.[0] ?? ''
-}
-
-/** Merges the streams of the partitions. */
-export function* inOrder(streams: readonly Iterator<Positioned>[]): Generator<Positioned> {
-  const heads = streams.map((stream) => ({ stream, head: next(stream) }))
-  try {
-    for (;;) {
-      let first: (typeof heads)[number] | undefined
-      for (const each of heads) {
-        if (each.head === undefined) continue
-        if (first?.head === undefined || compare(each.head.position, first.head.position) < 0) first = each
-      }
-      if (first?.head === undefined) return
-      yield first.head
-      first.head = next(first.stream)
-    }
-  } finally {
-    for (const { stream } of heads) stream.return?.() // Gives the cursors back.
-  }
-}
-
-function next(stream: Iterator<Positioned>): Positioned | undefined {
-  const { value, done } = stream.next()
-  return done ? undefined : value
 }
 
 function compare(a: Position, b: Position): number {
