@@ -10,7 +10,7 @@ import { maxAttributes, maxMetadata, metadataOf } from '../context/entity-size.j
 import { shapeOfLocation } from '../context/location.js'
 import { type Given, refuse } from '../ngsi2/parse/tree.js'
 import type { Milliseconds } from '../time.js'
-import type { EntityItem } from './item.js'
+import type { EntityItem } from './items.js'
 import { LineFields, lineDate, lineText, storedName } from './line-fields.js'
 
 /** The line of an entity. What is as it would be without the member is left out. */

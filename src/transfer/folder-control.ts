@@ -1,8 +1,15 @@
 import type { StoredFolder } from '../offline/offline-folder.js'
 import type { RegistrationId } from '../registration/registration.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import type { AvailabilityItem, Item, RegistrationItem, SubscriptionItem } from './item.js'
-import { isThere, type Outcome, type SinkSettings } from './sink.js'
+import {
+  type AvailabilityItem,
+  type Item,
+  isThere,
+  type Outcome,
+  type RegistrationItem,
+  type SinkSettings,
+  type SubscriptionItem,
+} from './items.js'
 
 /** Puts what the coordinator owns into a data folder: subscriptions and registrations. */
 export class FolderControl {

@@ -6,8 +6,7 @@ import type { StoredFolder } from '../offline/offline-folder.js'
 import { type EntityChange, entityName } from '../partition/store.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import { FolderControl } from './folder-control.js'
-import type { EntityItem, Item } from './item.js'
-import { isThere, type Outcome, type Sink, type SinkSettings } from './sink.js'
+import { type EntityItem, type Item, isThere, type Outcome, type Sink, type SinkSettings } from './items.js'
 
 /** Imports into a data folder that no broker runs on: exactly what the items say, in large transactions. */
 export class FolderSink implements Sink {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, writeSync } from 'node:fs'
 import { systemFaultText } from '../faults.js'
 import { formatFile } from '../lmdb/folder-format.js'
 import { type CommandArguments, CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
@@ -6,17 +6,14 @@ import { StoredFolder } from '../offline/offline-folder.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { now } from '../time.js'
 import { brokerAddressOf, folderHelp, folderValues, notAllTaken, openingOf, positiveInteger } from './command-folder.js'
-import { EmptySink } from './empty-sink.js'
-import { exportSource } from './export-source.js'
+import { exportSource } from './export-lines.js'
 import { FolderSink } from './folder-sink.js'
-import { ImportReport } from './import-report.js'
-import { runImport } from './import-run.js'
+import { type ImportResult, type NotTaken, runImport } from './import-run.js'
 import { InputFile } from './input-file.js'
-import type { ItemSource } from './item-source.js'
+import { conflictPolicies, countsText, type ItemSource, type Sink, type SinkSettings } from './items.js'
 import { BrokerSink } from './online/broker-sink.js'
 import { findDump } from './orion/dump-files.js'
 import { orionSource } from './orion/orion-source.js'
-import { conflictPolicies, type Sink, type SinkSettings } from './sink.js'
 
 const help = `Usage: rigel import FILE|- [options]
        rigel import --orion DUMP [options]
@@ -87,9 +84,15 @@ function sinkOf(given: CommandArguments, settings: SinkSettings): () => Promise<
   if (address !== undefined) return async () => new BrokerSink(address, settings)
   const opening = openingOf(given, { partitions: positiveInteger(given, 'partitions') })
   return async () => {
-    if (settings.dry && !existsSync(formatFile(opening.path))) return new EmptySink()
+    if (settings.dry && !existsSync(formatFile(opening.path))) return missingFolder
     return new FolderSink(await StoredFolder.open(opening), settings)
   }
+}
+
+/** Stands for a data folder that is missing, where nothing is to be written. */
+const missingFolder: Sink = {
+  put: async (items) => items.map(() => ({ kind: 'created' })),
+  close: async () => {},
 }
 
 async function imported(
@@ -122,3 +125,51 @@ async function imported(
 
 const notSent =
   'the broker gives its own dates of creation and modification, ids of subscriptions and registrations, and counts of deliveries'
+
+/** As many are shown at the end; the file of `--report` has all. */
+const shown_max = 100
+
+/** What was not imported, or not as a whole: shown at the end, and listed in a file. */
+class ImportReport {
+  readonly #file: number | undefined
+  readonly #shown: string[] = []
+
+  /** Throws `CommandFailure` when the file cannot be written. */
+  constructor(path: string | undefined) {
+    try {
+      this.#file = path === undefined ? undefined : openSync(path, 'w', 0o600)
+    } catch (fault) {
+      throw new CommandFailure(`--report: ${path} cannot be written: ${systemFaultText(fault)}`)
+    }
+  }
+
+  note({ where, what, reason, isPart }: NotTaken): void {
+    const subject = what === '' ? where : `${where}: ${what}`
+    const line = `${subject}: ${isPart ? 'imported without ' : ''}${reason}`
+    if (this.#shown.length < shown_max) this.#shown.push(line)
+    if (this.#file !== undefined) writeSync(this.#file, `${line}\n`)
+  }
+
+  /** What an import came to, for people. */
+  text({ counts, notTaken, hasStopped }: ImportResult, isDry: boolean): string {
+    const rows = (['created', 'replaced', 'skipped'] as const).flatMap((outcome) => {
+      const text = countsText(counts[outcome])
+      return text === 'nothing' ? [] : [`${isDry ? 'would be ' : ''}${outcome}: ${text}`]
+    })
+    const more = notTaken - this.#shown.length
+    return [
+      ...(rows.length === 0 ? ['nothing was imported'] : rows),
+      ...this.#shown,
+      ...(more > 0 ? [`and ${more} more: --report FILE lists them all`] : []),
+      ...(hasStopped ? [isDry ? 'it stopped there: --keep-going lists all' : stopped] : []),
+      '',
+    ].join('\n')
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+  }
+}
+
+const stopped =
+  'it stopped there, and what comes before is imported: correct it and go on with --on-conflict skip, or use --keep-going'

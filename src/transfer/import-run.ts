@@ -1,6 +1,4 @@
-import { type ItemCounts, itemName, noCounts } from './item.js'
-import type { ItemSource, Sourced } from './item-source.js'
-import type { Outcome, Sink } from './sink.js'
+import { type ItemCounts, type ItemSource, itemName, noCounts, type Outcome, type Sink, type Sourced } from './items.js'
 
 /** Something that was not imported, or not all of it. */
 export interface NotTaken {

@@ -6,7 +6,7 @@ import { maxNesting } from '../json-reader.js'
 import { type Given, type GivenObject, isGivenObject, refuse } from '../ngsi2/parse/tree.js'
 import { parseGivenId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
-import type { ItemKind } from './item.js'
+import type { ItemKind } from './items.js'
 
 /**
  * The members of an object in a line of an export, each checked when it is read; what is wrong is refused, in words that

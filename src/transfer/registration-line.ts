@@ -12,7 +12,7 @@ import {
   registrationStatuses,
 } from '../registration/registration.js'
 import { never } from '../time.js'
-import type { RegistrationItem } from './item.js'
+import type { RegistrationItem } from './items.js'
 import { LineFields, lineDate, lineText } from './line-fields.js'
 
 /** The line of a registration. */

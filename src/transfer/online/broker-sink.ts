@@ -3,9 +3,18 @@ import { entityText, type Representation } from '../../ngsi2/render/entity-text.
 import { renderRegistration, subscriptionShown } from '../../ngsi2/render/shown-resources.js'
 import { CommandFailure } from '../../offline/command.js'
 import { now } from '../../time.js'
-import type { EntityItem, Item, RegistrationItem, SubscriptionItem, UnnumberedEntity } from '../item.js'
+import {
+  type EntityItem,
+  type Item,
+  isThere,
+  type Outcome,
+  type RegistrationItem,
+  type Sink,
+  type SinkSettings,
+  type SubscriptionItem,
+  type UnnumberedEntity,
+} from '../items.js'
 import { pathText } from '../line-fields.js'
-import { isThere, type Outcome, type Sink, type SinkSettings } from '../sink.js'
 import { askBroker, type BrokerAddress, type BrokerAnswer, type BrokerRequest } from './broker-connection.js'
 import { instanceUpdate, lossesOf, withoutInstances } from './instance-update.js'
 

@@ -1,7 +1,7 @@
 import type { Attribute, Metadata, Value } from '../../context/entity.js'
 import { isMarked } from '../../context/location.js'
 import { isArray, isObject } from '../../context/value.js'
-import type { UnnumberedEntity } from '../item.js'
+import type { UnnumberedEntity } from '../items.js'
 
 /** The payload of `updateContext` for what of an entity only NGSIv1 can say; nothing when there is nothing. */
 export function instanceUpdate({ id, type, attributes }: UnnumberedEntity): object | undefined {

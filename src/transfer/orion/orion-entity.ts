@@ -4,7 +4,7 @@ import { isExpiration } from '../../context/value.js'
 import { type Given, type GivenObject, refuse } from '../../ngsi2/parse/tree.js'
 import type { Milliseconds } from '../../time.js'
 import { sorted } from '../entity-line.js'
-import type { EntityItem } from '../item.js'
+import type { EntityItem } from '../items.js'
 import { LineFields, storedName } from '../line-fields.js'
 import { arrayIn, decodedName, momentIn, objectIn, textIn, valueIn } from './orion-values.js'
 

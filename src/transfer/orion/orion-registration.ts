@@ -12,7 +12,7 @@ import {
   type RegistrationTerms,
 } from '../../registration/registration.js'
 import { parseNotificationUrl } from '../../subscription/targets.js'
-import type { RegistrationItem } from '../item.js'
+import type { RegistrationItem } from '../items.js'
 import { LineFields, storedName } from '../line-fields.js'
 import type { OrionRead } from './orion-entity.js'
 import { arrayIn, endIn, idIn, isTrue, objectIn, textIn } from './orion-values.js'

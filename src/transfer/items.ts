@@ -77,3 +77,61 @@ export function countsText(counts: Readonly<ItemCounts>): string {
   const parts = itemKinds.filter((kind) => counts[kind] > 0).map((kind) => `${counts[kind]} ${plurals[kind]}`)
   return parts.length === 0 ? 'nothing' : parts.join(', ')
 }
+
+/** What a source of items gives, one after the other. */
+export type Sourced =
+  | {
+      readonly kind: 'item'
+      readonly item: Item
+      /** Where it stands, for people. */
+      readonly where: string
+      /** What of it cannot be kept, in sentences; absent where all is. */
+      readonly losses?: readonly string[] | undefined
+    }
+  /** It cannot be imported. */
+  | { readonly kind: 'wrong'; readonly where: string; readonly reason: string }
+
+/** Where items are imported from. */
+export interface ItemSource {
+  /** In pieces that are as large as is handy to read. */
+  readonly pieces: AsyncIterable<readonly Sourced[]>
+  /** How far it is read, in any unit; nothing where nobody knows how much there is. */
+  readonly progress: () => { readonly done: number; readonly total: number } | undefined
+}
+
+/** What is done with an item that is there already. */
+export const conflictPolicies = ['fail', 'skip', 'replace'] as const
+type ConflictPolicy = (typeof conflictPolicies)[number]
+
+/** What a sink is told of an import. */
+export interface SinkSettings {
+  readonly policy: ConflictPolicy
+  /** Whether items behind one that was refused are taken. */
+  readonly keepsGoing: boolean
+  /** Whether nothing is written, only looked at. */
+  readonly dry: boolean
+}
+
+/** What became of an item. */
+export type Outcome =
+  | {
+      readonly kind: 'created' | 'replaced' | 'skipped'
+      /** What of it could not be kept, in sentences; absent where all was. */
+      readonly losses?: readonly string[] | undefined
+    }
+  /** `reason` is a sentence for whoever imports. */
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** Where items are imported to. */
+export interface Sink {
+  /**
+   * Takes items, in their order; gives for each of them, in the same order, what became of it. Those behind one that was
+   * refused may be left out, if the import is to stop there.
+   */
+  put(items: readonly Item[]): Promise<readonly Outcome[]>
+  /** Everything that was taken is on disk when it resolves. */
+  close(): Promise<void>
+}
+
+/** What is said of an item that is there already. */
+export const isThere = 'it is there already (see --on-conflict)'
