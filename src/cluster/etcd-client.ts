@@ -30,8 +30,8 @@ export interface CallFault {
   readonly reason: string
 }
 
-/** A call that is not answered in this time has an outcome that is not known. */
-const deadline_ms = 1000
+/** How long a call waits for its answer. */
+const usualDeadline_ms = 1000
 
 const channelOptions = {
   // As large as what is read at once: several records.
@@ -52,13 +52,15 @@ export class EtcdClient {
   readonly #settings: EtcdSettings
   readonly #methods = methods()
   readonly #members: readonly Client[]
+  readonly #deadline_ms: number
   /** The member that is asked. */
   #at = 0
   #token: string | undefined
 
-  /** Throws when a file of the settings can not be read. */
-  constructor(settings: EtcdSettings) {
+  /** Throws when a file of the settings can not be read. The outcome of a call that takes longer than `deadline_ms` is not known. */
+  constructor(settings: EtcdSettings, deadline_ms = usualDeadline_ms) {
     this.#settings = settings
+    this.#deadline_ms = deadline_ms
     const secured = credentialsOf(settings)
     this.#members = settings.urls.map((url) => new Client(new URL(url).host, secured, channelOptions))
   }
@@ -157,7 +159,7 @@ export class EtcdClient {
     const member = this.#member
     const { path, requestSerialize, responseDeserialize } = this.#methods[name]
     const metadata = metadataOf(token)
-    const options: CallOptions = { deadline: Date.now() + deadline_ms }
+    const options: CallOptions = { deadline: Date.now() + this.#deadline_ms }
     return new Promise((resolve, reject) => {
       member.makeUnaryRequest(
         path,

@@ -30,14 +30,16 @@ test('a backup of any node has everything that any node had acknowledged before'
   for (let round = 1; round <= rounds; round += 1) {
     // Both ways, since one node coordinates and each may own a partition.
     const [to, other] = round % 2 === 0 ? [a, b] : [b, a]
-    const subscribed = await to.send('POST', '/v2/subscriptions', {
+    const subscription = {
       subject: { entities: [{ idPattern: `Round${round}` }] },
       notification: { http: { url: 'http://127.0.0.1:9/nobody' } },
-    })
-    t.equal(subscribed.status, 201)
+    }
+    const isSubscribed = async () => (await to.send('POST', '/v2/subscriptions', subscription)).status === 201
+    await until(isSubscribed, 'a subscription is made')
     await setLevels(to, `round ${round}`)
     const backup = join(folder, `backup-${round}`)
-    t.match(await rigel('backup', backup, '--url', other.url), { code: 0 })
+    // One whose owners do not confirm in time is refused.
+    await until(async () => (await rigel('backup', backup, '--url', other.url)).code === 0, 'a backup is made')
     const lines = await linesOf(backup, join(folder, `restored-${round}`))
     const shown = lines.filter((line) => line.includes(`"round ${round}"`))
     t.equal(shown.length, 8, `round ${round}: the last value of each entity`)
@@ -48,10 +50,13 @@ test('a backup of any node has everything that any node had acknowledged before'
   }
   etcd.signal(0, 'SIGSTOP')
   await until(async () => (await b.send('GET', '/v2/entities/Tank0')).status === 503, 'nobody confirms reads')
-  t.match(await rigel('backup', join(folder, 'unconfirmed'), '--url', b.url), {
-    code: 1,
-    errors: /answered 503 .*the owner of a partition did not confirm in time/,
-  })
+  let said = ''
+  const isRefused = async () => {
+    const refused = await rigel('backup', join(folder, 'unconfirmed'), '--url', b.url)
+    said = `${refused.code}: ${refused.errors}`
+    return /^1: .*answered 503 .*the owner of a partition did not confirm in time/s.test(said)
+  }
+  await until(isRefused, () => `a backup is refused: ${said}`)
   etcd.signal(0, 'SIGCONT')
   await until(
     async () => (await rigel('backup', join(folder, 'confirmed'), '--url', b.url)).code === 0,

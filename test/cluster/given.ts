@@ -1,8 +1,19 @@
 import { member } from '../../bench/ngsi.js'
+import type { Result } from '../../src/result.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 
 let clusters = 0
+
+/** Asks again while etcd does not answer in time: a disk may be slow, or no member lead for a moment. What was not answered may have been done. */
+export function whenAvailable<T, Fault extends { readonly kind: string }>(
+  ask: () => Promise<Result<T, Fault>>,
+): Promise<Result<T, Fault>> {
+  return until(async () => {
+    const result = await ask()
+    return (result.ok || result.error.kind !== 'unavailable') && result
+  }, 'etcd answers')
+}
 
 /** The name of a cluster that no other test has. */
 export function freshName(): string {
