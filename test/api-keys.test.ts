@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { ApiKeys, bearerToken, makeApiKey, readApiKeys } from '../src/api-keys.js'
-import { limitNow_ms } from './pace.js'
+import { staysWithin } from './pace.js'
 
 /** The keys of a file with this text. */
 function keysOf(t: Test, text: string, multiservice = true): ReturnType<typeof readApiKeys> {
@@ -65,9 +65,10 @@ test('a key that was made is found by its hash and nothing else is, also after o
 
 test('a token behind many blanks is read in linear time', async (t) => {
   const blanks = ' '.repeat(1_000_000)
-  const began = performance.now()
-  t.equal(bearerToken(`Bearer${blanks}x `), 'x')
-  t.equal(bearerToken(`bearer ${blanks}\n`), undefined)
-  t.equal(bearerToken('Bearer'), undefined)
-  t.ok(performance.now() - began < limitNow_ms(1000))
+  const isLinear = await staysWithin(1000, () => {
+    t.equal(bearerToken(`Bearer${blanks}x `), 'x')
+    t.equal(bearerToken(`bearer ${blanks}\n`), undefined)
+    t.equal(bearerToken('Bearer'), undefined)
+  })
+  t.ok(isLinear)
 })

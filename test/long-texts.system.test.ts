@@ -19,7 +19,7 @@ const almostNumber = `${digits}x`
 const almostShortNumber = `${'7'.repeat(30_000)}x`
 const slashes = '/'.repeat(30_000)
 
-/** Long enough on any machine for work that grows with the length of a request, far too short for the square of it. */
+/** Of a processor: enough on any machine for work that grows with the length of a request, far too short for the square of it. */
 const longest_ms = 5000
 
 interface Sent {
@@ -128,7 +128,7 @@ test('requests with long texts that are almost right are answered at once', asyn
   t.setTimeout(600_000)
   let broker = await RunningBroker.start(t)
   for (const { what, send, status, text } of sent) {
-    const began = performance.now()
+    const began_ms = broker.work_ms
     const reply = await Promise.race([send(broker).catch(() => undefined), delay(30_000, undefined, { ref: false })])
     if (reply === undefined) {
       // The next ones are asked of one that is not held up.
@@ -137,7 +137,7 @@ test('requests with long texts that are almost right are answered at once', asyn
     }
     t.equal(reply?.status, status, what)
     t.match(reply?.text.slice(0, 1000), text, what)
-    t.ok(performance.now() - began < limitNow_ms(longest_ms), what)
+    if (reply !== undefined) t.ok(broker.work_ms - began_ms < limitNow_ms(longest_ms), what)
   }
 })
 
@@ -146,7 +146,7 @@ test('expressions that read numbers from long texts hold up no update', async (t
   const broker = await RunningBroker.start(t, ['-partitions', '1'])
   const custom = { url: end.url(), payload: '${id} ${a|parseFloat} ${a|parseInt} ${a|isNaN}' }
   t.equal((await broker.send('POST', '/v2/subscriptions', subscription(custom))).status, 201)
-  const began = performance.now()
+  const began_ms = broker.work_ms
   const entity = { id: 'E', type: 'T', a: { type: 'Text', value: almostNumber } }
   t.equal((await broker.send('POST', '/v2/entities?options=upsert', entity)).status, 204)
   const other = await Promise.race([
@@ -156,7 +156,7 @@ test('expressions that read numbers from long texts hold up no update', async (t
   t.equal(other?.status, 201)
   await until(() => end.received.length >= 2)
   t.same(end.bodies.toSorted(), ['E null null true', 'Other 1.5 null false'])
-  t.ok(performance.now() - began < 2 * limitNow_ms(longest_ms))
+  t.ok(broker.work_ms - began_ms < 2 * limitNow_ms(longest_ms))
 })
 
 test('a head of an unknown verb may come byte by byte', async (t) => {

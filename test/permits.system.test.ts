@@ -101,7 +101,7 @@ const level = (id: string, value = '1') => ({
 })
 
 test('scans hold up neither updates, nor reads of one id, nor short pages, and end when their clients go', async (t) => {
-  const broker = await RunningBroker.start(t, ['-reqPoolSize', '4'])
+  const broker = await RunningBroker.start(t, ['-reqPoolSize', '4', '-queryThreads', '1'])
   await filled(broker)
   const under = new Requests()
   under.keepScanning(broker)
@@ -112,12 +112,16 @@ test('scans hold up neither updates, nor reads of one id, nor short pages, and e
   t.ok(under.open > scans / 3, `${under.open} scans are still under way`)
   const waiting = under.open
   under.destroy()
-  const began = performance.now()
-  t.match((await broker.send('POST', '/v1/queryContext', long)).json, { errorCode: { code: '404' } })
-  const one = performance.now() - began
-  const again = performance.now()
-  t.match((await broker.send('POST', '/v1/queryContext', long)).json, { errorCode: { code: '404' } })
-  const alone = performance.now() - again
+  // What the broker works, since the processors have others to serve as well.
+  const scanned = async (times: number): Promise<number> => {
+    const began_ms = broker.work_ms
+    for (let scan = 0; scan < times; scan += 1) {
+      t.match((await broker.send('POST', '/v1/queryContext', long)).json, { errorCode: { code: '404' } })
+    }
+    return (broker.work_ms - began_ms) / times
+  }
+  const one = await scanned(1)
+  const alone = await scanned(10)
   // That a client has gone is found out within two looks at the connections, a second apart.
   t.ok(
     one < 2500 + alone * (waiting / 2),
@@ -294,9 +298,17 @@ test('whoever has no key gets 401 under overload too, and a tenant that sends to
   }
   t.match(await update(alpha), { status: 503, text: /too many requests are waiting/ }, 'there still is overload')
   t.match(await update({ Authorization: `Bearer ${key}`, 'Fiware-Service': 'alpha' }), { status: 503 })
-  const statuses = [await update(busy), await update(busy), await update(busy)].map(({ status }) => status)
-  t.same(statuses, [503, 503, 429])
-  t.match((await broker.send('GET', '/metrics')).text, /rigel_http_rejected_total\{reason="rate_limit"\} 1\n/)
+  // On a slow machine there may be a second between two of them, and one more is let through each second.
+  const statuses: number[] = []
+  await until(async () => {
+    const replies = await Promise.all([update(busy), update(busy), update(busy)])
+    statuses.push(...replies.map(({ status }) => status))
+    return statuses.includes(429)
+  }, 'the tenant sends too much')
+  t.same(new Set(statuses), new Set([503, 429]))
+  const tooMany = statuses.filter((status) => status === 429).length
+  const limited = `rigel_http_rejected_total{reason="rate_limit"} ${tooMany}\n`
+  t.ok((await broker.send('GET', '/metrics')).text.includes(limited))
   t.match((await broker.send('GET', '/metrics')).text, /rigel_http_rejected_total\{reason="unauthorized"\} 6\n/)
   await broker.end('SIGKILL')
   await Promise.all(stuck)

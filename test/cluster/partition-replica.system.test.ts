@@ -4,6 +4,7 @@ import { ClusterLog } from '../../src/cluster/cluster-log.js'
 import { partitionReplica } from '../../src/lmdb/partition-replica.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { Measures } from '../../src/measure/measures.js'
+import { readLease_ms } from '../../src/replica/read-lease.js'
 import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
 import { lastNotified } from '../../src/subscription/clocks.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
@@ -127,11 +128,15 @@ test('a replica follows its log, and owns it when it is released or claimed', { 
   a.replica.controlled(control)
   await until(() => a.replica.isOwner, 'it has that in force')
   a.replica.release()
+  const last_ms = performance.now()
   await claims(b)
   await until(() => b.replica.isOwner, 'it owns the log again')
 
   await claims(a)
-  t.notOk(a.replica.isOwner, 'it takes no turns while the one before may show what it has')
+  const isOwner = a.replica.isOwner
+  // Claims that take longer than the read lease have nothing to wait for.
+  const isOver = performance.now() - last_ms >= readLease_ms
+  t.ok(!isOwner || isOver, 'it takes no turns while the one before may show what it has')
   await until(() => !b.replica.isOwner, 'that one hears of it')
   t.notOk(b.position.isConfirmed())
   t.ok(b.position.epoch === 0)

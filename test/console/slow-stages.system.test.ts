@@ -78,7 +78,7 @@ test('a turn that cannot be applied is seen in the commit of its own request, an
   const { commit = 0 } = own?.stages_ms ?? {}
   t.ok((own?.log_ms ?? 0) > 0, 'the log was synced')
   t.ok(commit - (own?.log_ms ?? commit) >= held_ms - 1, `of its commit of ${commit} ms the log took ${own?.log_ms} ms`)
-  const [single] = await slow(/^PUT /)
+  const [single] = await slow(/^PUT \/v2\/entities/)
   t.match(single, { partition: 0, partitions: 1 })
   const [several] = await slow(/updateContext/)
   t.match(several, { partition: 0, partitions: 2 }, 'the slowest of two')

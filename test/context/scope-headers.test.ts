@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { ServicePath } from '../../src/context/entity.js'
 import { parseServicePaths, parseTenant, pathsOfRead } from '../../src/context/scope-headers.js'
-import { limitNow_ms } from '../pace.js'
+import { staysWithin } from '../pace.js'
 
 test('service paths are checked level by level', async (t) => {
   const parse = (header: string | undefined) => {
@@ -41,9 +41,9 @@ test('reads look everywhere without a path', async (t) => {
 test('paths of many slashes are refused in linear time', async (t) => {
   const slashes = '/'.repeat(1_000_000)
   for (const which of ['one', 'all'] as const) {
-    const began = performance.now()
-    t.same(parseServicePaths(`${slashes}x`, which), { ok: false, error: 'too many components in ServicePath' })
-    t.ok(performance.now() - began < limitNow_ms(1000))
+    const refused = () =>
+      t.same(parseServicePaths(`${slashes}x`, which), { ok: false, error: 'too many components in ServicePath' })
+    t.ok(await staysWithin(1000, refused))
   }
   t.same(parseServicePaths(slashes, 'all'), { ok: true, value: [{ path: '/', below: false }] })
 })

@@ -24,7 +24,7 @@ import {
   type,
   versions,
 } from '../given.js'
-import { limitNow_ms } from '../pace.js'
+import { staysWithin } from '../pace.js'
 import { runs } from '../runs.js'
 
 const names = ['A1', 'A2', 'B1', 'B2', 'C1']
@@ -186,10 +186,11 @@ test('a query whose patterns take too long for one entity is refused at once', a
     })
   }
   const limits = { page_bytes: 2 ** 22 }
-  const began = performance.now()
   const refusal = { ok: false, error: { kind: 'queryTooCostly' } }
-  t.match(await scan([snapshot], costly('[ab]*a[ab]{200}[cd]'), limits), refusal)
-  t.ok(performance.now() - began < limitNow_ms(2000), 'it is found out before the search')
+  const isSoon = await staysWithin(2000, async () => {
+    t.match(await scan([snapshot], costly('[ab]*a[ab]{200}[cd]'), limits), refusal)
+  })
+  t.ok(isSoon, 'it is found out before the search')
   t.match(await scan([snapshot], costly('^[ab]*$'), limits), { ok: true, value: { records: { length: 2 } } })
   t.match(await scan([snapshot], costly('aba'), limits), { ok: true, value: { records: { length: 1 } } })
   await close()

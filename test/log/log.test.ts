@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { text as allOf } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
@@ -165,11 +164,11 @@ test('a file that can not be opened anew stays the one that is open, until it ca
   await log.flush()
   renameSync(logDir, join(folder, 'moved'))
   log.reopen()
-  await sleep(50)
+  const held = () => messagesIn(readFileSync(join(folder, 'moved', 'contextBroker.log'), 'utf8'))
+  await until(() => held().length === 2, 'it says that it can not be opened')
   log.warn('o', 'second')
   await log.flush()
-  const held = messagesIn(readFileSync(join(folder, 'moved', 'contextBroker.log'), 'utf8'))
-  t.same(held, ['first', `${join(logDir, 'contextBroker.log')} cannot be opened anew (ENOENT)`, 'second'])
+  t.same(held(), ['first', `${join(logDir, 'contextBroker.log')} cannot be opened anew (ENOENT)`, 'second'])
 
   renameSync(join(folder, 'moved'), logDir)
   renameSync(join(logDir, 'contextBroker.log'), join(logDir, 'rotated'))
@@ -250,7 +249,9 @@ test('how many lines were dropped is known while nobody reads', async (t) => {
   const counted = String(said).includes('dropped') ? String(said) : String(await once(broker.stderr, 'data'))
   const output = allOf(broker.stdout)
   broker.stdin.end('end\n')
-  const written = messagesIn(await output).filter((text) => text.startsWith('usual')).length
+  // The last line may be cut: the process ends at its limit, whatever is not written yet.
+  const whole = (await output).split('\n').slice(0, -1).join('\n')
+  const written = messagesIn(whole).filter((text) => text.startsWith('usual')).length
   const [, dropped] = /(\d+) dropped/.exec(counted) ?? []
   t.ok(Number(dropped) > 0 && Number(dropped) + written <= 20_000, `${dropped} of 20000, ${written} written`)
 })

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { payloadShown, textWithoutSecrets, urlWithoutSecrets, withoutSecrets } from '../../src/log/secrets.js'
-import { limitNow_ms } from '../pace.js'
+import { staysWithin } from '../pace.js'
 import { areAll } from '../runs.js'
 
 test('the values of headers that carry secrets are hidden, whatever their case', async (t) => {
@@ -77,13 +77,14 @@ const length = areAll ? 500_000 : 100_000
 
 test('long texts of any kind are looked through in linear time', async (t) => {
   for (const piece of hostilePieces) {
-    const begun = performance.now()
     const text = piece.repeat(length / piece.length)
-    textWithoutSecrets(`${text}@=`)
-    textWithoutSecrets(`@=${text}`)
-    urlWithoutSecrets(`//${text}`)
-    payloadShown(`${text}x`, 0.8 * length)
-    payloadShown(`${text}x`, 1.2 * length)
-    t.ok(performance.now() - begun < limitNow_ms(2000), piece)
+    const isLinear = await staysWithin(2000, () => {
+      textWithoutSecrets(`${text}@=`)
+      textWithoutSecrets(`@=${text}`)
+      urlWithoutSecrets(`//${text}`)
+      payloadShown(`${text}x`, 0.8 * length)
+      payloadShown(`${text}x`, 1.2 * length)
+    })
+    t.ok(isLinear, piece)
   }
 })

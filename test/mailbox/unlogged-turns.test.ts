@@ -11,6 +11,7 @@ import type { LogSequence } from '../../src/wal/record-log.js'
 import { command, given, matcher, noDamages, noWords, silentLog, storeSettings, versions } from '../given.js'
 import { ImmediateLog } from '../replica/immediate-log.js'
 import { until } from '../until.js'
+import { stillClock } from './given.js'
 
 /** A partition that this node owns, and the log that it shares with other nodes. */
 async function ownedPartition(t: Test) {
@@ -46,6 +47,7 @@ async function ownedPartition(t: Test) {
   }
   replica.own()
   await until(() => replica.isOwner)
+  stillClock(t)
   return { log, position, replica, run, store, measures }
 }
 

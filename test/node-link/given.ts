@@ -44,7 +44,8 @@ export interface Partition {
 /** On a folder of its own, which goes with the test. */
 export function partition(t: Test): Partition {
   const folder = mkdtempSync(join(tmpdir(), 'rigel-link-'))
-  const store = new LmdbPartitionStore(folder, storeSettings)
+  // A flush would keep this thread from everything else, and may take longer than a sender waits.
+  const store = new LmdbPartitionStore(folder, { ...storeSettings, durable: false })
   const position = new PartitionPosition(PartitionPosition.memory())
   position.own(1)
   const ownership = {

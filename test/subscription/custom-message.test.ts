@@ -6,7 +6,7 @@ import { Filler } from '../../src/expression/template.js'
 import { filledHttp, filledMqtt, shortestBody } from '../../src/subscription/custom-message.js'
 import type { HttpTemplate } from '../../src/subscription/terms.js'
 import { scopeOf } from '../expression/given.js'
-import { limitNow_ms } from '../pace.js'
+import { staysWithin } from '../pace.js'
 import { RunningBroker } from '../running.js'
 
 const names = {
@@ -148,11 +148,12 @@ test('macros are those that the pattern finds', async () => {
 
 test('macros that do not end are looked through in linear time', async (t) => {
   const open = '${'.repeat(400_000)
-  const began = performance.now()
-  t.equal(shortestBody({ payload: open }), open.length)
-  t.equal(shortestBody({ payload: `${open}}${open}` }), open.length)
-  t.equal(shortestBody({ json: { a: [`x${open}`] } }), open.length + '{"a":["x"]}'.length)
-  t.ok(performance.now() - began < limitNow_ms(1000))
+  const isLinear = await staysWithin(1000, () => {
+    t.equal(shortestBody({ payload: open }), open.length)
+    t.equal(shortestBody({ payload: `${open}}${open}` }), open.length)
+    t.equal(shortestBody({ json: { a: [`x${open}`] } }), open.length + '{"a":["x"]}'.length)
+  })
+  t.ok(isLinear)
 })
 
 test('a template whose notifications would all be dropped as too long is refused when it is stored', async (t) => {

@@ -65,12 +65,16 @@ function served(t: Test, services: Partial<Services>): Services {
 
 test('an owner is used over a port as if it were here, several calls at a time', async (t) => {
   const began: number[] = []
+  let release = (): void => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
   class OwnCounter {
     #sum = 0
 
     async add(amount: number): Promise<number> {
       began.push(amount)
-      await new Promise((resolve) => setTimeout(resolve, amount === 1 ? 20 : 0))
+      if (amount === 1) await released
       this.#sum += amount
       return this.#sum
     }
@@ -83,6 +87,7 @@ test('an owner is used over a port as if it were here, several calls at a time',
   const { counter, echo } = served(t, { counter: new OwnCounter() })
   const slow = counter.add(1)
   t.equal(await counter.add(10), 10, 'a later call does not wait for an earlier one')
+  release()
   t.equal(await slow, 11)
   t.same(began, [1, 10], 'each is begun in its turn')
   t.equal(await counter.divide(11), 1)
