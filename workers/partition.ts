@@ -1,18 +1,16 @@
-import type { MessagePort } from 'node:worker_threads'
 import { ClusterLog } from '../src/cluster/cluster-log.js'
 import { partitionReplica } from '../src/lmdb/partition-replica.js'
 import { endThread, LmdbPartitionStore } from '../src/lmdb/partition-store.js'
 import { DamageLog } from '../src/log/damage-log.js'
 import { errorFacts, type Log } from '../src/log/log.js'
 import { workerLog } from '../src/log/worker-log.js'
-import type {
-  PartitionInstruction,
-  PartitionReady,
-  PartitionReport,
-  SubscriptionActivated,
+import {
+  type PartitionEvents,
+  type PartitionOperations,
+  partitionEvents,
+  partitionOperations,
 } from '../src/mailbox/batch.js'
 import { Inbox } from '../src/mailbox/inbox.js'
-import { oneByOne } from '../src/mailbox/one-by-one.js'
 import { parkWhenTold } from '../src/mailbox/parking.js'
 import { DeprecatedUses } from '../src/measure/deprecated-uses.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
@@ -21,16 +19,15 @@ import { rawId, rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
 import { rawWriteInterpreter } from '../src/ngsi2/single-write.js'
 import type { Interpreter } from '../src/partition/commands.js'
 import type { PinnedFile, PinPurpose } from '../src/partition/store.js'
-import type { Replica } from '../src/replica/replica.js'
 import { matcherMaker } from '../src/runtime/message-rendering.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { PartitionPosition } from '../src/shared-memory/partition-position.js'
 import { Bell, PinGate } from '../src/shared-memory/signals.js'
 import { Versions } from '../src/shared-memory/versions.js'
 import { unpackedWithClocks } from '../src/subscription/clocks.js'
-import type { NoticeNumber } from '../src/subscription/notice.js'
 import type { SubscriptionInForce } from '../src/subscription/subscription.js'
-import { onMessages } from '../src/thread/messages.js'
+import { linkOver } from '../src/thread/link.js'
+import { methodsOf, oneByOne } from '../src/thread/service.js'
 import { now } from '../src/time.js'
 
 /** How often the sizes of the store are looked up for the metrics. */
@@ -85,7 +82,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
       position: new PartitionPosition(position),
       figures: copyFigures,
       awaitsOwner: task.awaitsOwner === true,
-      owns: (epoch) => control.postMessage({ kind: 'owns', epoch } satisfies PartitionReport),
+      owns: (epoch) => main.owns(epoch),
       notified: (subscription, made) => matcher.notified(subscription, made),
       failed: endThread,
     })
@@ -111,9 +108,34 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const stopWatching = watchLoop(measures.partitions.row(number))
   const stopSizes = watchSizes(store, storageMeter)
   const stopWork = measures.watchWork()
-  const ready: PartitionReady = { kind: 'ready', highestSequence: store.highestSequence, lastNotice: store.lastNotice }
-  control.postMessage(ready)
-  await drained(control, inbox, store, log, replica)
+  let drained = (): void => {}
+  const over = new Promise<void>((resolve) => {
+    drained = resolve
+  })
+  const operations: PartitionOperations = {
+    opened: async () => store.highestSequence,
+    connect: (port) => inbox.connect(port),
+    subscribe: async (inForce) => inbox.subscribe(inForce),
+    unsubscribe: async (id) => inbox.unsubscribe(id),
+    pin: async (purpose, gate) => {
+      const file = pinned(store, purpose, log)
+      const commit = file && { file, applied: store.noted }
+      // The turns go on when all partitions have pinned, when one cannot, or when it takes too long.
+      if (commit !== undefined && gate !== undefined) new PinGate(gate.memory).wait(gate.limit_ms)
+      return commit
+    },
+    unpin: async (purpose) => store.unpin(purpose),
+    controlled: (sequence) => replica?.controlled(sequence),
+    heartbeat: async () => (replica?.beat() === true ? store.lastNotice : undefined),
+    own: () => replica?.own(),
+    release: () => replica?.release(),
+    drain: () => {
+      inbox.close()
+      drained()
+    },
+  }
+  const main = linkOver<PartitionEvents>(control, partitionEvents, oneByOne(methodsOf(operations, partitionOperations)))
+  await over
   stopWatching()
   stopSizes()
   stopWork()
@@ -169,66 +191,4 @@ function pinned(store: LmdbPartitionStore, purpose: PinPurpose, log: Log): Pinne
     log.error(`storage:${purpose}`, 'the file of the partition cannot be copied', errorFacts(fault))
     return undefined
   }
-}
-
-function drained(
-  control: MessagePort,
-  inbox: Inbox,
-  store: LmdbPartitionStore,
-  log: Log,
-  replica: Replica | undefined,
-): Promise<void> {
-  const inForce = (ticket: number, lastNotice: NoticeNumber): void => {
-    const report: SubscriptionActivated = { kind: 'inForce', ticket, lastNotice }
-    control.postMessage(report)
-  }
-  const report = (said: PartitionReport): void => control.postMessage(said)
-  const pin = (ticket: number, purpose: PinPurpose): boolean => {
-    const file = pinned(store, purpose, log)
-    report({ kind: 'pinned', ticket, file, applied: store.noted })
-    return file !== undefined
-  }
-  return new Promise((resolve) => {
-    const carryOut = (instruction: PartitionInstruction): void | Promise<void> => {
-      switch (instruction.kind) {
-        case 'connect':
-          return inbox.connect(instruction.port)
-        case 'subscribe': {
-          const { ticket } = instruction
-          const last = inbox.subscribe(instruction.inForce)
-          return last instanceof Promise ? last.then((number) => inForce(ticket, number)) : inForce(ticket, last)
-        }
-        case 'unsubscribe':
-          return inForce(instruction.ticket, inbox.unsubscribe(instruction.id))
-        case 'pin':
-          // The turns go on when all partitions have pinned, when one cannot, or when it takes too long.
-          if (pin(instruction.ticket, 'backup') && instruction.gate !== undefined) {
-            new PinGate(instruction.gate.memory).wait(instruction.gate.limit_ms)
-          }
-          return
-        case 'pinCopy':
-          pin(instruction.ticket, 'copy')
-          return
-        case 'unpin':
-        case 'unpinCopy': {
-          const wasPinned = store.unpin(instruction.kind === 'unpin' ? 'backup' : 'copy')
-          return report({ kind: 'unpinned', ticket: instruction.ticket, wasPinned })
-        }
-        case 'control':
-          return replica?.controlled(instruction.control)
-        case 'mark': {
-          const isMarked = replica?.beat() === true
-          const lastNotice = isMarked ? store.lastNotice : undefined
-          return report({ kind: 'marked', ticket: instruction.ticket, lastNotice })
-        }
-        case 'own':
-        case 'release':
-          return replica?.[instruction.kind]()
-        case 'drain':
-          inbox.close()
-          resolve()
-      }
-    }
-    onMessages(control, oneByOne(carryOut))
-  })
 }

@@ -2,14 +2,20 @@ import { MessageChannel, type MessagePort, type TransferListItem } from 'node:wo
 import type { KeptCopy } from '../broker/copy-service.js'
 import { isBehind, isDiskFault, isGivenUp, LogGivenUp } from '../faults.js'
 import { faultText, type Log } from '../log/log.js'
-import type { PartitionInstruction, PartitionOwned, PartitionReady, PartitionReport } from '../mailbox/batch.js'
-import { ActorThread } from '../mailbox/thread.js'
+import {
+  type GateEnd,
+  type PartitionEvents,
+  type PartitionOperations,
+  partitionEvents,
+  partitionOperations,
+} from '../mailbox/batch.js'
+import { LinkedThread } from '../mailbox/thread.js'
 import type { PinnedFile } from '../partition/store.js'
 import { err, ok, type Result } from '../result.js'
 import { PinGate } from '../shared-memory/signals.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
-import { OpenCalls } from '../thread/calls.js'
+import { methodsOf } from '../thread/service.js'
 import type { LogSequence } from '../wal/record-log.js'
 
 /** A front end as the partitions see it: somebody to be given a port whenever a partition has a new thread. */
@@ -36,7 +42,7 @@ interface PartitionsSettings<Task> {
   /** Whether the partition's thread is inside a write transaction now. */
   readonly isWriting: (partition: number) => boolean
   /** In a cluster of several nodes: this one owns the log of a partition since a claim, or no more. */
-  readonly owns?: (partition: number, epoch: PartitionOwned['epoch']) => void
+  readonly owns?: (partition: number, epoch: LogSequence | undefined) => void
   /** The broker can not go on: the reason. */
   readonly fatal: (reason: string) => void
   /** In a cluster: nor can it here, since a log does not have any more what a partition needs, but after another start. */
@@ -53,11 +59,9 @@ export interface PinnedPartitions {
 /** Why commits are not kept: a partition did not come in time, or its file cannot be read. */
 export type PinRefusal = 'notTogether' | 'unreadable'
 
-/** How long a partition may take to answer, and how long all may stand still until the last one has come: each time they are asked to. */
+/** How long a partition may take to answer, and how long all may stand still until the last one has come, each time. */
 const able_ms = 2000
 const gateLimits_ms = [50, 150, 500] as const
-
-type TicketedReport = Exclude<PartitionReport, PartitionReady | PartitionOwned>
 
 /** A thread that dies this often within a minute is not replaced again [management 12.2]. */
 export const deathsPerMinute = 5
@@ -74,19 +78,17 @@ export class Deaths {
   }
 }
 
-type PartitionThread<Task extends object> = ActorThread<Task, PartitionReport>
+type PartitionThread<Task extends object> = LinkedThread<Task, PartitionOperations>
 
 /** The life of the partitions' threads: started, connected to the front ends, replaced when they die, drained. */
 export class Partitions<Task extends object> {
   readonly #settings: PartitionsSettings<Task>
   readonly #threads = new Map<number, PartitionThread<Task>>()
   /** Threads that open their stores: the first ones, and those that replace others. */
-  readonly #starting = new Map<number, Promise<PartitionReady>>()
+  readonly #starting = new Map<number, Promise<number>>()
   readonly #opening = new Set<PartitionThread<Task>>()
   readonly #links: FrontEndLink[] = []
   readonly #deaths = new Map<number, Deaths>()
-  /** The instructions that each thread is carrying out, by ticket. */
-  readonly #calls = new Map<PartitionThread<Task>, OpenCalls<TicketedReport>>()
   /** Partitions of which a commit is kept for a copy, with the threads that do so. */
   readonly #copied = new Map<number, PartitionThread<Task>>()
   /** Partitions whose threads are to claim their logs, and have not said yet what became of that. */
@@ -102,8 +104,7 @@ export class Partitions<Task extends object> {
   /** Opens all partitions; gives the highest sequence that an entity ever had. */
   async start(): Promise<number> {
     const numbers = Array.from({ length: this.#settings.count }, (_, number) => number)
-    const started = await Promise.all(numbers.map((partition) => this.#start(partition)))
-    return Math.max(0, ...started.map(({ highestSequence }) => highestSequence))
+    return Math.max(0, ...(await Promise.all(numbers.map((partition) => this.#start(partition)))))
   }
 
   /** Connects a front end to every partition, now and whenever one is replaced. */
@@ -129,33 +130,33 @@ export class Partitions<Task extends object> {
   /** Puts a subscription in force in every partition; gives the number of the last notice of each before that. */
   subscribe(inForce: SubscriptionInForce): Promise<readonly NoticeNumber[]> {
     this.#settings.log.trace('subscription.sync', `all partitions are told of subscription ${inForce.subscription.id}`)
-    return this.#everywhere((ticket) => ({ kind: 'subscribe', ticket, inForce }))
+    return this.#everywhere((far) => far.subscribe(inForce))
   }
 
   /** From now on no partition makes notices of it. */
   async unsubscribe(id: SubscriptionId): Promise<void> {
     this.#settings.log.trace('subscription.sync', `all partitions are told that subscription ${id} is gone`)
-    await this.#everywhere((ticket) => ({ kind: 'unsubscribe', ticket, id }))
+    await this.#everywhere((far) => far.unsubscribe(id))
   }
 
   /** What the coordinator's log of a cluster says up to this record is in force in every partition: see `subscribe`. */
   controlled(control: LogSequence): void {
     this.#control = control
-    for (const thread of this.#threads.values()) tellControl(thread, control)
+    for (const { far } of this.#threads.values()) far.controlled(control)
   }
 
   /**
-   * Has the partitions that this node owns put a record into their logs that says what is in force. Gives the numbers of their last
-   * notices before that, by partition.
+   * Has the partitions that this node owns append a heartbeat record to their logs, which says what is in force. Gives the numbers of
+   * their last notices before that, by partition.
    */
-  async mark(): Promise<ReadonlyMap<number, NoticeNumber>> {
-    const marked = new Map<number, NoticeNumber>()
+  async heartbeat(): Promise<ReadonlyMap<number, NoticeNumber>> {
+    const last = new Map<number, NoticeNumber>()
     const asked = [...this.#threads].map(async ([partition, thread]) => {
-      const report = await this.#asked(thread, (ticket) => ({ kind: 'mark', ticket }))
-      if (report?.kind === 'marked' && report.lastNotice !== undefined) marked.set(partition, report.lastNotice)
+      const notice = await thread.unlessGone(thread.far.heartbeat())
+      if (notice !== undefined) last.set(partition, notice)
     })
     await Promise.all(asked)
-    return marked
+    return last
   }
 
   /**
@@ -168,20 +169,23 @@ export class Partitions<Task extends object> {
     if (this.#draining || threads.length < this.#settings.count) return err('notTogether')
     const release = (): Promise<boolean> => this.#unpinned(threads)
     // Nobody stands still for what can be known before: whether each answers, and can read its file.
-    const able = await this.#pinned(threads, able_ms)
+    const able = await pinned(threads)
     let refusal: PinRefusal = able.ok ? 'notTogether' : able.error
     for (const limit_ms of able.ok ? gateLimits_ms : []) {
       const gate = new PinGate()
-      const pinned = await this.#pinned(threads, limit_ms, gate.memory)
+      const pinning = pinned(threads, { memory: gate.memory, limit_ms })
+      const come = await Promise.race([gate.haveCome(threads.length, limit_ms), pinning])
       try {
-        if (pinned.ok) atMoment()
+        if (come.ok) atMoment()
       } catch (fault) {
         gate.open()
         await release()
         throw fault
       }
-      if (gate.open() && pinned.ok) return ok({ files: pinned.value, release })
-      refusal = pinned.ok ? 'notTogether' : pinned.error
+      const isTogether = gate.open()
+      const files = come.ok ? await pinning : come
+      if (isTogether && files.ok) return ok({ files: files.value, release })
+      refusal = files.ok ? 'notTogether' : files.error
       if (refusal === 'unreadable') break
     }
     // Nobody waits for one that does not come: it does what it was told in its order.
@@ -189,132 +193,85 @@ export class Partitions<Task extends object> {
     return err(refusal)
   }
 
-  /** The files of the last commits, which all keep; refuses as soon as one does not, or not in time. */
-  #pinned(
-    threads: readonly PartitionThread<Task>[],
-    limit_ms: number,
-    memory?: SharedArrayBuffer,
-  ): Promise<Result<readonly PinnedFile[], PinRefusal>> {
-    const gate = memory && { memory, limit_ms }
-    return new Promise((resolve) => {
-      const limit = setTimeout(() => resolve(err('notTogether')), limit_ms)
-      const pinning = threads.map(async (thread) => {
-        const report = await this.#asked(thread, (ticket) => ({ kind: 'pin', ticket, gate }))
-        const file = report?.kind === 'pinned' ? report.file : undefined
-        if (file === undefined) resolve(err(report === undefined ? 'notTogether' : 'unreadable'))
-        return file
-      })
-      Promise.all(pinning).then((files) => {
-        clearTimeout(limit)
-        resolve(ok(files.filter((file) => file !== undefined)))
-      })
-    })
-  }
-
   /** See `CopyService`. */
   async beginCopy(partition: number): Promise<KeptCopy | undefined> {
     const thread = this.#threads.get(partition)
     if (thread === undefined || this.#draining || this.#copied.has(partition)) return undefined
     this.#copied.set(partition, thread)
-    const pin = await this.#asked(thread, (ticket) => ({ kind: 'pinCopy', ticket }))
-    if (pin?.kind === 'pinned' && pin.file !== undefined) return { file: pin.file, applied: pin.applied }
-    this.#copied.delete(partition)
-    return undefined
+    const commit = await thread.unlessGone(thread.far.pin('copy'))
+    if (commit === undefined) this.#copied.delete(partition)
+    return commit
   }
 
   /** See `CopyService`. */
   async endCopy(partition: number): Promise<boolean> {
     const thread = this.#copied.get(partition)
     if (thread === undefined) return false
-    const report = await this.#asked(thread, (ticket) => ({ kind: 'unpinCopy', ticket }))
+    const wasPinned = await thread.unlessGone(thread.far.unpin('copy'))
     this.#copied.delete(partition)
-    return report?.kind === 'unpinned' && report.wasPinned
+    return wasPinned === true
   }
 
   async #unpinned(threads: readonly PartitionThread<Task>[]): Promise<boolean> {
-    const reports = await Promise.all(
-      threads.map((thread) => this.#asked(thread, (ticket) => ({ kind: 'unpin', ticket }))),
-    )
-    return reports.every((report) => report?.kind === 'unpinned' && report.wasPinned)
+    const were = await Promise.all(threads.map((thread) => thread.unlessGone(thread.far.unpin('backup'))))
+    return were.every((wasPinned) => wasPinned === true)
   }
 
-  #everywhere(instruction: (ticket: number) => PartitionInstruction): Promise<readonly NoticeNumber[]> {
+  #everywhere(ask: (far: PartitionOperations) => Promise<NoticeNumber>): Promise<readonly NoticeNumber[]> {
     const numbers = Array.from({ length: this.#settings.count }, (_, number) => number)
-    return Promise.all(numbers.map((partition) => this.#told(partition, instruction)))
+    return Promise.all(numbers.map((partition) => this.#asked(partition, ask)))
   }
 
-  /** Tells a partition, and if its thread dies over it, the one that replaces it. */
-  async #told(partition: number, instruction: (ticket: number) => PartitionInstruction): Promise<NoticeNumber> {
+  /** Asks a partition, and if its thread dies over it, the one that replaces it. There is no time limit: all have to have it in force. */
+  async #asked(partition: number, ask: (far: PartitionOperations) => Promise<NoticeNumber>): Promise<NoticeNumber> {
     await this.#starting.get(partition)
     const thread = this.#threads.get(partition)
     if (!thread || this.#draining) throw new LogGivenUp(`partition ${partition} has no thread: the process ends`)
-    const report = await this.#asked(thread, instruction)
-    return report?.kind === 'inForce' ? report.lastNotice : this.#told(partition, instruction)
+    return (await thread.unlessGone(ask(thread.far))) ?? this.#asked(partition, ask)
   }
 
-  /** What a thread reports of an instruction; nothing when it has died before. */
-  async #asked(
-    thread: PartitionThread<Task>,
-    instruction: (ticket: number) => PartitionInstruction,
-  ): Promise<TicketedReport | undefined> {
-    // No time limit: what one partition has in force the others must have as well, so it is told until it has, or has died.
-    const outcome = await this.#calls.get(thread)?.ask((ticket) => thread.tell(instruction(ticket)), undefined)
-    return outcome?.ok ? outcome.value : undefined
-  }
-
-  /** Tells the thread of a partition; of what is to be claimed, the next one if it has none now. */
-  instruct(partition: number, instruction: Extract<PartitionInstruction, { kind: 'own' | 'release' }>): void {
-    if (instruction.kind === 'own') this.#claiming.add(partition)
+  /** Has the thread of a partition claim its log, or the next thread if there is none now, or release it. */
+  instruct(partition: number, what: 'own' | 'release'): void {
+    if (what === 'own') this.#claiming.add(partition)
     else this.#claiming.delete(partition)
-    this.#threads.get(partition)?.tell(instruction)
+    this.#threads.get(partition)?.far[what]()
   }
 
-  #take(partition: number, thread: PartitionThread<Task>, report: PartitionReport): void {
-    if (report.kind === 'owns') {
-      this.#claiming.delete(partition)
-      this.#settings.owns?.(partition, report.epoch)
-    } else if (report.kind !== 'ready') this.#calls.get(thread)?.answered(report.ticket, report)
-  }
-
-  #start(partition: number): Promise<PartitionReady> {
+  #start(partition: number): Promise<number> {
     const starting = this.#opened(partition).finally(() => this.#starting.delete(partition))
     this.#starting.set(partition, starting)
     return starting
   }
 
-  async #opened(partition: number): Promise<PartitionReady> {
-    const thread: PartitionThread<Task> = new ActorThread({
-      entry: this.#settings.entry,
-      ...this.#settings.launch(partition),
-      reported: (report) => this.#take(partition, thread, report),
-    })
-    const calls = new OpenCalls<TicketedReport>()
-    this.#calls.set(thread, calls)
-    const gone = (): void => {
-      this.#calls.delete(thread)
-      calls.gone()
+  async #opened(partition: number): Promise<number> {
+    const events: PartitionEvents = {
+      owns: (epoch) => {
+        this.#claiming.delete(partition)
+        this.#settings.owns?.(partition, epoch)
+      },
     }
-    thread.ended.then(gone, gone)
+    const thread: PartitionThread<Task> = new LinkedThread({
+      ...{ entry: this.#settings.entry, ...this.#settings.launch(partition) },
+      ...{ far: partitionOperations, offered: methodsOf(events, partitionEvents) },
+    })
     this.#opening.add(thread)
-    const ready = await opened(thread).finally(() => this.#opening.delete(thread))
+    const highestSequence = await opened(thread).finally(() => this.#opening.delete(thread))
     this.#threads.set(partition, thread)
-    if (this.#control > 0) tellControl(thread, this.#control)
-    if (this.#claiming.has(partition)) thread.tell({ kind: 'own' } satisfies PartitionInstruction)
+    if (this.#control > 0) thread.far.controlled(this.#control)
+    if (this.#claiming.has(partition)) thread.far.own()
     this.#settings.log.trace('worker', `partition ${partition} has started`)
     thread.ended.catch((fault: unknown) => this.#died(partition, thread, fault))
     for (const link of this.#links) join(link, partition, thread)
-    return ready
+    return highestSequence
   }
 
   #died(partition: number, thread: PartitionThread<Task>, fault: unknown): void {
-    const { log, fatal, behind, isWriting, restarted } = this.#settings
+    const { log, fatal, behind, isWriting, restarted, owns } = this.#settings
+    this.#threads.delete(partition)
+    owns?.(partition, undefined)
     log.error('worker:died', `partition ${partition} failed: ${faultText(fault)}`, { partition, stack: stackOf(fault) })
     if (fault instanceof Error && isDiskFault(fault)) fatal(fault.message)
-    else if (isBehind(fault)) {
-      this.#threads.delete(partition)
-      this.#settings.owns?.(partition, undefined)
-      behind(faultText(fault))
-    }
+    else if (isBehind(fault)) behind(faultText(fault))
     // Its write lock would never be given back: the whole process would hang at the next commit.
     else if (isWriting(partition)) fatal(`partition ${partition} died inside a write transaction`)
     else if (this.#deathsOf(partition).areTooMany())
@@ -331,8 +288,6 @@ export class Partitions<Task extends object> {
   }
 
   async #replace(partition: number, dead: PartitionThread<Task>): Promise<void> {
-    this.#threads.delete(partition)
-    this.#settings.owns?.(partition, undefined)
     this.#settings.log.trace('worker', `partition ${partition} gets a new thread`)
     await this.#start(partition).finally(() => dead.close())
     this.#settings.log.warn('worker:replaced', `partition ${partition} runs again in a new thread`, { partition })
@@ -345,31 +300,45 @@ export class Partitions<Task extends object> {
   }
 }
 
-function join<Task extends object>(link: FrontEndLink, partition: number, thread: PartitionThread<Task>): void {
+/** The files of the last commits, which all keep; refuses as soon as one does not, or not in time. */
+function pinned(
+  threads: readonly PartitionThread<object>[],
+  gate?: GateEnd,
+): Promise<Result<readonly PinnedFile[], PinRefusal>> {
+  return new Promise((resolve) => {
+    const limit = setTimeout(() => resolve(err('notTogether')), able_ms)
+    const pinning = threads.map(async (thread) => {
+      const commit = await thread.far.pin('backup', gate)
+      if (commit === undefined) resolve(err('unreadable'))
+      return commit?.file
+    })
+    Promise.all(pinning)
+      .then(
+        (files) => resolve(ok(files.filter((file) => file !== undefined))),
+        () => resolve(err('notTogether')),
+      )
+      .finally(() => clearTimeout(limit))
+  })
+}
+
+function join(link: FrontEndLink, partition: number, { far }: PartitionThread<object>): void {
   const { port1, port2 } = new MessageChannel()
-  const instruction: PartitionInstruction = { kind: 'connect', port: port2 }
-  thread.tell(instruction, [port2])
+  far.connect(port2)
   link.connect(partition, port1)
 }
 
-function tellControl<Task extends object>(thread: PartitionThread<Task>, control: LogSequence): void {
-  const instruction: PartitionInstruction = { kind: 'control', control }
-  thread.tell(instruction)
-}
-
-/** The report that a thread is ready; one that does not come to be is let go of. */
-async function opened<Task extends object>(thread: PartitionThread<Task>): Promise<PartitionReady> {
+/** What an open partition says; a thread that does not open its store is let go of. */
+async function opened(thread: PartitionThread<object>): Promise<number> {
   try {
-    return await thread.ready
+    return await thread.far.opened()
   } catch (fault) {
     await thread.close()
     throw fault
   }
 }
 
-async function drained<Task extends object>(thread: PartitionThread<Task>): Promise<void> {
-  const instruction: PartitionInstruction = { kind: 'drain' }
-  thread.tell(instruction)
+async function drained(thread: PartitionThread<object>): Promise<void> {
+  thread.far.drain()
   await thread.ended
   await thread.close()
 }

@@ -1,10 +1,11 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { TurnCost } from '../measure/operation-times.js'
 import type { Encoded } from '../partition/encoding.js'
-import type { PinnedFile } from '../partition/store.js'
+import type { PinnedFile, PinPurpose } from '../partition/store.js'
 import type { Tenure } from '../shared-memory/partition-position.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import type { Operations } from '../thread/service.js'
 import type { LogSequence } from '../wal/record-log.js'
 
 /** What a front end sends to a partition: a batch of encoded commands. */
@@ -35,86 +36,71 @@ export interface BatchReply extends TurnCost {
   readonly at?: readonly number[]
 }
 
-/** What the coordinator tells a partition's thread. */
-export type PartitionInstruction =
-  | { readonly kind: 'connect'; readonly port: MessagePort }
-  /** From the next turn on the subscription is in force, and replaces an earlier one of the same id. */
-  | { readonly kind: 'subscribe'; readonly ticket: number; readonly inForce: SubscriptionInForce }
-  | { readonly kind: 'unsubscribe'; readonly ticket: number; readonly id: SubscriptionId }
-  /** Keep the last commit for a copy of the file, and wait at the gate if there is one, with the turns of all partitions. */
-  | { readonly kind: 'pin'; readonly ticket: number; readonly gate: GateEnd | undefined }
-  | { readonly kind: 'unpin'; readonly ticket: number }
-  /** The same for another node that fetches a copy, of this partition alone. */
-  | { readonly kind: 'pinCopy' | 'unpinCopy'; readonly ticket: number }
-  /** What was told before is all that the coordinator's log of the cluster says up to this record. */
-  | { readonly kind: 'control'; readonly control: LogSequence }
-  /** Put a record into the log of the partition that says so. */
-  | { readonly kind: 'mark'; readonly ticket: number }
-  /** Become the owner of the partition's log in its cluster, or release it. */
-  | { readonly kind: 'own' | 'release' }
-  /** Take no more batches, finish, close the store. */
-  | { readonly kind: 'drain' }
-
-/** What a partition's thread tells the coordinator. */
-export interface PartitionReady {
-  readonly kind: 'ready'
-  readonly lastNotice: NoticeNumber
-  /** The highest sequence of an entity that was ever created in the partition. */
-  readonly highestSequence: number
-}
-
-/** What a partition's thread says when an instruction about subscriptions is in force. */
-export interface SubscriptionActivated {
-  readonly kind: 'inForce'
-  readonly ticket: number
-  /** The last notice that was made before it came into force. */
-  readonly lastNotice: NoticeNumber
-}
-
 /** A `PinGate`, and how long it is waited at. */
 export interface GateEnd {
   readonly memory: SharedArrayBuffer
   readonly limit_ms: number
 }
 
-/** What a partition's thread says of the commit that it keeps, while it waits at the gate if there is one. */
-export interface CommitPinned {
-  readonly kind: 'pinned'
-  readonly ticket: number
-  /** Nothing when the file cannot be read. */
-  readonly file: PinnedFile | undefined
-  /** The last record of the log that the commit has applied. */
+/** A commit that a partition keeps. */
+export interface PinnedCommit {
+  readonly file: PinnedFile
+  /** The last record of the log that it has applied. */
   readonly applied: LogSequence
 }
 
-/** What a partition's thread says when it keeps no commit any more. */
-export interface CommitUnpinned {
-  readonly kind: 'unpinned'
-  readonly ticket: number
-  /** Whether it has kept one until then. */
-  readonly wasPinned: boolean
+/** What the coordinator has the thread of a partition do, each when all before it is done. */
+export interface PartitionOperations {
+  /** Answers when the store is open, with the highest sequence of an entity that was ever created in the partition. */
+  opened(): Promise<number>
+  /** Takes the batches of one more front end. */
+  connect(port: MessagePort): void
+  /**
+   * From the next turn on the subscription is in force, and replaces an earlier one of the same id. Gives the last notice that was made
+   * before.
+   */
+  subscribe(inForce: SubscriptionInForce): Promise<NoticeNumber>
+  /** From the next turn on no notices are made of it. Gives the last one. */
+  unsubscribe(id: SubscriptionId): Promise<NoticeNumber>
+  /**
+   * Keeps the last commit for a copy of the file. Waits at the gate if there is one, with the turns of all partitions, and answers
+   * behind that. Nothing when the file cannot be read.
+   */
+  pin(purpose: PinPurpose, gate?: GateEnd): Promise<PinnedCommit | undefined>
+  /** Keeps it no more; says whether it did so until then. */
+  unpin(purpose: PinPurpose): Promise<boolean>
+  /** What was called before is all that the metadata log of the cluster says up to this record. */
+  controlled(control: LogSequence): void
+  /**
+   * Has the owner append a heartbeat record, which says what is in force. Gives the last notice that was made before; nothing where
+   * another node owns the partition.
+   */
+  heartbeat(): Promise<NoticeNumber | undefined>
+  /** Becomes the owner of the partition's log in its cluster. */
+  own(): void
+  release(): void
+  /** Takes no more batches, finishes, closes the store. */
+  drain(): void
 }
 
-/** What a partition's thread says when a record of its log says what is in force. */
-export interface ControlMarked {
-  readonly kind: 'marked'
-  readonly ticket: number
-  /** The last notice that was made before; nothing where another node owns the partition. */
-  readonly lastNotice: NoticeNumber | undefined
+export const partitionOperations: Operations<PartitionOperations> = {
+  opened: 'asked',
+  connect: 'told',
+  subscribe: 'asked',
+  unsubscribe: 'asked',
+  pin: 'asked',
+  unpin: 'asked',
+  controlled: 'told',
+  heartbeat: 'asked',
+  own: 'told',
+  release: 'told',
+  drain: 'told',
 }
 
-/** What a partition's thread says when its node becomes the owner of its log, or is it no more. */
-export interface PartitionOwned {
-  readonly kind: 'owns'
-  /** The sequence of the claim. */
-  readonly epoch: LogSequence | undefined
+/** What the thread of a partition tells the coordinator. */
+export interface PartitionEvents {
+  /** Its node owns the log of the partition since a claim, of this sequence, or no more. */
+  owns(epoch: LogSequence | undefined): void
 }
 
-/** Everything that a partition's thread says. */
-export type PartitionReport =
-  | PartitionReady
-  | PartitionOwned
-  | SubscriptionActivated
-  | ControlMarked
-  | CommitPinned
-  | CommitUnpinned
+export const partitionEvents: Operations<PartitionEvents> = { owns: 'told' }

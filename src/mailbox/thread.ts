@@ -143,15 +143,27 @@ interface LinkedSettings<Task, Far extends object> extends Omit<ThreadSettings<T
 export class LinkedThread<Task extends object, Far extends object> extends ActorThread<Task, LinkMessage> {
   /** What was not answered rejects with the fault of which the thread has died. */
   readonly far: Far
+  #isGone = false
 
   constructor({ far, offered, ...settings }: LinkedSettings<Task, Far>) {
     super({ ...settings, reported: (message) => link.take(message) })
     const link = new ThreadLink<Far>({ post: (message, transfer) => this.tell(message, transfer), far, offered })
     this.far = link.far
-    this.ended.then(
-      () => link.gone(new Error('the thread has ended without the answer that was waited for')),
-      (fault: unknown) => link.gone(fault),
-    )
+    const gone = (why: unknown): void => {
+      this.#isGone = true
+      link.gone(why)
+    }
+    this.ended.then(() => gone(new Error('the thread has ended without the answer that was waited for')), gone)
+  }
+
+  /** What the thread answers; nothing when it has ended before that. */
+  async unlessGone<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
+    try {
+      return await answer
+    } catch (fault) {
+      if (this.#isGone) return undefined
+      throw fault
+    }
   }
 }
 

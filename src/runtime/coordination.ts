@@ -36,7 +36,7 @@ interface CoordinationParts {
   readonly nodes: RunningNodes
   readonly delivery: RunningDelivery
   /** The partitions of this node, and how many the cluster has. */
-  readonly partitions: { readonly all: Pick<Partitions<object>, 'controlled' | 'mark'>; readonly number: number }
+  readonly partitions: { readonly all: Pick<Partitions<object>, 'controlled' | 'heartbeat'>; readonly number: number }
   /** The log of the coordinator. */
   readonly wal: ClusterLog
   /** How other nodes are asked; nothing where they are not. */
@@ -137,7 +137,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
 
   async mark(control: number): Promise<readonly PartitionMark[] | undefined> {
     if (!(await this.#position.reaches(control, inForce_ms))) return undefined
-    return [...(await this.#parts.partitions.all.mark())]
+    return [...(await this.#parts.partitions.all.heartbeat())]
   }
 
   /** See `Everywhere`. */

@@ -214,7 +214,7 @@ export class Core {
       log: this.#log,
       fenced: (reason) => this.#fatal(reason, exitCodes.fenced),
       fatal: this.#fatal,
-      instruct: (partition, kind) => this.#partitions.instruct(partition, { kind }),
+      instruct: (partition, kind) => this.#partitions.instruct(partition, kind),
       coordinate: (what) => this.#coordination?.instruct(what),
       drain: (log, limit_ms) => this.#delivered.release(log, limit_ms),
       goesOn: this.#goesOn,

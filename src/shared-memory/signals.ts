@@ -1,3 +1,5 @@
+import { err, ok, type Result } from '../result.js'
+
 /**
  * Tells the courier that there are new notices on disk: a counter in memory that everyone shares who makes notices. It
  * costs its ringers no message, however often they ring, and what was rung while nobody waited is not lost.
@@ -26,6 +28,10 @@ export class Bell {
 }
 
 const state = { closed: 0, open: 1, givenUp: 2 } as const
+const stateCell = 0
+/** Counts the threads that have come. */
+const comersCell = 1
+const cells = 2
 
 /**
  * Where the threads of a process wait for each other between two turns, so that all of them stand still at one moment. Whoever
@@ -33,24 +39,38 @@ const state = { closed: 0, open: 1, givenUp: 2 } as const
  */
 export class PinGate {
   readonly memory: SharedArrayBuffer
-  readonly #state: Int32Array
+  readonly #cells: Int32Array
 
-  constructor(memory: SharedArrayBuffer = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
+  constructor(memory: SharedArrayBuffer = new SharedArrayBuffer(cells * Int32Array.BYTES_PER_ELEMENT)) {
     this.memory = memory
-    this.#state = new Int32Array(memory)
+    this.#cells = new Int32Array(memory)
   }
 
   /** Blocks the thread until the gate is opened, or until this thread has waited for so long. */
   wait(limit_ms: number): void {
-    if (Atomics.wait(this.#state, 0, state.closed, limit_ms) !== 'timed-out') return
-    Atomics.compareExchange(this.#state, 0, state.closed, state.givenUp)
-    Atomics.notify(this.#state, 0)
+    Atomics.add(this.#cells, comersCell, 1)
+    Atomics.notify(this.#cells, comersCell)
+    if (Atomics.wait(this.#cells, stateCell, state.closed, limit_ms) !== 'timed-out') return
+    Atomics.compareExchange(this.#cells, stateCell, state.closed, state.givenUp)
+    Atomics.notify(this.#cells, stateCell)
+  }
+
+  /** Resolves when this many threads have come; refuses at the limit. */
+  async haveCome(threads: number, limit_ms: number): Promise<Result<undefined, 'notTogether'>> {
+    const end_ms = performance.now() + limit_ms
+    for (;;) {
+      const come = Atomics.load(this.#cells, comersCell)
+      const left_ms = end_ms - performance.now()
+      if (come >= threads) return ok(undefined)
+      if (left_ms <= 0) return err('notTogether')
+      await Atomics.waitAsync(this.#cells, comersCell, come, left_ms).value
+    }
   }
 
   /** Lets all go on; says whether all of them were still waiting. */
   open(): boolean {
-    const before = Atomics.compareExchange(this.#state, 0, state.closed, state.open)
-    Atomics.notify(this.#state, 0)
+    const before = Atomics.compareExchange(this.#cells, stateCell, state.closed, state.open)
+    Atomics.notify(this.#cells, stateCell)
     return before === state.closed
   }
 }

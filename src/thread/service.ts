@@ -38,6 +38,18 @@ export function methodsOf<Service extends object>(
   )
 }
 
+/** Has each method begin when all that was called before it is done. What fails ends the thread: nothing is begun behind it. */
+export function oneByOne(methods: ReadonlyMap<string, Method>): ReadonlyMap<string, Method> {
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn =
+    (method: Method): Method =>
+    (request) => {
+      last = last.then(() => method(request))
+      return last
+    }
+  return new Map(Array.from(methods, ([name, method]) => [name, inTurn(method)]))
+}
+
 /** How long another thread may take to answer: longer than any work that is asked of one. */
 const limit_ms = 120_000
 

@@ -93,7 +93,7 @@ test('a partition that dies is replaced, its open requests are answered, and wha
 })
 
 test('a partition that dies five times within a minute is not replaced again', async (t) => {
-  const { mailbox, ports, fatal, measures } = await around(t)
+  const { partitions, mailbox, ports, fatal, measures } = await around(t)
   for (let death = 1; death <= 5; death += 1) {
     await mailbox.connected()
     ports.at(-1)?.postMessage(poison)
@@ -102,6 +102,7 @@ test('a partition that dies five times within a minute is not replaced again', a
   }
   t.same(fatal, ['partition 0 died 5 times within a minute'])
   t.equal(measures.partitions.value('restarts', 0), 4)
+  await t.rejects(partitions.subscribe(inForce()), { name: 'LogGivenUp' }, 'nobody waits for its thread')
 })
 
 test('a partition whose log is given up since the process ends is not replaced, and that is no fault of the broker', async (t) => {

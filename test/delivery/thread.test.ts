@@ -5,13 +5,14 @@ import { readOptions } from '../../src/command-line/command-line.js'
 import { noLimits } from '../../src/context/entity-size.js'
 import type { CourierInstruction, CourierReport } from '../../src/delivery/message.js'
 import { packedRecipients } from '../../src/delivery/packed-recipients.js'
-import type { PartitionReady } from '../../src/mailbox/batch.js'
-import { ActorThread } from '../../src/mailbox/thread.js'
+import { type PartitionOperations, partitionEvents, partitionOperations } from '../../src/mailbox/batch.js'
+import { ActorThread, LinkedThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { CourierTask, PartitionTask, ThreadPorts } from '../../src/runtime/tasks.js'
 import { newTransactions } from '../../src/shared-memory/sequences.js'
 import { Bell } from '../../src/shared-memory/signals.js'
 import { packedWithClocks } from '../../src/subscription/clocks.js'
+import { methodsOf } from '../../src/thread/service.js'
 import { clockStart } from '../../src/time.js'
 import { FarEnd } from '../far-end.js'
 import { storeSettings } from '../given.js'
@@ -43,8 +44,8 @@ test('the thread of the courier delivers what partition and coordinator hold, an
 
   const log = () => new MessageChannel().port2
   const partitionLog = log()
-  const partition = new ActorThread<PartitionTask & Pick<ThreadPorts, 'log'>, PartitionReady>({
-    entry: entry('partition'),
+  const partition = new LinkedThread<PartitionTask & Pick<ThreadPorts, 'log'>, PartitionOperations>({
+    ...{ entry: entry('partition'), far: partitionOperations, offered: methodsOf({ owns: () => {} }, partitionEvents) },
     task: {
       partition: 0,
       storage,
@@ -57,7 +58,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
     },
     transfer: [partitionLog],
   })
-  await partition.ready
+  await partition.far.opened()
   const courierLog = log()
   const known = recipient(one, end.url())
   const options = run.options.notifications
@@ -83,7 +84,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   tell({ kind: 'begin' })
   t.same(await courier.ready, { kind: 'ready' })
   const { port1, port2 } = new MessageChannel()
-  partition.tell({ kind: 'connect', port: port1 }, [port1])
+  partition.far.connect(port1)
   tell({ kind: 'connect', partition: 0, port: port2 }, [port2])
   const unstored = await courier.next('ack')
   control.store(unstored.acks)
@@ -103,7 +104,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   t.same(await courier.next('drained'), { kind: 'drained' })
   await courier.ended
   await courier.close()
-  partition.tell({ kind: 'drain' })
+  partition.far.drain()
   await partition.ended
   await partition.close()
   await control.close()

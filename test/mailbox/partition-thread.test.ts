@@ -4,9 +4,9 @@ import { noLimits } from '../../src/context/entity-size.js'
 import { ProxyNotice } from '../../src/http/management-access.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
 import { AlarmReports } from '../../src/log/alarm-reports.js'
-import type { PartitionInstruction, PartitionReady, SubscriptionActivated } from '../../src/mailbox/batch.js'
+import { partitionEvents, partitionOperations } from '../../src/mailbox/batch.js'
 import { Mailbox } from '../../src/mailbox/mailbox.js'
-import { ActorThread } from '../../src/mailbox/thread.js'
+import { LinkedThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { PartitionTask, ThreadPorts } from '../../src/runtime/tasks.js'
 import { ConnectionLimit, ForwardLimit, MailboxCapacity, ViewerLimit } from '../../src/shared-memory/limits.js'
@@ -16,6 +16,7 @@ import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
 import { Bell } from '../../src/shared-memory/signals.js'
 import { Versions } from '../../src/shared-memory/versions.js'
 import { packedWithClocks } from '../../src/subscription/clocks.js'
+import { methodsOf } from '../../src/thread/service.js'
 import { command, given, storeSettings } from '../given.js'
 import { nth, nthId } from '../subscription/given.js'
 
@@ -50,39 +51,24 @@ test("a partition's thread puts subscriptions in force and says after which noti
     log: port2,
   }
   const entry = new URL('../../workers/partition.js', import.meta.url)
-  const thread = new ActorThread<typeof task, PartitionReady | SubscriptionActivated>({
-    entry,
-    task,
-    transfer: [port2],
-  })
-  const tell = async (instruction: PartitionInstruction): Promise<SubscriptionActivated> => {
-    const report = thread.next('inForce')
-    thread.tell(instruction)
-    return await report
-  }
-  t.match(await thread.ready, { kind: 'ready', lastNotice: 0 })
+  const offered = methodsOf({ owns: () => {} }, partitionEvents)
+  const thread = new LinkedThread({ entry, task, transfer: [port2], far: partitionOperations, offered })
+  const { far } = thread
+  t.equal(await far.opened(), 0)
   const mailbox = new Mailbox({ room: new MailboxCapacity(100), measured: () => false, depth: () => {} })
   const front = new MessageChannel()
   mailbox.connect(front.port1)
-  thread.tell({ kind: 'connect', port: front.port2 } satisfies PartitionInstruction, [front.port2])
+  far.connect(front.port2)
 
   t.ok((await mailbox.ask(command('APPEND', 'Silo1', [given('level', '1')]))).ok)
-  t.same(await tell({ kind: 'subscribe', ticket: 7, inForce: nth(2) }), {
-    kind: 'inForce',
-    ticket: 7,
-    lastNotice: 1,
-  })
+  t.equal(await far.subscribe(nth(2)), 1)
   t.ok((await mailbox.ask(command('APPEND', 'Silo1', [given('level', '2')]))).ok)
-  t.same(await tell({ kind: 'unsubscribe', ticket: 8, id: nthId(1) }), {
-    kind: 'inForce',
-    ticket: 8,
-    lastNotice: 3,
-  })
+  t.equal(await far.unsubscribe(nthId(1)), 3)
   t.ok((await mailbox.ask(command('APPEND', 'Silo1', [given('level', '3')]))).ok)
-  t.match(await tell({ kind: 'unsubscribe', ticket: 9, id: nthId(1) }), { ticket: 9, lastNotice: 4 })
+  t.equal(await far.unsubscribe(nthId(1)), 4)
   t.equal(new Int32Array(bell.memory)[0], 3)
   mailbox.close()
-  thread.tell({ kind: 'drain' } satisfies PartitionInstruction)
+  far.drain()
   await thread.ended
   await thread.close()
 })

@@ -22,6 +22,8 @@ test('all threads wait until the gate is opened', async (t) => {
   const gate = new PinGate()
   const threads = [waiting(gate, 60_000), waiting(gate, 60_000)]
   t.same(await Promise.all(threads.map((thread) => once(thread, 'message'))), [['there'], ['there']])
+  t.same(await gate.haveCome(2, 60_000), { ok: true, value: undefined })
+  t.same(await gate.haveCome(3, 1), { ok: false, error: 'notTogether' })
   const ends = Promise.all(threads.map((thread) => once(thread, 'message')))
   t.ok(gate.open(), 'nobody has given up')
   t.same(await ends, [['gone on'], ['gone on']])

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
-import { remote, type ServiceOperations, serve } from '../../src/thread/service.js'
+import { type Method, oneByOne, remote, type ServiceOperations, serve } from '../../src/thread/service.js'
 
 const module = new URL('../../src/thread/service.js', import.meta.url).href
 
@@ -134,4 +134,30 @@ test('what cannot be answered in time, or by a thread that is gone, is refused',
 test('an answer that cannot be sent is a fault of the call', async (t) => {
   const { echo } = served(t, { echo: { say: async () => () => 1 } })
   await t.rejects(echo.say('x'), { message: /could not be cloned/ })
+})
+
+test('what is called while something is under way is begun behind it, and nothing behind what has failed', async (t) => {
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const methods = oneByOne(
+    new Map<string, Method>([
+      ['say', ([what]: readonly unknown[]) => begun.push(String(what))],
+      ['wait', () => new Promise<void>((resolve) => ends.push(resolve))],
+      ['fail', () => Promise.reject(new Error('it cannot be done'))],
+    ]),
+  )
+  const call = (name: string, ...request: readonly unknown[]): unknown => methods.get(name)?.(request)
+  call('say', 1)
+  call('wait')
+  const said = call('say', 2)
+  await new Promise(setImmediate)
+  t.same(begun, ['1'])
+  ends[0]?.()
+  await said
+  t.same(begun, ['1', '2'])
+  const failed = call('fail')
+  const behind = call('say', 3)
+  await t.rejects(Promise.resolve(failed), { message: 'it cannot be done' })
+  await t.rejects(Promise.resolve(behind), { message: 'it cannot be done' })
+  t.same(begun, ['1', '2'])
 })
