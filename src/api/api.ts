@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import type { Origin } from '../context/update.js'
 import { endsHere } from '../hosts.js'
@@ -108,12 +107,6 @@ export interface UncheckedWork {
 
 /** A request that is ready for its work, or the response to a payload that is refused. */
 export type Prepared = Result<Work | UncheckedWork, ApiResponse>
-
-/** What an operation reads from its payload, or the response that refuses it, and what it does then for a tenant. */
-export interface TenantWork<Payload> {
-  readonly parse: (request: ApiRequest) => Result<Payload, ApiResponse>
-  readonly work: (request: ApiRequest, tenant: Tenant, payload: Payload) => Promise<ApiResponse>
-}
 
 /** How an operation uses the broker, for the request semaphore's policy [management 5.2]. */
 export type Use = 'read' | 'write'

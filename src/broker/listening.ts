@@ -1,5 +1,5 @@
-import type { ApiRequest, ApiResponse, TenantWork } from '../api/api.js'
-import type { Tenant } from '../context/entity.js'
+import type { ApiRequest, ApiResponse } from '../api/api.js'
+import type { Call, OperationParts } from '../api/operation.js'
 import { isBoundTo } from '../context/scope-headers.js'
 import type { StreamRefusal } from '../delivery/stream-message.js'
 import { positionOfId, type StreamPosition } from '../delivery/stream-position.js'
@@ -55,22 +55,28 @@ const hasExpired = 'the subscription has expired'
 type Listened = Pick<Subscription, 'id' | 'path' | 'reference'>
 
 /** What an interface has ways of its own for: what it finds, and how it refuses. */
-interface EventInterface {
+interface EventInterface<Services> {
   /** The subscription that the path names, whatever its service path. */
-  readonly find: (request: ApiRequest, tenant: Tenant) => Promise<Result<Listened | undefined, ApiResponse>>
+  readonly find: (call: Call<Services>) => Promise<Result<Listened | undefined, ApiResponse>>
   readonly unknown: (request: ApiRequest) => ApiResponse
   readonly refused: (reason: string) => ApiResponse
   readonly unavailable: (why: Unavailable) => ApiResponse
 }
 
 /** The notifications of a subscription as a stream of events, and how far a client has got: whoever may listen may say that. */
-export function eventOperations(
-  broker: { readonly listening: StreamService },
-  { find, unknown, refused, unavailable }: EventInterface,
-): { readonly listen: TenantWork<ListeningTerms>; readonly confirm: TenantWork<StreamPosition> } {
+export function eventOperations<Services extends { readonly broker: { readonly listening: StreamService } }>({
+  find,
+  unknown,
+  refused,
+  unavailable,
+}: EventInterface<Services>): {
+  readonly listen: OperationParts<Services, ListeningTerms>
+  readonly confirm: OperationParts<Services, StreamPosition>
+} {
   const orRefused = <Value>(read: Result<Value, string>) => (read.ok ? read : err(refused(read.error)))
-  const listenable = async (request: ApiRequest, tenant: Tenant): Promise<Result<SubscriptionId, ApiResponse>> => {
-    const found = await find(request, tenant)
+  const listenable = async (call: Call<Services>): Promise<Result<SubscriptionId, ApiResponse>> => {
+    const { request } = call
+    const found = await find(call)
     if (!found.ok) return found
     const { value: subscription } = found
     if (subscription === undefined || !isBoundTo(request.paths, subscription.path)) return err(unknown(request))
@@ -92,26 +98,32 @@ export function eventOperations(
   }
   return {
     listen: {
+      use: 'read',
       parse: (request) => orRefused(listeningTerms(request)),
-      work: async (request, tenant, terms) => {
-        const subscription = await listenable(request, tenant)
+      work: async (call, terms) => {
+        const subscription = await listenable(call)
         if (!subscription.ok) return subscription.error
-        const opened = await broker.listening.open({ subscription: subscription.value, ...terms }, request.client)
+        const { services, request } = call
+        const opened = await services.broker.listening.open(
+          { subscription: subscription.value, ...terms },
+          request.client,
+        )
         if (!opened.ok) return refusal(opened.error, request)
         return { status: 200, stream: opened.value, contentType: eventStreamType, headers: eventStreamHeaders }
       },
     },
     confirm: {
+      use: 'read',
       parse: (request) => {
         const position = orRefused(givenPosition(request))
         if (!position.ok) return position
         return position.value === undefined ? err(refused(nothingNamed)) : ok(position.value)
       },
-      work: async (request, tenant, upTo) => {
-        const subscription = await listenable(request, tenant)
+      work: async (call, upTo) => {
+        const subscription = await listenable(call)
         if (!subscription.ok) return subscription.error
-        const confirmed = await broker.listening.confirm(subscription.value, upTo)
-        if (!confirmed.ok) return refusal(confirmed.error, request)
+        const confirmed = await call.services.broker.listening.confirm(subscription.value, upTo)
+        if (!confirmed.ok) return refusal(confirmed.error, call.request)
         return confirmed.value ? { status: 204 } : refused(positionElsewhere)
       },
     },

@@ -1,16 +1,23 @@
-import { type ApiRequest, type ApiResponse, isLong, type Operation, type StatusText } from '../api/api.js'
-import type { RawUpdate, Unavailable } from '../broker/broker.js'
-import type { Tenant } from '../context/entity.js'
+import {
+  type ApiRequest,
+  type ApiResponse,
+  isLong,
+  type StatusText,
+  type UncheckedWork,
+  type Work,
+} from '../api/api.js'
+import { tenantOf } from '../api/operation.js'
+import type { Unavailable } from '../broker/broker.js'
 import type { Page, Query } from '../context/query.js'
 import { pathsOfRead } from '../context/scope-headers.js'
 import type { RawUpdateReply } from '../partition/commands.js'
-import { forwarderOf, mayPassOn } from '../providers/forwarder.js'
+import { mayPassOn } from '../providers/forwarder.js'
 import { err, ok, type Result } from '../result.js'
 import { LongText, Slices } from '../slices.js'
 import { type ElementResponse, manyResponsesOf, resultsOf, type UpdateRequest } from './element-results.js'
 import { withProviders } from './forward/query-forwarding.js'
 import { fillGaps, type NothingDone } from './forward/update-forwarding.js'
-import { type Ngsi1Services, originOf, pathOfUpdate, payloadOperation, tenantOf } from './operation.js'
+import { type Ngsi1Call, type Ngsi1Services, originOf, pathOfUpdate, payloadOperation } from './operation.js'
 import { requestedOrder, requestedPage, requestsObject, requestsUntyped } from './parse/parameters.js'
 import type { PayloadRefusal } from './parse/payload-errors.js'
 import { parseQuery, type QueryPayload } from './parse/query-payload.js'
@@ -38,37 +45,41 @@ const wrapStatus = (status: StatusText): unknown => wrapped('errorCode', status)
 const fewResponses = 256
 
 /** `POST /v1/updateContext` [context 6]. */
-export function updateContext(services: Ngsi1Services): Operation {
-  const readHere = payloadOperation(services, {
-    use: 'write',
-    wrapStatus,
-    parse: parseUpdate,
-    refused,
-    work: (request, tenant, payload) => update(services, request, tenant, payload),
-  })
-  return {
-    ...readHere,
-    prepare: (request) => {
-      const asked = rawRequestOf(services, request)
-      if (asked === undefined) return readHere.prepare(request)
-      const raw = rawUpdateOf(services, request.body, asked)
-      if (raw) return ok({ run: () => services.broker.rawUpdate(raw, request.client).then(checked) })
-      const elements = rawElementsOf(services, request.body, asked)
-      if (elements === undefined) return readHere.prepare(request)
-      const here = (payload: UpdatePayload) => update(services, request, elements.tenant, payload)
-      return ok(() => updateRawElements(services, elements, request, asked.flags, here))
-    },
+export const updateContext = payloadOperation({
+  use: 'write',
+  wrapStatus,
+  raw: rawWork,
+  parse: parseUpdate,
+  refused,
+  work: update,
+})
+
+/**
+ * An update of one entity, as nearly all are, is parsed and answered by its partition, whatever is in it. That of several is by the
+ * partitions of its elements, unless there is something in it for the front end.
+ */
+function rawWork(request: ApiRequest, services: Ngsi1Services): Work | UncheckedWork | undefined {
+  const head = rawHeadOf(services, request)
+  if (head === undefined) return undefined
+  const { body, client } = request
+  const { tenant, path, flags, origin } = head
+  const id = onlyId(body)
+  if (id !== undefined && !mayPassOn(services, tenant, id, 'ngsi1')) {
+    const raw = { tenant, path, id, body, flags: encodeFlags(flags), origin }
+    return { run: () => services.broker.rawUpdate(raw, client).then(checked) }
   }
+  const elements = rawElementsOf(services, body, head)
+  if (elements === undefined) return undefined
+  return () => updateRawElements({ services, request, tenant }, elements, flags, update)
 }
 
 /**
- * The head of an update whose payload partitions may parse. Undefined when the front end has to parse it: the payload is long, or the
- * headers are wrong, which is reported after mistakes in the payload.
+ * The head of an update whose payload partitions may parse. Undefined when its headers are wrong, which is reported after mistakes in
+ * the payload.
  */
-function rawRequestOf(services: Ngsi1Services, request: ApiRequest): RawRequest | undefined {
-  if (isLong(request.body)) return undefined
+function rawHeadOf(services: Ngsi1Services, request: ApiRequest): RawRequest | undefined {
   const { options } = services
-  const tenant = tenantOf(request.headers, options.multiservice)
+  const tenant = tenantOf(request, options)
   const path = pathOfUpdate(request.paths)
   if (!tenant.ok || !path.ok) return undefined
   const { parameters } = request
@@ -81,20 +92,6 @@ function rawRequestOf(services: Ngsi1Services, request: ApiRequest): RawRequest 
   return { tenant: tenant.value, path: path.value, flags, origin: originOf(services, request) }
 }
 
-/**
- * An update of one entity, as nearly all are: its partition parses and answers it, whatever is in it. Undefined when the update is not
- * about exactly one id, or may have to be forwarded.
- */
-function rawUpdateOf(
-  services: Ngsi1Services,
-  body: string,
-  { tenant, path, flags, origin }: RawRequest,
-): RawUpdate | undefined {
-  const id = onlyId(body)
-  if (id === undefined || mayPassOn(services, tenant, id, 'ngsi1')) return undefined
-  return { tenant, path, id, body, flags: encodeFlags(flags), origin }
-}
-
 /** An update that the broker cannot take now is counted as accepted: nobody has parsed its payload. */
 function checked(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse, ApiResponse> {
   if (!reply.ok) return ok(unavailableResponse(reply.error))
@@ -103,15 +100,11 @@ function checked(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse
   return reply.value.accepted ? ok(response) : err(response)
 }
 
-async function update(
-  services: Ngsi1Services,
-  request: ApiRequest,
-  tenant: Tenant,
-  { action, elements }: UpdatePayload,
-): Promise<ApiResponse> {
+async function update(call: Ngsi1Call, { action, elements }: UpdatePayload): Promise<ApiResponse> {
+  const { request } = call
   const path = pathOfUpdate(request.paths)
   if (!path.ok) return statusResponse('errorCode', path.error)
-  const responses = await carryOut(services, request, { tenant, path: path.value, action, elements })
+  const responses = await carryOut(call, { path: path.value, action, elements })
   if (!responses.ok) return failedUpdate('errorCode', responses.error)
   const format = { asObject: requestsObject(request.parameters) }
   const isShort = responses.value.length <= fewResponses && !isLong(request.body)
@@ -125,19 +118,18 @@ async function update(
  * What is done here is on disk before the first request goes out.
  */
 export async function carryOut(
-  services: Ngsi1Services,
-  request: ApiRequest,
-  what: Pick<UpdateRequest, 'tenant' | 'path' | 'action' | 'elements'>,
+  call: Ngsi1Call,
+  what: Pick<UpdateRequest, 'path' | 'action' | 'elements'>,
 ): Promise<Result<readonly ElementResponse[], Unavailable | NothingDone>> {
+  const { services, request, tenant } = call
   const untyped = requestsUntyped(request.parameters)
   const autocast = services.options.ngsiv1Autocast
-  const update: UpdateRequest = { ...what, untyped, autocast, origin: originOf(services, request) }
-  const { action, elements, tenant } = update
+  const update: UpdateRequest = { ...what, tenant, untyped, autocast, origin: originOf(services, request) }
+  const { action, elements } = update
   const results = await resultsOf(services.broker, update, request.client)
   if (!results.ok) return results
   const isPassedOn = action === 'UPDATE' || action === 'REPLACE'
-  const forwarder = isPassedOn ? forwarderOf(services, request, tenant) : undefined
-  const joined = forwarder && (await fillGaps(forwarder, update, results.value))
+  const joined = isPassedOn ? await fillGaps(call, update, results.value) : undefined
   return joined ?? ok(await manyResponsesOf(elements, results.value, action))
 }
 
@@ -147,32 +139,29 @@ export function failedUpdate(shape: ErrorShape, refusal: Unavailable | NothingDo
 }
 
 /** `POST /v1/queryContext` [context 7]. */
-export function queryContext(services: Ngsi1Services): Operation {
-  return payloadOperation(services, {
-    use: 'read',
-    wrapStatus,
-    parse: parseQuery,
-    refused,
-    work: (request, tenant, payload) => query(services, request, tenant, payload),
-  })
-}
+export const queryContext = payloadOperation({
+  use: 'read',
+  wrapStatus,
+  parse: parseQuery,
+  refused,
+  work: (call, payload) => query(call, payload),
+})
 
 /**
  * The response of queryContext and of the lists of entities. `notFound` is the status without results [context 7.5].
  */
 export async function query(
-  services: Ngsi1Services,
-  request: ApiRequest,
-  tenant: Tenant,
+  call: Ngsi1Call,
   what: QueryPayload,
   notFound: StatusText = statusOf(404),
 ): Promise<ApiResponse> {
+  const { services, request, tenant } = call
   const { paths, parameters } = request
   const order = requestedOrder(parameters)
   const wanted: Query = { tenant, paths: pathsOfRead(paths), ...what, order, ...requestedPage(parameters) }
   const page = await services.broker.query(wanted, request.client)
   if (!page.ok) return unavailableResponse(page.error)
-  const found = await withProviders(services, request, wanted, page.value)
+  const found = await withProviders(call, wanted, page.value)
   if (!found.ok) return unavailableResponse(found.error)
   const { entities, details } = found.value
   if (entities.length === 0) {

@@ -1,4 +1,5 @@
-import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api/api.js'
+import { type ApiRequest, type ApiResponse, segment } from '../api/api.js'
+import type { Unbound } from '../api/operation.js'
 import type { TypeSummary } from '../broker/broker.js'
 import { pathsOfRead } from '../context/scope-headers.js'
 import { inSlices, listText, type Steps } from '../slices.js'
@@ -8,38 +9,33 @@ import { renderStatus } from './render/elements.js'
 import { bodyResponse, okStatus, statusOf, statusResponse, unavailableResponse } from './render/status.js'
 
 /** `GET /v1/contextTypes`: the types of the entities in the paths of the request [context 9]. */
-export function listTypes(services: Ngsi1Services): Operation {
-  return typesOperation(services, async (types, request) => {
-    const { offset, limit, counted } = requestedPage(request.parameters)
-    const shown = types.slice(offset, offset + limit)
-    if (shown.length === 0) return statusResponse('statusCode', nothing('types', types.length, offset, counted))
-    const collapsed = requestsCollapsed(request.parameters)
-    const list = await inSlices(renderTypes(shown, collapsed))
-    return { status: 200, body: `{"types":${list},"statusCode":${renderStatus(found(types.length, counted))}}` }
-  })
-}
+export const listTypes = typesOperation(async (types, request) => {
+  const { offset, limit, counted } = requestedPage(request.parameters)
+  const shown = types.slice(offset, offset + limit)
+  if (shown.length === 0) return statusResponse('statusCode', nothing('types', types.length, offset, counted))
+  const collapsed = requestsCollapsed(request.parameters)
+  const list = await inSlices(renderTypes(shown, collapsed))
+  return { status: 200, body: `{"types":${list},"statusCode":${renderStatus(found(types.length, counted))}}` }
+})
 
 /** `GET /v1/contextTypes/{type}`: the attributes of the entities of a type [context 9]. */
-export function showType(services: Ngsi1Services): Operation {
-  return typesOperation(services, (types, request) => {
-    const name = segment(request, 'type')
-    const { offset, limit, counted } = requestedPage(request.parameters)
-    const attributes = types.find(({ type }) => type === name)?.attributes ?? []
-    const shown = attributes.slice(offset, offset + limit)
-    if (shown.length === 0) {
-      const statusCode = nothing('attributes', attributes.length, offset, counted)
-      return bodyResponse({ name, statusCode }, statusCode)
-    }
-    const statusCode = found(attributes.length, counted)
-    return { status: 200, body: () => JSON.stringify({ name, attributes: shown, statusCode }) }
-  })
-}
+export const showType = typesOperation((types, request) => {
+  const name = segment(request, 'type')
+  const { offset, limit, counted } = requestedPage(request.parameters)
+  const attributes = types.find(({ type }) => type === name)?.attributes ?? []
+  const shown = attributes.slice(offset, offset + limit)
+  if (shown.length === 0) {
+    const statusCode = nothing('attributes', attributes.length, offset, counted)
+    return bodyResponse({ name, statusCode }, statusCode)
+  }
+  const statusCode = found(attributes.length, counted)
+  return { status: 200, body: () => JSON.stringify({ name, attributes: shown, statusCode }) }
+})
 
 function typesOperation(
-  services: Ngsi1Services,
   respond: (types: readonly TypeSummary[], request: ApiRequest) => ApiResponse | Promise<ApiResponse>,
-): Operation {
-  return pathOperation(services, 'read', async (request, tenant) => {
+): Unbound<Ngsi1Services> {
+  return pathOperation('read', async ({ services, request, tenant }) => {
     const types = await services.broker.types(tenant, pathsOfRead(request.paths), request.client)
     return types.ok ? respond(types.value, request) : unavailableResponse(types.error)
   })

@@ -1,6 +1,7 @@
-import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api/api.js'
+import { type ApiRequest, type ApiResponse, type StatusText, segment } from '../api/api.js'
+import type { Unbound } from '../api/operation.js'
 import type { Unavailable } from '../broker/broker.js'
-import type { Entity, EntityId, Tenant } from '../context/entity.js'
+import type { Entity, EntityId } from '../context/entity.js'
 import { compileQuery } from '../context/match.js'
 import { compareEntities } from '../context/order.js'
 import type { Page, Query } from '../context/query.js'
@@ -9,7 +10,7 @@ import type { ShownAttribute, ShownEntity } from '../providers/query-plan.js'
 import type { Result } from '../result.js'
 import { query } from './context-operations.js'
 import { type FoundEntities, withProviders } from './forward/query-forwarding.js'
-import { type Ngsi1Services, pathOperation, type TypesMeant, typesMeant } from './operation.js'
+import { type Ngsi1Call, type Ngsi1Services, pathOperation, type TypesMeant, typesMeant } from './operation.js'
 import { requestedOrder, requestedPage, requestsObject } from './parse/parameters.js'
 import {
   type AttributeFormat,
@@ -21,46 +22,41 @@ import {
 } from './render/elements.js'
 import { errorsOf, okStatus, reporting, statusOf, statusResponse, unavailableResponse } from './render/status.js'
 
-/** A convenience operation that reads: one row of a table [context 8.3 to 8.6]. */
-export interface ReadRow {
-  readonly read: (
-    services: Ngsi1Services,
-    request: ApiRequest,
-    tenant: Tenant,
-    types: TypesMeant,
-  ) => Promise<ApiResponse>
+/** A convenience operation that reads [context 8.3 to 8.6]. */
+interface ReadRow {
+  readonly read: (call: Ngsi1Call, types: TypesMeant) => Promise<ApiResponse>
   /** The text of an earlier equal response; undefined without one, or when the response has to be made anew. */
-  readonly atHand?: (services: Ngsi1Services, request: ApiRequest, tenant: Tenant) => string | undefined
+  readonly cached?: (call: Ngsi1Call) => string | undefined
   /** The response to a type that contradicts the path [context 8.1]. */
   readonly contradicted: (request: ApiRequest, status: StatusText) => ApiResponse
 }
 
-/** The operation of a row. */
-export function readOperation(services: Ngsi1Services, { read, atHand, contradicted }: ReadRow): Operation {
-  return pathOperation(services, 'read', (request, tenant) => {
-    const body = atHand?.(services, request, tenant)
+function readOperation({ read, cached, contradicted }: ReadRow): Unbound<Ngsi1Services> {
+  return pathOperation('read', (call) => {
+    const body = cached?.(call)
     if (body !== undefined) return { status: 200, body }
-    const types = typesMeant(request)
-    return types.ok ? read(services, request, tenant, types.value) : contradicted(request, types.error)
+    const types = typesMeant(call.request)
+    return types.ok ? read(call, types.value) : contradicted(call.request, types.error)
   })
 }
 
 /** GET of every entity [context 8.3]. */
-export const allEntities = listRow(() => statusOf(404), false)
+export const allEntities = listRead(() => statusOf(404), false)
 
 /** GET of the entities of a type [context 8.6]. */
-export const entitiesOfType = listRow(
+export const entitiesOfType = listRead(
   (request) => statusOf(404, `entityId::type /${segment(request, 'type')}/ non-existent`),
   false,
 )
 
 /** GET of one attribute of the entities of a type [context 8.6]. */
-export const attributeOfType = listRow(() => statusOf(404, 'entityId::type/attribute::name pair not found'), true)
+export const attributeOfType = listRead(() => statusOf(404, 'entityId::type/attribute::name pair not found'), true)
 
 /** GET of the entities of an id, of any type or of the one asked for [context 8.3]. */
-export const entitiesOfId: ReadRow = {
-  read: (services, request, tenant, types) =>
-    ofId(services, request, tenant, types, async (held) => {
+export const entitiesOfId = readOperation({
+  read: (call, types) =>
+    ofId(call, types, async (held) => {
+      const { request } = call
       const { counted, offset, limit } = requestedPage(request.parameters)
       const found = await held.page([], offset, limit)
       if (!found.ok) return unavailableResponse(found.error)
@@ -71,15 +67,16 @@ export const entitiesOfId: ReadRow = {
       const format = formatAsked(request)
       return { status: 200, body: () => renderEntities([...entities], foundStatus(held.count, counted), format) }
     }),
-  atHand: allOfIdAtHand,
+  cached: cachedOfId,
   // Without a type in the path, a parameter cannot contradict it.
   contradicted: (_, status) => statusResponse('statusCode', status),
-}
+})
 
 /** GET of the entity of a type and id [context 8.3]. */
-export const entityOfTypeAndId: ReadRow = {
-  read: (services, request, tenant, types) =>
-    ofId(services, request, tenant, types, async (held) => {
+export const entityOfTypeAndId = readOperation({
+  read: (call, types) =>
+    ofId(call, types, async (held) => {
+      const { request } = call
       const { counted, offset } = requestedPage(request.parameters)
       const found = await held.page([], offset, 1)
       if (!found.ok) return unavailableResponse(found.error)
@@ -91,18 +88,18 @@ export const entityOfTypeAndId: ReadRow = {
       return { status: 200, body: () => renderOneEntity(entity, foundStatus(held.count, counted), format) }
     }),
   contradicted: (request, status) => noEntity(request, segment(request, 'type'), '', status),
-}
+})
 
 /** GET of an attribute by the id of its entity [context 8.4]. */
-export const attributeOfId = attributeRow(entityUnknown)
+export const attributeOfId = attributeRead(entityUnknown)
 
 /** GET of an attribute by type and id of its entity [context 8.4]. */
-export const attributeOfTypeAndId = attributeRow((request) =>
+export const attributeOfTypeAndId = attributeRead((request) =>
   statusOf(404, `Entity-Attribute pair: /${segment(request, 'id')}-${segment(request, 'name')}/`),
 )
 
 /** GET of an instance of an attribute by type and id of its entity [context 8.5]. */
-export const instanceOfTypeAndId = attributeRow((request) => {
+export const instanceOfTypeAndId = attributeRead((request) => {
   const triplet = `${segment(request, 'id')}-${segment(request, 'name')}-${segment(request, 'metaID')}`
   return statusOf(404, `Entity-Attribute-MetaID triplet: /${triplet}/`)
 })
@@ -114,36 +111,38 @@ const renderedResponses = new WeakMap<readonly Entity[], string>()
  * GET of the entities of an id without parameters. Most are read again and again, and their response stays the same as long as the
  * entities do. Not for what providers may hold: they have to be asked each time.
  */
-function allOfIdAtHand({ broker, forwarding }: Ngsi1Services, request: ApiRequest, tenant: Tenant): string | undefined {
+function cachedOfId({ services: { broker, forwarding }, request, tenant }: Ngsi1Call): string | undefined {
   const isHeldHere = forwarding === undefined || broker.registry.index.isEmpty(tenant)
   if (request.parameters.size > 0 || !isHeldHere) return undefined
   const entities = broker.recentEntities(tenant, pathsOfRead(request.paths), segment(request, 'id') as EntityId)
   if (entities === undefined || entities.length === 0) return undefined
   if (entities.length > requestedPage(request.parameters).limit) return undefined
-  const worded = renderedResponses.get(entities)
-  if (worded !== undefined) return worded
+  const rendered = renderedResponses.get(entities)
+  if (rendered !== undefined) return rendered
   const body = renderEntities(entities, okStatus, { asObject: false })
   renderedResponses.set(entities, body)
   return body
 }
 
 /** A list of entities is a query for every id. */
-function listRow(notFound: (request: ApiRequest) => StatusText, named: boolean): ReadRow {
-  return {
-    read: (services, request, tenant, { type, scopes }) => {
+function listRead(notFound: (request: ApiRequest) => StatusText, named: boolean): Unbound<Ngsi1Services> {
+  return readOperation({
+    read: (call, { type, scopes }) => {
+      const { request } = call
       const attributes = named ? [segment(request, 'name')] : []
       const what = { selectors: [{ id: { kind: 'any' }, type }], attributes, scopes } as const
-      return query(services, request, tenant, what, notFound(request))
+      return query(call, what, notFound(request))
     },
     contradicted: (_, status) => statusResponse('errorCode', status),
-  }
+  })
 }
 
 /** All instances of an attribute, or the one that the path names, in the first entity that has it. */
-function attributeRow(notFound: (request: ApiRequest) => StatusText): ReadRow {
-  return {
-    read: (services, request, tenant, types) =>
-      ofId(services, request, tenant, types, async (held) => {
+function attributeRead(notFound: (request: ApiRequest) => StatusText): Unbound<Ngsi1Services> {
+  return readOperation({
+    read: (call, types) =>
+      ofId(call, types, async (held) => {
+        const { request } = call
         const name = segment(request, 'name')
         const { metaID } = request.segments
         const here = firstWith(held.entities, name, metaID)
@@ -158,7 +157,7 @@ function attributeRow(notFound: (request: ApiRequest) => StatusText): ReadRow {
         return { status: 200, body: () => renderItem(renderStored(attributes, format), okStatus) }
       }),
     contradicted: (_, status) => statusResponse('statusCode', status),
-  }
+  })
 }
 
 /** The entities of the id in the path that are held here, in the order asked for. */
@@ -174,25 +173,24 @@ interface HeldOfId {
 }
 
 async function ofId(
-  services: Ngsi1Services,
-  request: ApiRequest,
-  tenant: Tenant,
+  call: Ngsi1Call,
   { type, scopes }: TypesMeant,
-  answer: (held: HeldOfId) => Promise<ApiResponse>,
+  respond: (held: HeldOfId) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
+  const { services, request, tenant } = call
   const [id, paths] = [segment(request, 'id') as EntityId, pathsOfRead(request.paths)]
   const held = await services.broker.entities(tenant, paths, id, type, request.client)
   if (!held.ok) return unavailableResponse(held.error)
   const meant = held.value.filter((entity) => scopes.every(({ kind }) => (kind === 'typed') === (entity.type !== '')))
   const order = requestedOrder(request.parameters)
   const entities = order.length === 0 ? meant : meant.toSorted(compareEntities(order))
-  return answer({
+  return respond({
     entities,
     count: entities.length,
     page: (attributes, offset, limit) => {
       const selectors = [{ id: { kind: 'exact', id }, type }] as const
       const query = { tenant, paths, selectors, attributes, scopes, order, offset, limit, counted: true }
-      return withProviders(services, request, query, pageOf(entities, query))
+      return withProviders(call, query, pageOf(entities, query))
     },
   })
 }

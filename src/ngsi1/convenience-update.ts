@@ -1,11 +1,19 @@
-import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api/api.js'
-import type { EntityId, EntityType, Tenant } from '../context/entity.js'
+import { type ApiRequest, type ApiResponse, type StatusText, segment } from '../api/api.js'
+import type { Unbound } from '../api/operation.js'
+import type { EntityId, EntityType } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction } from '../context/update.js'
 import { err, ok, type Result } from '../result.js'
 import { noSteps } from '../slices.js'
 import { carryOut, failedUpdate } from './context-operations.js'
 import type { ElementResponse } from './element-results.js'
-import { type Ngsi1Services, type ParsePayload, pathOfUpdate, payloadOperation, typesMeant } from './operation.js'
+import {
+  type Ngsi1Call,
+  type Ngsi1Services,
+  type ParsePayload,
+  pathOfUpdate,
+  payloadOperation,
+  typesMeant,
+} from './operation.js'
 import { requestsObject } from './parse/parameters.js'
 import {
   type AppendPayload,
@@ -27,10 +35,10 @@ import {
 } from './render/status.js'
 
 /**
- * A convenience operation that writes: one row of a table. It says how its payload is read, which context element of an
- * update it stands for, and how the response to that is shown [context 8.3 to 8.5].
+ * A convenience operation that writes: how its payload is read, which context element of an update it stands for, and how the response
+ * to that is shown [context 8.3 to 8.5].
  */
-export interface UpdateRow<Payload> {
+interface UpdateRow<Payload> {
   readonly action: UpdateAction
   readonly parse: ParsePayload<Payload>
   readonly payloadErrors: PayloadErrors
@@ -45,32 +53,29 @@ export interface UpdateRow<Payload> {
   readonly respond: (responses: readonly ElementResponse[], format: AttributeFormat) => ApiResponse
 }
 
-/** The operation of a row. */
-export function updateOperation<Payload>(services: Ngsi1Services, row: UpdateRow<Payload>): Operation {
-  return payloadOperation(services, {
+function updateOperation<Payload>(row: UpdateRow<Payload>): Unbound<Ngsi1Services> {
+  return payloadOperation({
     use: 'write',
     checksPath: true,
     parse: row.parse,
     refused: (refusal) => payloadResponse(row.payloadErrors, refusal),
-    work: (request, tenant, payload) => update(services, row, request, tenant, payload),
+    work: (call, payload) => update(call, row, payload),
   })
 }
 
 async function update<Payload>(
-  services: Ngsi1Services,
+  call: Ngsi1Call,
   { action, mean, errors, respond }: UpdateRow<Payload>,
-  request: ApiRequest,
-  tenant: Tenant,
   payload: Payload,
 ): Promise<ApiResponse> {
+  const { request } = call
   const path = pathOfUpdate(request.paths)
   if (!path.ok) return statusResponse(errors, path.error)
   const types = typesMeant(request)
   if (!types.ok) return statusResponse(errors, types.error)
   const element = mean(request, types.value.type, payload)
   if (!element.ok) return statusResponse(errors, element.error)
-  const what = { tenant, path: path.value, action, elements: [element.value] }
-  const responses = await carryOut(services, request, what)
+  const responses = await carryOut(call, { path: path.value, action, elements: [element.value] })
   if (!responses.ok) return failedUpdate(errors, responses.error)
   return respond(responses.value, { asObject: requestsObject(request.parameters) })
 }
@@ -79,7 +84,7 @@ const entityPayload: PayloadErrors = { parser: 'orionError', checks: 'errorCode'
 const attributePayload: PayloadErrors = { parser: 'orionError', checks: 'statusCode' }
 
 /** POST of an entity [context 8.3]. */
-export const appendEntity: UpdateRow<AppendPayload> = {
+export const appendEntity = updateOperation<AppendPayload>({
   action: 'APPEND',
   parse: parseAppend,
   payloadErrors: entityPayload,
@@ -88,10 +93,10 @@ export const appendEntity: UpdateRow<AppendPayload> = {
   respond: (responses, format) =>
     onlyFailure(responses) ??
     allResponses(responses, () => `{${renderHead(first(responses))},${renderResponses(responses, format)}}`),
-}
+})
 
 /** PUT of an entity [context 8.3]. */
-export const updateEntity: UpdateRow<readonly GivenAttribute[]> = {
+export const updateEntity = updateOperation<readonly GivenAttribute[]>({
   action: 'UPDATE',
   parse: parseAttributes,
   payloadErrors: entityPayload,
@@ -99,30 +104,30 @@ export const updateEntity: UpdateRow<readonly GivenAttribute[]> = {
   errors: 'errorCode',
   respond: (responses, format) =>
     onlyFailure(responses) ?? allResponses(responses, () => `{${renderResponses(responses, format)}}`),
-}
+})
 
 /** DELETE of an entity [context 8.3]. */
-export const deleteEntity: UpdateRow<undefined> = {
+export const deleteEntity = updateOperation<undefined>({
   action: 'DELETE',
   parse: () => noSteps(ok(undefined)),
   payloadErrors: entityPayload,
   mean: (request, type) => ok(elementOf(request, type, [])),
   errors: 'bare',
   respond: bareResponse,
-}
+})
 
 /** POST of an attribute or of an instance of one [context 8.4, 8.5]. */
-export const appendAttribute: UpdateRow<GivenAttribute> = attributeRow('APPEND')
+export const appendAttribute = updateOperation(attributeRow('APPEND'))
 
 /** PUT of an attribute or of an instance of one [context 8.4, 8.5]. */
-export const updateAttribute: UpdateRow<GivenAttribute> = attributeRow('UPDATE')
+export const updateAttribute = updateOperation(attributeRow('UPDATE'))
 
 /** DELETE of an attribute or of an instance of one [context 8.4, 8.5]. */
-export const deleteAttribute: UpdateRow<GivenAttribute> = {
+export const deleteAttribute = updateOperation({
   ...attributeRow('DELETE'),
   parse: (_body, _strictIds, request) =>
     noSteps(ok({ name: segment(request, 'name'), instance: '', type: '', metadata: [] })),
-}
+})
 
 function attributeRow(action: UpdateAction): UpdateRow<GivenAttribute> {
   return {

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, Client, Operation, StatusText } from '../api/api.js'
+import type { ApiRequest, ApiResponse, Client, StatusText } from '../api/api.js'
 import type { Broker, Unavailable } from '../broker/broker.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import { pathsOfRead } from '../context/scope-headers.js'
@@ -6,7 +6,7 @@ import type { ElementFailure, UpdateElement, UpdateReply } from '../context/upda
 import { ok, type Result } from '../result.js'
 import { mapInSlices } from '../slices.js'
 import { toSend } from './element-results.js'
-import { type Ngsi1Services, originOf, payloadOperation } from './operation.js'
+import { type Ngsi1Call, originOf, payloadOperation } from './operation.js'
 import { checkElement } from './parse/check-element.js'
 import { detailsOfPayload } from './parse/payload-errors.js'
 import { type GivenElement, type NotifiedElements, parseNotification } from './parse/update-payload.js'
@@ -16,22 +16,15 @@ import { bodyResponse, okStatus, statusOf, unavailableResponse } from './render/
  * `POST /v1/notifyContext`: the broker is itself a receiver of notifications, whose elements it appends. One that
  * updateContext would refuse is left out, which a repetition could not cure [subscriptions 6.1].
  */
-export function notifyContext(services: Ngsi1Services): Operation {
-  return payloadOperation(services, {
-    use: 'write',
-    wrapStatus: (responseCode) => ({ responseCode }),
-    parse: parseNotification,
-    refused: (refusal) => responseOf(statusOf(400, detailsOfPayload(refusal))),
-    work: (request, tenant, elements) => store(services, request, tenant, elements),
-  })
-}
+export const notifyContext = payloadOperation({
+  use: 'write',
+  wrapStatus: (responseCode) => ({ responseCode }),
+  parse: parseNotification,
+  refused: (refusal) => responseOf(statusOf(400, detailsOfPayload(refusal))),
+  work: store,
+})
 
-async function store(
-  services: Ngsi1Services,
-  request: ApiRequest,
-  tenant: Tenant,
-  elements: NotifiedElements,
-): Promise<ApiResponse> {
+async function store({ services, request, tenant }: Ngsi1Call, elements: NotifiedElements): Promise<ApiResponse> {
   const { broker, options } = services
   if (request.paths.some(({ below }) => below)) return responseOf(statusOf(400, 'Bad Character in Service-Path'))
   const placed = await place(broker, tenant, request, elements)

@@ -1,31 +1,22 @@
-import type { IncomingHttpHeaders } from 'node:http'
-import {
-  type ApiRequest,
-  type ApiResponse,
-  isLong,
-  type Operation,
-  type Prepared,
-  requestOrigin,
-  type StatusText,
-  type Use,
-  type Work,
-} from '../api/api.js'
+import { type ApiRequest, type ApiResponse, requestOrigin, type StatusText, type Use, type Work } from '../api/api.js'
+import { type Call, noPayload, type OperationParts, operationOf, type Unbound } from '../api/operation.js'
 import type { Options } from '../command-line/settings.js'
-import { type EntityId, type EntityType, hasForbiddenInId, type ServicePath, type Tenant } from '../context/entity.js'
+import { type EntityId, type EntityType, hasForbiddenInId, type ServicePath } from '../context/entity.js'
 import type { PathRange, Scope } from '../context/query.js'
-import { onePath, parseTenant } from '../context/scope-headers.js'
+import { onePath } from '../context/scope-headers.js'
 import type { Origin } from '../context/update.js'
 import type { ForwardingServices } from '../providers/forwarder.js'
 import { err, ok, type Result } from '../result.js'
-import { atOnce, type LongPayloads, type Steps } from '../slices.js'
+import type { Steps } from '../slices.js'
 import { requestedExistence, requestedType, requestsUntyped } from './parse/parameters.js'
 import { type PayloadRefusal, parseTraced } from './parse/payload-errors.js'
 import { badRequest, statusOf, statusResponse } from './render/status.js'
 
 export interface Ngsi1Services extends ForwardingServices {
   readonly options: Pick<Options, 'multiservice' | 'strictNgsiv1Ids' | 'ngsiv1Autocast' | 'queryTimeout_ms'>
-  readonly longPayloads: LongPayloads
 }
+
+export type Ngsi1Call = Call<Ngsi1Services>
 
 /** Parses and checks a payload; `strictIds` is `-strictNgsiv1Ids`. */
 export type ParsePayload<Payload, Refusal extends PayloadRefusal = PayloadRefusal> = (
@@ -34,68 +25,40 @@ export type ParsePayload<Payload, Refusal extends PayloadRefusal = PayloadRefusa
   request: ApiRequest,
 ) => Steps<Result<Payload, Refusal>>
 
-interface PayloadOperation<Payload, Refusal extends PayloadRefusal> {
-  readonly use: Use
-  readonly wrapStatus?: (status: StatusText) => unknown
+interface PayloadOperation<Payload, Refusal extends PayloadRefusal>
+  extends Omit<OperationParts<Ngsi1Services, Payload>, 'check' | 'parse'> {
   /** Whether `-strictNgsiv1Ids` looks at the path. */
   readonly checksPath?: boolean
   readonly parse: ParsePayload<Payload, Refusal>
   readonly refused: (refusal: Refusal) => ApiResponse
-  readonly work: (request: ApiRequest, tenant: Tenant, payload: Payload) => ReturnType<Work>
 }
 
-/** An operation with a payload: at once when the body is short, else parsed in slices. */
-export function payloadOperation<Payload, Refusal extends PayloadRefusal>(
-  services: Ngsi1Services,
-  { use, wrapStatus, checksPath = false, parse, refused, work }: PayloadOperation<Payload, Refusal>,
-): Operation {
-  const { options, longPayloads } = services
-  const strictIds = options.strictNgsiv1Ids
-  function* prepare(request: ApiRequest): Steps<Prepared> {
-    const wrong = checksPath ? checkSegments(request, strictIds) : undefined
-    if (wrong) return err(wrong)
-    const { body } = request
-    const payload = yield* parseTraced(services.log, body, parse(body, strictIds, request))
-    if (!payload.ok) return err(refused(payload.error))
-    return ok(() => forTenant(services, request, (tenant) => work(request, tenant, payload.value)))
-  }
-  return {
-    use,
-    ...(wrapStatus && { wrapStatus }),
-    prepare: (request) => (isLong(request.body) ? longPayloads.read(prepare(request)) : atOnce(prepare(request))),
-  }
+/** An operation with a payload. */
+export function payloadOperation<Payload, Refusal extends PayloadRefusal>({
+  checksPath = false,
+  parse,
+  refused,
+  ...parts
+}: PayloadOperation<Payload, Refusal>): Unbound<Ngsi1Services> {
+  return operation({
+    ...parts,
+    check: checksPath ? checkSegments : undefined,
+    *parse(request, { options, log }) {
+      const { body } = request
+      const payload = yield* parseTraced(log, body, parse(body, options.strictNgsiv1Ids, request))
+      return payload.ok ? payload : err(refused(payload.error))
+    },
+  })
 }
 
 /** An operation without a payload on a path that `-strictNgsiv1Ids` looks at. */
-export function pathOperation(
-  services: Ngsi1Services,
-  use: Use,
-  work: (request: ApiRequest, tenant: Tenant) => ReturnType<Work>,
-): Operation {
-  return {
-    use,
-    prepare: (request) => {
-      const wrong = checkSegments(request, services.options.strictNgsiv1Ids)
-      return wrong ? err(wrong) : ok(() => forTenant(services, request, (tenant) => work(request, tenant)))
-    },
-  }
+export function pathOperation(use: Use, work: (call: Ngsi1Call) => ReturnType<Work>): Unbound<Ngsi1Services> {
+  return operation({ use, check: checkSegments, parse: noPayload, work })
 }
 
-/** Does the work for the tenant of a request. The tenant is checked after the payload [context 1.5]. */
-export function forTenant(
-  { options }: Ngsi1Services,
-  request: ApiRequest,
-  work: (tenant: Tenant) => ReturnType<Work>,
-): ReturnType<Work> {
-  const tenant = tenantOf(request.headers, options.multiservice)
-  return tenant.ok ? work(tenant.value) : tenant.error
-}
-
-/** The tenant of a request; without `multiservice` the header is checked but means nothing [context 5.1]. */
-export function tenantOf(headers: IncomingHttpHeaders, multiservice: boolean): Result<Tenant, ApiResponse> {
-  const header = headers['fiware-service']
-  const tenant = parseTenant(header === undefined ? undefined : String(header), multiservice)
-  return tenant.ok ? tenant : err(statusResponse('orionError', statusOf(400, tenant.error)))
+/** An operation of NGSIv1. */
+export function operation<Payload>(parts: OperationParts<Ngsi1Services, Payload>): Unbound<Ngsi1Services> {
+  return operationOf(parts, (why) => statusResponse('orionError', statusOf(400, why)))
 }
 
 /** The one path of an update [context 5.2]. */
@@ -145,8 +108,8 @@ export function typesMeant({ segments, parameters }: ApiRequest): Result<TypesMe
 }
 
 /** The response to ids, names and types in the path that `-strictNgsiv1Ids` forbids [context 4.1]. */
-function checkSegments({ segments }: ApiRequest, strictIds: boolean): ApiResponse | undefined {
-  if (!strictIds) return undefined
+function checkSegments({ segments }: ApiRequest, { options }: Ngsi1Services): ApiResponse | undefined {
+  if (!options.strictNgsiv1Ids) return undefined
   const isForbidden = (name: string) => name !== 'metaID' && hasForbiddenInId(segments[name] ?? '')
   return Object.keys(segments).some(isForbidden) ? badRequest('invalid character in URI') : undefined
 }

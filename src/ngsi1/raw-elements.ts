@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse } from '../api/api.js'
+import type { ApiResponse } from '../api/api.js'
 import type { RawElements } from '../broker/broker.js'
 import { failedReply, refusalOfWhole } from '../broker/update-replies.js'
 import type { ElementFailure } from '../context/update.js'
@@ -6,7 +6,7 @@ import type { RawUpdateReply } from '../partition/commands.js'
 import { mayPassOn } from '../providers/forwarder.js'
 import { atOnce, mapInSlices } from '../slices.js'
 import { type ElementResponses, refusedResponse, responsesTo } from './element-results.js'
-import type { Ngsi1Services } from './operation.js'
+import type { Ngsi1Call, Ngsi1Services } from './operation.js'
 import { scanElements } from './parse/element-scan.js'
 import { isParseTraced } from './parse/payload-errors.js'
 import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
@@ -41,15 +41,15 @@ export function rawElementsOf(
  * out by the parsed payload, where nothing of it could be sent.
  */
 export async function updateRawElements(
-  { broker }: Ngsi1Services,
+  call: Ngsi1Call,
   raw: RawElements,
-  { body, client }: ApiRequest,
   flags: RawUpdateFlags,
-  readHere: (payload: UpdatePayload) => Promise<ApiResponse>,
+  readHere: (call: Ngsi1Call, payload: UpdatePayload) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const replies = await broker.rawElements(raw, client)
+  const { body, client } = call.request
+  const replies = await call.services.broker.rawElements(raw, client)
   // Elements that are refused whatever is stored need no partition: without them there may be room.
-  if (!replies.ok) return readHere(payloadOf(body))
+  if (!replies.ok) return readHere(call, payloadOf(body))
   if (replies.value.every(isReply)) return joined(replies.value)
   const { action, elements } = payloadOf(body)
   const failures: ElementFailure[] = []

@@ -1,5 +1,5 @@
-import type { ApiRequest, ApiResponse, Operation, StatusText } from '../api/api.js'
-import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
+import type { ApiResponse, StatusText } from '../api/api.js'
+import type { EntityId, EntityType, ServicePath } from '../context/entity.js'
 import type { PathRange, Selector } from '../context/query.js'
 import { pathsOfRead } from '../context/scope-headers.js'
 import { type Discovery, discoverInSlices } from '../registration/discovery.js'
@@ -11,7 +11,7 @@ import { now } from '../time.js'
 import { traceArea } from '../trace.js'
 import {
   type NamedByPath,
-  type Ngsi1Services,
+  type Ngsi1Call,
   namedByPath,
   originOf,
   pathOperation,
@@ -39,66 +39,54 @@ import {
 } from './render/status.js'
 
 /** `POST /v1/registry/registerContext` [subscriptions 7.1]. */
-export function registerContext(services: Ngsi1Services): Operation {
-  return payloadOperation(services, {
-    use: 'write',
-    wrapStatus: (errorCode) => ({ registrationId: unknownId, errorCode }),
-    parse: parseRegistration,
-    refused: (refusal) => notRegistered(refusal.givenId, statusOf(400, detailsOfPayload(refusal))),
-    work: (request, tenant, payload) => register(services, request, tenant, payload),
-  })
-}
+export const registerContext = payloadOperation({
+  use: 'write',
+  wrapStatus: (errorCode) => ({ registrationId: unknownId, errorCode }),
+  parse: parseRegistration,
+  refused: (refusal) => notRegistered(refusal.givenId, statusOf(400, detailsOfPayload(refusal))),
+  work: register,
+})
 
 /** POST on the paths of convenience registrations: registers a provider for what the path names [subscriptions 7.6]. */
-export function registerByPath(services: Ngsi1Services): Operation {
-  return payloadOperation(services, {
-    use: 'write',
-    checksPath: true,
-    parse: parseProvider,
-    refused: (refusal) => payloadResponse({ parser: 'orionError', checks: 'errorCode' }, refusal),
-    work: (request, tenant, { provider, ...terms }) => {
-      const named = namedByPath(request)
-      if (!named.ok) return notRegistered(unknownId, named.error)
-      return register(services, request, tenant, { contexts: [contextOf(named.value, provider)], ...terms })
-    },
-  })
-}
+export const registerByPath = payloadOperation({
+  use: 'write',
+  checksPath: true,
+  parse: parseProvider,
+  refused: (refusal) => payloadResponse({ parser: 'orionError', checks: 'errorCode' }, refusal),
+  work: (call, { provider, ...terms }) => {
+    const named = namedByPath(call.request)
+    if (!named.ok) return notRegistered(unknownId, named.error)
+    return register(call, { contexts: [contextOf(named.value, provider)], ...terms })
+  },
+})
 
 /** `POST /v1/registry/notifyContextAvailability` [subscriptions 7.5]. */
-export function notifyContextAvailability(services: Ngsi1Services): Operation {
-  return payloadOperation(services, {
-    use: 'write',
-    wrapStatus: (responseCode) => ({ responseCode }),
-    parse: parseTold,
-    refused: (refusal) => notificationResponse(statusOf(400, detailsOfPayload(refusal))),
-    work: (request, tenant, payload) => store(services, request, tenant, payload),
-  })
-}
+export const notifyContextAvailability = payloadOperation({
+  use: 'write',
+  wrapStatus: (responseCode) => ({ responseCode }),
+  parse: parseTold,
+  refused: (refusal) => notificationResponse(statusOf(400, detailsOfPayload(refusal))),
+  work: store,
+})
 
 /** `POST /v1/registry/discoverContextAvailability` [subscriptions 7.2]. */
-export function discoverContextAvailability(services: Ngsi1Services): Operation {
-  return payloadOperation(services, {
-    use: 'read',
-    wrapStatus: (status) => wrapped('errorCode', status),
-    parse: parseDiscovery,
-    refused: (refusal) => payloadResponse({ parser: 'errorCode', checks: 'errorCode' }, refusal),
-    work: (request, tenant, discovery) => discover(services, request, tenant, discovery),
-  })
-}
+export const discoverContextAvailability = payloadOperation({
+  use: 'read',
+  wrapStatus: (status) => wrapped('errorCode', status),
+  parse: parseDiscovery,
+  refused: (refusal) => payloadResponse({ parser: 'errorCode', checks: 'errorCode' }, refusal),
+  work: discover,
+})
 
 /** GET on the paths of convenience registrations: what is registered for what the path names [subscriptions 7.6]. */
-export function discoverByPath(services: Ngsi1Services): Operation {
-  return pathOperation(services, 'read', (request, tenant) => {
-    const named = namedByPath(request)
-    if (!named.ok) return statusResponse('errorCode', named.error)
-    return discover(services, request, tenant, discoveryOf(named.value))
-  })
-}
+export const discoverByPath = pathOperation('read', (call) => {
+  const named = namedByPath(call.request)
+  if (!named.ok) return statusResponse('errorCode', named.error)
+  return discover(call, discoveryOf(named.value))
+})
 
 async function register(
-  services: Ngsi1Services,
-  request: ApiRequest,
-  tenant: Tenant,
+  { services, request, tenant }: Ngsi1Call,
   { givenId, duration, ...what }: RegistrationPayload,
 ): Promise<ApiResponse> {
   const path = pathOfRegistration(request.paths)
@@ -111,12 +99,7 @@ async function register(
   return notRegistered(givenId, statusOf(404, `registration id: /${givenId}/`))
 }
 
-async function store(
-  services: Ngsi1Services,
-  request: ApiRequest,
-  tenant: Tenant,
-  payload: ToldPayload,
-): Promise<ApiResponse> {
+async function store({ services, request, tenant }: Ngsi1Call, payload: ToldPayload): Promise<ApiResponse> {
   const path = pathOfRegistration(request.paths)
   if (!path.ok) return notificationResponse(path.error)
   const origin = originOf(services, request)
@@ -149,12 +132,8 @@ function notificationResponse(responseCode: StatusText): ApiResponse {
   return bodyResponse({ responseCode }, responseCode)
 }
 
-async function discover(
-  { broker, log, options }: Ngsi1Services,
-  request: ApiRequest,
-  tenant: Tenant,
-  discovery: Discovery,
-): Promise<ApiResponse> {
+async function discover({ services, request, tenant }: Ngsi1Call, discovery: Discovery): Promise<ApiResponse> {
+  const { broker, log, options } = services
   const { counted, offset, limit } = requestedPage(request.parameters)
   const lookup = { tenant, paths: pathsOfRead(request.paths), now: now() }
   const known = await broker.registry.confirmed?.()

@@ -1,14 +1,15 @@
-import { type ApiRequest, type ApiResponse, type Operation, type StatusText, segment } from '../api/api.js'
+import { type ApiRequest, type ApiResponse, type StatusText, segment } from '../api/api.js'
+import { noPayload, type Unbound } from '../api/operation.js'
 import type { SubscriptionUnknown, Unavailable } from '../broker/broker.js'
-import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import { everywhere } from '../context/scope-headers.js'
 import { ok, type Result } from '../result.js'
 import type { Steps } from '../slices.js'
 import { parseGivenId, type SubscriptionId, unknownId } from '../subscription/subscription.js'
 import {
-  forTenant,
+  type Ngsi1Call,
   type Ngsi1Services,
+  operation,
   originOf,
   type ParsePayload,
   pathOfSubscription,
@@ -42,13 +43,21 @@ interface SubscriptionKind<Creation extends Spanned, Change extends Spanned & Na
   readonly parseChange: ParsePayload<Change, NamedRefusal>
   /** The path that a request binds its subscription to. */
   readonly pathOf: (request: ApiRequest) => Result<PathRange | undefined, StatusText>
-  readonly create: (head: SubscriptionHead, creation: Creation) => Promise<Result<SubscriptionId, Unavailable>>
+  readonly create: (
+    call: Ngsi1Call,
+    path: PathRange | undefined,
+    creation: Creation,
+  ) => Promise<Result<SubscriptionId, Unavailable>>
   readonly change: (
-    head: SubscriptionHead,
+    call: Ngsi1Call,
+    path: PathRange | undefined,
     id: SubscriptionId,
     change: Change,
   ) => Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
-  readonly remove: (tenant: Tenant, id: SubscriptionId) => Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
+  readonly remove: (
+    call: Ngsi1Call,
+    id: SubscriptionId,
+  ) => Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** The body that says that a subscription is in force as requested. */
   readonly accepted: (subscriptionId: string, spans: Spans) => unknown
   /** The body of an error; without an id for a creation. */
@@ -64,56 +73,56 @@ interface Spanned {
   readonly spans: Spans
 }
 
-/** The head of a request that creates or changes a subscription. */
-interface SubscriptionHead {
-  readonly request: ApiRequest
-  readonly tenant: Tenant
-  readonly path: PathRange | undefined
-}
-
 interface SubscriptionOperations {
   /** `POST /v1/subscribeContext` and its like [subscriptions 2.1, 7.4]. */
-  readonly subscribe: Operation
+  readonly subscribe: Unbound<Ngsi1Services>
   /** POST of the convenience operations [subscriptions 2.4, 7.6]. */
-  readonly post: Operation
+  readonly post: Unbound<Ngsi1Services>
   /** `POST /v1/updateContextSubscription` and its like [subscriptions 2.2, 7.4]. */
-  readonly update: Operation
+  readonly update: Unbound<Ngsi1Services>
   /** PUT of the convenience operations: the payload has to repeat the id of the path [subscriptions 2.4, 7.6]. */
-  readonly put: Operation
+  readonly put: Unbound<Ngsi1Services>
   /** `POST /v1/unsubscribeContext` and its like [subscriptions 2.3, 7.4]. */
-  readonly unsubscribe: Operation
+  readonly unsubscribe: Unbound<Ngsi1Services>
   /** DELETE of the convenience operations: a malformed id is an unknown one [subscriptions 2.4, 7.6]. */
-  readonly delete: Operation
+  readonly delete: Unbound<Ngsi1Services>
 }
 
 /** The operations on subscriptions of one kind. */
 export function subscriptionOperations<Creation extends Spanned, Change extends Spanned & NamedSubscription>(
-  services: Ngsi1Services,
   kind: SubscriptionKind<Creation, Change>,
 ): SubscriptionOperations {
-  const creating = (parse: ParsePayload<Creation>) =>
-    payloadOperation(services, {
+  const creating = (parse: ParsePayload<Creation>, wrapStatus?: (status: StatusText) => unknown) =>
+    payloadOperation({
       use: 'write',
+      wrapStatus,
       parse,
       refused: (refusal) => failed(kind, statusOf(400, kind.detailsOfCreation(refusal))),
-      work: (request, tenant, creation) => create(kind, request, tenant, creation),
+      work: (call, creation) => create(kind, call, creation),
     })
-  const changing = (objection: (request: ApiRequest, change: Change) => StatusText | undefined) =>
-    payloadOperation(services, {
+  const changing = (
+    objection: (request: ApiRequest, change: Change) => StatusText | undefined,
+    wrapStatus?: (status: StatusText) => unknown,
+  ) =>
+    payloadOperation({
       use: 'write',
+      wrapStatus,
       parse: kind.parseChange,
       refused: (refusal) => failed(kind, statusOf(400, detailsOfPayload(refusal)), refusal.givenId),
-      work: (request, tenant, payload) => {
-        const wrong = objection(request, payload)
-        return wrong ? failed(kind, wrong, unknownId) : change(kind, request, tenant, payload)
+      work: (call, payload) => {
+        const wrong = objection(call.request, payload)
+        return wrong ? failed(kind, wrong, unknownId) : change(kind, call, payload)
       },
     })
   return {
-    subscribe: { ...creating(kind.parseCreation), wrapStatus: (status) => kind.failed(status) },
+    subscribe: creating(kind.parseCreation, (status) => kind.failed(status)),
     post: creating(kind.parsePosted),
-    update: { ...changing(() => undefined), wrapStatus: (status) => kind.failed(status, unknownId) },
+    update: changing(
+      () => undefined,
+      (status) => kind.failed(status, unknownId),
+    ),
     put: changing(unmatchingId),
-    unsubscribe: payloadOperation(services, {
+    unsubscribe: payloadOperation({
       use: 'write',
       wrapStatus: (status) => cancelled(unknownId, status),
       parse: parseIdPayload,
@@ -121,43 +130,41 @@ export function subscriptionOperations<Creation extends Spanned, Change extends 
         refusal.kind === 'givenIdMalformed'
           ? cancelledResponse(kind.malformedId(refusal.givenId, refusal.why))
           : cancelledResponse(cancelled(unknownId, statusOf(400, detailsOfPayload(refusal)))),
-      work: (_, tenant, { id, givenId }) => remove(kind, tenant, id, givenId),
+      work: (call, { id, givenId }) => remove(kind, call, id, givenId),
     }),
-    delete: {
+    delete: operation({
       use: 'write',
-      prepare: (request) => {
-        const givenId = segment(request, 'id')
+      parse: noPayload,
+      work: (call) => {
+        const givenId = segment(call.request, 'id')
         const id = parseGivenId(givenId)
-        const known = id.ok ? (id.value as SubscriptionId) : undefined
-        return ok(() => forTenant(services, request, (tenant) => remove(kind, tenant, known, givenId)))
+        return remove(kind, call, id.ok ? (id.value as SubscriptionId) : undefined, givenId)
       },
-    },
+    }),
   }
 }
 
 async function create<Creation extends Spanned, Change extends Spanned & NamedSubscription>(
   kind: SubscriptionKind<Creation, Change>,
-  request: ApiRequest,
-  tenant: Tenant,
+  call: Ngsi1Call,
   creation: Creation,
 ): Promise<ApiResponse> {
-  const path = kind.pathOf(request)
+  const path = kind.pathOf(call.request)
   if (!path.ok) return failed(kind, path.error)
-  const id = await kind.create({ request, tenant, path: path.value }, creation)
+  const id = await kind.create(call, path.value, creation)
   return id.ok ? bodyResponse(kind.accepted(id.value, creation.spans)) : unavailableResponse(id.error)
 }
 
 async function change<Creation extends Spanned, Change extends Spanned & NamedSubscription>(
   kind: SubscriptionKind<Creation, Change>,
-  request: ApiRequest,
-  tenant: Tenant,
+  call: Ngsi1Call,
   payload: Change,
 ): Promise<ApiResponse> {
   const { id, givenId, spans } = payload
   if (id === undefined) return failed(kind, unknown, unknownId)
-  const path = kind.pathOf(request)
+  const path = kind.pathOf(call.request)
   if (!path.ok) return failed(kind, path.error, givenId)
-  const changed = await kind.change({ request, tenant, path: path.value }, id, payload)
+  const changed = await kind.change(call, path.value, id, payload)
   if (changed.ok) return bodyResponse(kind.accepted(givenId, spans))
   const { error } = changed
   return error.kind === 'subscriptionUnknown' ? failed(kind, unknown, givenId) : unavailableResponse(error)
@@ -165,12 +172,12 @@ async function change<Creation extends Spanned, Change extends Spanned & NamedSu
 
 async function remove(
   kind: Pick<SubscriptionKind<never, never>, 'remove' | 'notFound'>,
-  tenant: Tenant,
+  call: Ngsi1Call,
   id: SubscriptionId | undefined,
   givenId: string,
 ): Promise<ApiResponse> {
   if (id === undefined) return cancelledResponse(cancelled(givenId || unknownId, unknown))
-  const removed = await kind.remove(tenant, id)
+  const removed = await kind.remove(call, id)
   if (removed.ok) return cancelledResponse(cancelled(givenId, okStatus))
   const { error } = removed
   return error.kind === 'subscriptionUnknown'
@@ -212,58 +219,52 @@ function failed(
 }
 
 /** Subscriptions to changes of context [subscriptions 2]. */
-export function contextSubscriptions(services: Ngsi1Services): SubscriptionKind<SubscriptionPayload, ChangePayload> {
-  const { broker } = services
-  return {
-    parseCreation: parseSubscription,
-    parsePosted,
-    parseChange,
-    pathOf: ({ paths }) => pathOfSubscription(paths),
-    create: ({ request, tenant, path = everywhere }, { spans, ...creation }) => {
-      const origin = originOf(services, request)
-      // Its initial notification may need a scan.
-      return request.client.aside(() => broker.subscriptions.subscribe({ ...creation, tenant, path, origin }))
-    },
-    change: ({ request, tenant, path }, id, { spans, givenId, ...change }) => {
-      const origin = originOf(services, request)
-      return request.client.aside(() => broker.subscriptions.change({ ...change, tenant, id, path, origin }))
-    },
-    remove: (tenant, id) => broker.subscriptions.unsubscribe(tenant, id),
-    accepted: (subscriptionId, { duration, throttling }) => ({
-      subscribeResponse: { subscriptionId, duration, throttling },
-    }),
-    failed: (errorCode, subscriptionId) => ({ subscribeError: { subscriptionId, errorCode } }),
-    detailsOfCreation,
-    malformedId: (givenId, why) => cancelled(unknownId, statusOf(400, `Invalid Subscription Id: /${givenId}/: ${why}`)),
-    notFound: (givenId) => statusOf(404, `subscriptionId: /${givenId}/`),
-  }
+export const contextSubscriptions: SubscriptionKind<SubscriptionPayload, ChangePayload> = {
+  parseCreation: parseSubscription,
+  parsePosted,
+  parseChange,
+  pathOf: ({ paths }) => pathOfSubscription(paths),
+  create: ({ services, request, tenant }, path = everywhere, { spans, ...creation }) => {
+    const { subscriptions } = services.broker
+    const origin = originOf(services, request)
+    // Its initial notification may need a scan.
+    return request.client.aside(() => subscriptions.subscribe({ ...creation, tenant, path, origin }))
+  },
+  change: ({ services, request, tenant }, path, id, { spans, givenId, ...change }) => {
+    const { subscriptions } = services.broker
+    const origin = originOf(services, request)
+    return request.client.aside(() => subscriptions.change({ ...change, tenant, id, path, origin }))
+  },
+  remove: ({ services, tenant }, id) => services.broker.subscriptions.unsubscribe(tenant, id),
+  accepted: (subscriptionId, { duration, throttling }) => ({
+    subscribeResponse: { subscriptionId, duration, throttling },
+  }),
+  failed: (errorCode, subscriptionId) => ({ subscribeError: { subscriptionId, errorCode } }),
+  detailsOfCreation,
+  malformedId: (givenId, why) => cancelled(unknownId, statusOf(400, `Invalid Subscription Id: /${givenId}/: ${why}`)),
+  notFound: (givenId) => statusOf(404, `subscriptionId: /${givenId}/`),
 }
 
 /** Subscriptions to registrations [subscriptions 7.4]. */
-export function availabilitySubscriptions(
-  services: Ngsi1Services,
-): SubscriptionKind<AvailabilityPayload, AvailabilityChangePayload> {
-  const { broker } = services
-  const origin = (request: ApiRequest) => {
+export const availabilitySubscriptions: SubscriptionKind<AvailabilityPayload, AvailabilityChangePayload> = {
+  parseCreation: parseAvailability,
+  parsePosted: parseAvailability,
+  parseChange: parseAvailabilityChange,
+  pathOf: () => ok(undefined),
+  create: ({ services, request, tenant }, _path, { spans, ...creation }) => {
     const { correlator, service } = originOf(services, request)
-    return { correlator, service }
-  }
-  return {
-    parseCreation: parseAvailability,
-    parsePosted: parseAvailability,
-    parseChange: parseAvailabilityChange,
-    pathOf: () => ok(undefined),
-    create: ({ request, tenant }, { spans, ...creation }) =>
-      broker.registry.subscribe({ ...creation, tenant, ...origin(request) }),
-    change: ({ request, tenant }, id, { spans, givenId, ...change }) =>
-      broker.registry.change({ ...change, tenant, id, ...origin(request) }),
-    remove: (tenant, id) => broker.registry.unsubscribe(tenant, id),
-    accepted: (subscriptionId, { duration }) => ({ subscriptionId, duration }),
-    failed: (errorCode, subscriptionId = unknownId) => ({ subscriptionId, errorCode }),
-    detailsOfCreation: detailsOfPayload,
-    malformedId: (givenId, why) => cancelled(givenId, statusOf(400, why)),
-    notFound: () => statusOf(404),
-  }
+    return services.broker.registry.subscribe({ ...creation, tenant, correlator, service })
+  },
+  change: ({ services, request, tenant }, _path, id, { spans, givenId, ...change }) => {
+    const { correlator, service } = originOf(services, request)
+    return services.broker.registry.change({ ...change, tenant, id, correlator, service })
+  },
+  remove: ({ services, tenant }, id) => services.broker.registry.unsubscribe(tenant, id),
+  accepted: (subscriptionId, { duration }) => ({ subscriptionId, duration }),
+  failed: (errorCode, subscriptionId = unknownId) => ({ subscriptionId, errorCode }),
+  detailsOfCreation: detailsOfPayload,
+  malformedId: (givenId, why) => cancelled(givenId, statusOf(400, why)),
+  notFound: () => statusOf(404),
 }
 
 /** Only a creation begins with `invalid payload`, and not where the parser has found the mistake [subscriptions 2.1.1]. */

@@ -1,23 +1,19 @@
 import {
   type ApiRequest,
   type ApiResponse,
-  isLong,
-  type Operation,
-  type Prepared,
   requestOrigin,
-  type TenantWork,
+  type UncheckedWork,
   type Use,
   type Work,
 } from '../api/api.js'
-import type { RawUpdate, Unavailable } from '../broker/broker.js'
+import { type Call, noPayload, type OperationParts, operationOf, tenantOf, type Unbound } from '../api/operation.js'
+import type { Unavailable } from '../broker/broker.js'
 import type { NotificationOptions, Options } from '../command-line/settings.js'
-import { hasForbiddenInId, type Tenant } from '../context/entity.js'
-import { parseTenant } from '../context/scope-headers.js'
+import { hasForbiddenInId } from '../context/entity.js'
 import type { DeprecatedUses } from '../measure/deprecated-uses.js'
 import type { RawUpdateReply } from '../partition/commands.js'
 import { type ForwardingServices, mayPassOn } from '../providers/forwarder.js'
 import { err, ok, type Result } from '../result.js'
-import { atOnce, type LongPayloads, type Steps } from '../slices.js'
 import { badInput, unavailable } from './errors.js'
 import { pathOfWrite } from './parameters.js'
 import { encodeWrite, onlyWrittenId, partitionResponse, type SingleWrite } from './single-write.js'
@@ -29,82 +25,57 @@ export interface Ngsi2Services extends ForwardingServices {
   }
   /** Identifies this broker in `Via`. Without it, a loop of forwarded requests is not recognized. */
   readonly brokerId?: string
-  readonly longPayloads: LongPayloads
   readonly deprecated: Pick<DeprecatedUses, 'note'>
 }
 
-type PathWork = (request: ApiRequest, tenant: Tenant) => ReturnType<Work>
+export type Ngsi2Call = Call<Ngsi2Services>
 
-/** A read without payload; id and name in the path are checked first [NGSIv2 context 1.4, 4.1]. */
-export function pathRead(services: Ngsi2Services, work: PathWork): Operation {
-  return pathOperation(services, 'read', work)
+/** An operation of NGSIv2. */
+export function operation<Payload>(parts: OperationParts<Ngsi2Services, Payload>): Unbound<Ngsi2Services> {
+  return operationOf(parts, badInput)
 }
 
-/** A write without payload; id and name in the path are checked first [NGSIv2 context 1.4, 4.1]. */
-export function pathWrite(services: Ngsi2Services, work: PathWork): Operation {
-  return pathOperation(services, 'write', work)
-}
-
-function pathOperation(services: Ngsi2Services, use: Use, work: PathWork): Operation {
-  return {
-    use,
-    prepare: (request) => {
-      if (hasForbiddenIds(request)) return err(badInput('invalid character in URI'))
-      return ok(() => withTenant(services, request, work))
-    },
-  }
+/** An operation without payload; id and name in the path are checked first [NGSIv2 context 1.4, 4.1]. */
+export function pathOperation(use: Use, work: (call: Ngsi2Call) => ReturnType<Work>): Unbound<Ngsi2Services> {
+  return operation({ use, check: checkPath, parse: noPayload, work })
 }
 
 /** An operation with a payload, which is read after the path has been checked [NGSIv2 context 1.4]. */
-interface PayloadWrite<Payload> {
+interface PayloadWrite<Payload> extends Pick<OperationParts<Ngsi2Services, Payload>, 'parse' | 'work'> {
   /** Whether the name in the path is checked as the id is. */
   readonly checksName?: boolean
   /** The request as a write of one entity, for operations that can write one only: its partition may parse the payload. */
   readonly single?: (request: ApiRequest) => SingleWrite
-  readonly parse: (request: ApiRequest) => Steps<Result<Payload, ApiResponse>>
-  readonly work: (request: ApiRequest, tenant: Tenant, payload: Payload) => ReturnType<Work>
 }
 
-/**
- * An operation that writes what its payload says. A long payload is read in slices; a short one at once, by the partition of
- * its entity where it has only one.
- */
-export function payloadWrite<Payload>(
-  services: Ngsi2Services,
-  { checksName = true, single, parse, work }: PayloadWrite<Payload>,
-): Operation {
-  function* readHere(request: ApiRequest): Steps<Prepared> {
-    const payload = yield* parse(request)
-    if (!payload.ok) return payload
-    return ok(() => withTenant(services, request, (_, tenant) => work(request, tenant, payload.value)))
-  }
-  return {
+/** An operation that writes what its payload says; the partition of its entity reads a short payload where it has only one entity. */
+export function payloadWrite<Payload>({
+  checksName = true,
+  single,
+  parse,
+  work,
+}: PayloadWrite<Payload>): Unbound<Ngsi2Services> {
+  return operation({
     use: 'write',
-    prepare: (request) => {
-      const { segments } = request
-      if (hasForbiddenIds(checksName ? request : { segments: { id: segments['id'] ?? '' } })) {
-        return err(badInput('invalid character in URI'))
-      }
-      if (isLong(request.body)) return services.longPayloads.read(readHere(request))
-      const raw = single && rawUpdateOf(services, request, single(request))
-      if (raw === undefined) return atOnce(readHere(request))
-      return ok({ run: () => services.broker.rawUpdate(raw, request.client).then(checked) })
-    },
-  }
+    check: checksName ? checkPath : checkId,
+    raw: single && ((request, services) => rawWork(services, request, single(request))),
+    parse,
+    work,
+  })
 }
 
 /**
  * A write whose payload its partition parses. Undefined when the front end has to parse it: the payload may be about several ids,
  * the write may have to be forwarded, or the headers are wrong, which is reported after mistakes in the payload.
  */
-function rawUpdateOf(services: Ngsi2Services, request: ApiRequest, write: SingleWrite): RawUpdate | undefined {
-  const { brokerId = '', options } = services
-  const { body } = request
+function rawWork(services: Ngsi2Services, request: ApiRequest, write: SingleWrite): UncheckedWork | undefined {
+  const { brokerId = '', options, broker } = services
+  const { body, client } = request
   const id = write.target?.id ?? onlyWrittenId(body)
   const tenant = tenantOf(request, options)
   const path = pathOfWrite(request)
   if (id === undefined || !tenant.ok || !path.ok || mayPassOn(services, tenant.value, id, 'ngsi2')) return undefined
-  return {
+  const raw = {
     tenant: tenant.value,
     path: path.value,
     id,
@@ -113,6 +84,7 @@ function rawUpdateOf(services: Ngsi2Services, request: ApiRequest, write: Single
     target: write.target ?? { id },
     origin: requestOrigin(request, brokerId),
   }
+  return { run: () => broker.rawUpdate(raw, client).then(checked) }
 }
 
 /** A write that the broker cannot take now is counted as accepted: nobody has parsed its payload. */
@@ -122,39 +94,12 @@ function checked(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse
   return reply.value.accepted ? ok(response) : err(response)
 }
 
-/** Whether the id of an entity or the name of an attribute in the path is no identifier [NGSIv2 context 4.1]. */
-function hasForbiddenIds({ segments }: Pick<ApiRequest, 'segments'>): boolean {
-  return hasForbiddenInId(segments['id'] ?? '') || hasForbiddenInId(segments['name'] ?? '')
+/** The response to an id of an entity in the path that is no identifier [NGSIv2 context 4.1]. */
+function checkId({ segments }: ApiRequest): ApiResponse | undefined {
+  return hasForbiddenInId(segments['id'] ?? '') ? badInput('invalid character in URI') : undefined
 }
 
-/** Does the work for the tenant of a request. The tenant is checked after the payload [NGSIv2 context 1.4]. */
-export function withTenant({ options }: Ngsi2Services, request: ApiRequest, work: PathWork): ReturnType<Work> {
-  const tenant = tenantOf(request, options)
-  return tenant.ok ? work(request, tenant.value) : badInput(tenant.error)
-}
-
-function tenantOf({ headers }: ApiRequest, { multiservice }: Ngsi2Services['options']): ReturnType<typeof parseTenant> {
-  const header = headers['fiware-service']
-  return parseTenant(header === undefined ? undefined : String(header), multiservice)
-}
-
-/** An operation that checks its payload first, then the tenant [NGSIv2 context 1.4]. */
-export function tenantOperation<Payload>(
-  services: Ngsi2Services,
-  use: Use,
-  { parse, work }: TenantWork<Payload>,
-): Operation {
-  return {
-    use,
-    prepare: (request) => {
-      const payload = parse(request)
-      if (!payload.ok) return payload
-      return ok(() => withTenant(services, request, (_, tenant) => work(request, tenant, payload.value)))
-    },
-  }
-}
-
-/** Parses the payload of an operation that has none. */
-export function noPayload(): Result<undefined, never> {
-  return ok(undefined)
+/** The response to an id or a name of an attribute in the path that is no identifier [NGSIv2 context 4.1]. */
+function checkPath(request: ApiRequest): ApiResponse | undefined {
+  return hasForbiddenInId(request.segments['name'] ?? '') ? badInput('invalid character in URI') : checkId(request)
 }

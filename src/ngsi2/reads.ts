@@ -1,5 +1,6 @@
-import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api/api.js'
-import type { Entity, EntityId, EntityType, Tenant, Value } from '../context/entity.js'
+import { type ApiResponse, segment } from '../api/api.js'
+import type { Unbound } from '../api/operation.js'
+import type { Entity, EntityId, EntityType, Value } from '../context/entity.js'
 import type { Query } from '../context/query.js'
 import { pathsOfRead } from '../context/scope-headers.js'
 import { plainDate } from '../context/value.js'
@@ -7,7 +8,7 @@ import type { ShownAttribute, ShownEntity } from '../providers/query-plan.js'
 import { err, ok, type Result } from '../result.js'
 import { attributeUnknown, entityAmbiguous, entityUnknown, refused, unavailable } from './errors.js'
 import { foundEverywhere, isAllHeldHere } from './forward/remote-entities.js'
-import { type Ngsi2Services, pathRead } from './operation.js'
+import { type Ngsi2Call, type Ngsi2Services, pathOperation } from './operation.js'
 import { representationOf } from './parameters.js'
 import {
   attributeNamed,
@@ -20,35 +21,30 @@ import {
 } from './render/entity-text.js'
 
 /** `GET /v2/entities/{id}` [NGSIv2 context 8.3]. */
-export function showEntity(services: Ngsi2Services): Operation {
-  return entityRead(services, entityText)
-}
+export const showEntity = entityRead(entityText)
 
 /** `GET /v2/entities/{id}/attrs` [NGSIv2 context 8.3]. */
-export function showAttributes(services: Ngsi2Services): Operation {
-  return entityRead(services, attributesText)
-}
+export const showAttributes = entityRead(attributesText)
 
-function entityRead(
-  services: Ngsi2Services,
-  render: (entity: ShownEntity, representation: Representation) => string,
-): Operation {
+function entityRead(render: (entity: ShownEntity, representation: Representation) => string): Unbound<Ngsi2Services> {
   /** Responses to reads without parameters, by the arrays of entities that they were rendered from. */
   const rendered = new WeakMap<readonly Entity[], string>()
-  const cached = (request: ApiRequest, tenant: Tenant): string | undefined => {
-    if (request.parameters.size > 0 || !isAllHeldHere(services, tenant)) return undefined
-    const entities = recentOf(services, request, tenant)
+  const cached = (call: Ngsi2Call): string | undefined => {
+    const { services, request, tenant } = call
+    if (request.parameters.size > 0 || !isAllHeldHere(call)) return undefined
+    const id = segment(request, 'id') as EntityId
+    const entities = services.broker.recentEntities(tenant, pathsOfRead(request.paths), id)
     const [entity, ...others] = entities ?? []
     if (entities === undefined || entity === undefined || others.length > 0) return undefined
     const text = rendered.get(entities) ?? render(entity, representationOf(request.parameters))
     rendered.set(entities, text)
     return text
   }
-  return pathRead(services, (request, tenant) => {
-    const text = cached(request, tenant)
+  return pathOperation('read', (call) => {
+    const text = cached(call)
     if (text !== undefined) return { status: 200, body: text }
-    const representation = representationOf(request.parameters)
-    return respondWithEntity(services, request, tenant, representation.attributes, (entity) => ({
+    const representation = representationOf(call.request.parameters)
+    return respondWithEntity(call, representation.attributes, (entity) => ({
       status: 200,
       body: () => render(entity, representation),
     }))
@@ -57,35 +53,28 @@ function entityRead(
 
 /** Responds with the one entity that the path names, of which these attributes are shown, or with why there is none [NGSIv2 context 2.1, 8.3]. */
 async function respondWithEntity(
-  services: Ngsi2Services,
-  request: ApiRequest,
-  tenant: Tenant,
+  call: Ngsi2Call,
   shown: NamesShown,
   respond: (entity: ShownEntity) => ApiResponse,
 ): Promise<ApiResponse> {
-  const entity = await entityOf(services, request, tenant, shown)
+  const entity = await entityOf(call, shown)
   return entity.ok ? respond(entity.value) : entity.error
 }
 
-async function entityOf(
-  services: Ngsi2Services,
-  request: ApiRequest,
-  tenant: Tenant,
-  shown: NamesShown,
-): Promise<Result<ShownEntity, ApiResponse>> {
-  const { broker } = services
+async function entityOf(call: Ngsi2Call, shown: NamesShown): Promise<Result<ShownEntity, ApiResponse>> {
+  const { services, request, tenant } = call
   const id = segment(request, 'id') as EntityId
   const type = request.parameters.get('type') as EntityType | undefined
   const paths = pathsOfRead(request.paths)
-  const held = await broker.entities(tenant, paths, id, type, request.client)
+  const held = await services.broker.entities(tenant, paths, id, type, request.client)
   if (!held.ok) return err(unavailable(held.error))
-  if (isAllHeldHere(services, tenant)) return onlyOne(held.value)
+  if (isAllHeldHere(call)) return onlyOne(held.value)
   const query: Query = {
     ...{ tenant, paths, selectors: [{ id: { kind: 'exact', id }, type }], attributes: [], scopes: [], order: [] },
     ...{ offset: 0, limit: entitiesOfId, counted: true },
   }
   const page = { entities: held.value, count: held.value.length }
-  const found = await foundEverywhere(services, request, query, page, shown)
+  const found = await foundEverywhere(call, query, page, shown)
   return found.ok ? onlyOne([...found.value.entities]) : err(unavailable(found.error))
 }
 
@@ -97,33 +86,25 @@ function onlyOne([entity, ...others]: readonly ShownEntity[]): Result<ShownEntit
   return others.length === 0 ? ok(entity) : err(entityAmbiguous)
 }
 
-function recentOf({ broker }: Ngsi2Services, request: ApiRequest, tenant: Tenant): readonly Entity[] | undefined {
-  return broker.recentEntities(tenant, pathsOfRead(request.paths), segment(request, 'id') as EntityId)
-}
-
 /** `GET /v2/entities/{id}/attrs/{name}` [NGSIv2 context 9.1]. */
-export function showAttribute(services: Ngsi2Services): Operation {
-  return pathRead(services, (request, tenant) =>
-    respondWithEntity(services, request, tenant, [segment(request, 'name')], (entity) => {
-      const attribute = attributeNamed(entity, segment(request, 'name'))
-      if (attribute === undefined) return attributeUnknown
-      const { form, metadata } = representationOf(request.parameters)
-      return {
-        status: 200,
-        body: () => attributeText(attribute, form === 'keyValues' ? form : 'normalized', metadata),
-      }
-    }),
-  )
-}
+export const showAttribute = attributeRead((attribute, { request }) => {
+  const { form, metadata } = representationOf(request.parameters)
+  return { status: 200, body: () => attributeText(attribute, form === 'keyValues' ? form : 'normalized', metadata) }
+})
 
 /** `GET /v2/entities/{id}/attrs/{name}/value` [NGSIv2 context 9.3]. */
-export function showValue(services: Ngsi2Services): Operation {
-  return pathRead(services, (request, tenant) =>
-    respondWithEntity(services, request, tenant, [segment(request, 'name')], (entity) => {
-      const attribute = attributeNamed(entity, segment(request, 'name'))
-      return attribute === undefined ? attributeUnknown : valueResponse(attribute, request.headers.accept ?? '*/*')
-    }),
-  )
+export const showValue = attributeRead((attribute, { request }) =>
+  valueResponse(attribute, request.headers.accept ?? '*/*'),
+)
+
+function attributeRead(respond: (attribute: ShownAttribute, call: Ngsi2Call) => ApiResponse): Unbound<Ngsi2Services> {
+  return pathOperation('read', (call) => {
+    const name = segment(call.request, 'name')
+    return respondWithEntity(call, [name], (entity) => {
+      const attribute = attributeNamed(entity, name)
+      return attribute === undefined ? attributeUnknown : respond(attribute, call)
+    })
+  })
 }
 
 /** Compound values are JSON, with the media type that the client prefers; all others are plain text [NGSIv2 context 9.3]. */

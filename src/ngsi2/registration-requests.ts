@@ -1,4 +1,4 @@
-import { type Operation, requestOrigin, segment } from '../api/api.js'
+import { requestOrigin, segment } from '../api/api.js'
 import { meansEverywhere, onePath } from '../context/scope-headers.js'
 import { lineContextOf } from '../log/log.js'
 import { isWritten } from '../registration/contexts.js'
@@ -6,7 +6,7 @@ import type { RegistrationId } from '../registration/registration.js'
 import { err, ok } from '../result.js'
 import { inSlices } from '../slices.js'
 import { badInput, refused, unavailable } from './errors.js'
-import { type Ngsi2Services, noPayload, tenantOperation } from './operation.js'
+import { operation, pathOperation } from './operation.js'
 import { listed, pageOf } from './parameters.js'
 import { parseNewRegistration } from './parse/registration-body.js'
 import { renderRegistration, renderRegistrations } from './render/shown-resources.js'
@@ -15,74 +15,59 @@ import { renderRegistration, renderRegistrations } from './render/shown-resource
 export const registrationUnknown = refused('NotFound', 'The requested registration has not been found. Check id')
 
 /** `POST /v2/registrations` [NGSIv2 subscriptions 10]. */
-export function createRegistration(services: Ngsi2Services): Operation {
-  return tenantOperation(services, 'write', {
-    parse: ({ body, paths }) => {
-      const payload = parseNewRegistration(body)
-      if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
-      const path = onePath(paths)
-      if (!path.ok) return err(badInput('max one service-path without # allowed for registrations'))
-      return ok({ ...payload.value, path: path.value })
-    },
-    work: async (request, tenant, { context, path, expires, terms }) => {
-      const { correlator, service, via, ends } = requestOrigin(request, services.brokerId ?? '')
-      const registration = { tenant, path, expires, contexts: [context], terms }
-      const made = await services.broker.registry.add({ ...registration, correlator, service, via, ends })
-      if (!made.ok) return unavailable(made.error)
-      if (terms.legacy) {
-        const line = `Deprecated usage of legacyForwarding mode in registration creation (regId: ${made.value})`
-        services.deprecated.note('ngsiv1Forwarding', line, lineContextOf(request))
-      }
-      return { status: 201, headers: { Location: `/v2/registrations/${made.value}` } }
-    },
-  })
-}
+export const createRegistration = operation({
+  use: 'write',
+  parse: ({ body, paths }) => {
+    const payload = parseNewRegistration(body)
+    if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
+    const path = onePath(paths)
+    if (!path.ok) return err(badInput('max one service-path without # allowed for registrations'))
+    return ok({ ...payload.value, path: path.value })
+  },
+  work: async ({ services, request, tenant }, { context, path, expires, terms }) => {
+    const { correlator, service, via, ends } = requestOrigin(request, services.brokerId ?? '')
+    const registration = { tenant, path, expires, contexts: [context], terms }
+    const made = await services.broker.registry.add({ ...registration, correlator, service, via, ends })
+    if (!made.ok) return unavailable(made.error)
+    if (terms.legacy) {
+      const line = `Deprecated usage of legacyForwarding mode in registration creation (regId: ${made.value})`
+      services.deprecated.note('ngsiv1Forwarding', line, lineContextOf(request))
+    }
+    return { status: 201, headers: { Location: `/v2/registrations/${made.value}` } }
+  },
+})
 
 /** `GET /v2/registrations` [NGSIv2 subscriptions 3.2, 10]. */
-export function listRegistrations(services: Ngsi2Services): Operation {
-  return tenantOperation(services, 'read', {
-    parse: noPayload,
-    work: async ({ paths, parameters }, tenant) => {
-      const { offset, limit, counted } = pageOf(parameters)
-      const meant = meansEverywhere(paths) ? undefined : paths
-      const { registry } = services.broker
-      const known = await registry.confirmed?.()
-      if (known?.ok === false) return unavailable(known.error)
-      const { count, resources } = registry.index.page({ tenant, paths: meant, offset, limit })
-      const body = await inSlices(renderRegistrations(resources))
-      return listed(body, counted ? count : undefined)
-    },
-  })
-}
+export const listRegistrations = pathOperation('read', async ({ services, request, tenant }) => {
+  const { paths, parameters } = request
+  const { offset, limit, counted } = pageOf(parameters)
+  const meant = meansEverywhere(paths) ? undefined : paths
+  const { registry } = services.broker
+  const known = await registry.confirmed?.()
+  if (known?.ok === false) return unavailable(known.error)
+  const { count, resources } = registry.index.page({ tenant, paths: meant, offset, limit })
+  const body = await inSlices(renderRegistrations(resources))
+  return listed(body, counted ? count : undefined)
+})
 
 /** `GET /v2/registrations/{id}` [NGSIv2 subscriptions 10]. */
-export function showRegistration(services: Ngsi2Services): Operation {
-  return tenantOperation(services, 'read', {
-    parse: noPayload,
-    work: async (request, tenant) => {
-      const { paths } = request
-      const { registry } = services.broker
-      const known = await registry.confirmed?.()
-      if (known?.ok === false) return unavailable(known.error)
-      const resource = registry.index.resource(tenant, idOf(request))
-      if (resource === undefined) return registrationUnknown
-      const isBound = meansEverywhere(paths) || isWritten(resource.registration, paths)
-      return isBound ? { status: 200, body: renderRegistration(resource) } : registrationUnknown
-    },
-  })
-}
+export const showRegistration = pathOperation('read', async ({ services, request, tenant }) => {
+  const { paths } = request
+  const { registry } = services.broker
+  const known = await registry.confirmed?.()
+  if (known?.ok === false) return unavailable(known.error)
+  const resource = registry.index.resource(tenant, idOf(request))
+  if (resource === undefined) return registrationUnknown
+  const isBound = meansEverywhere(paths) || isWritten(resource.registration, paths)
+  return isBound ? { status: 200, body: renderRegistration(resource) } : registrationUnknown
+})
 
 /** `DELETE /v2/registrations/{id}` [NGSIv2 subscriptions 10]. */
-export function deleteRegistration(services: Ngsi2Services): Operation {
-  return tenantOperation(services, 'write', {
-    parse: noPayload,
-    work: async (request, tenant) => {
-      const done = await services.broker.registry.remove(tenant, idOf(request))
-      if (done.ok) return { status: 204 }
-      return done.error.kind === 'registrationUnknown' ? registrationUnknown : unavailable(done.error)
-    },
-  })
-}
+export const deleteRegistration = pathOperation('write', async ({ services, request, tenant }) => {
+  const done = await services.broker.registry.remove(tenant, idOf(request))
+  if (done.ok) return { status: 204 }
+  return done.error.kind === 'registrationUnknown' ? registrationUnknown : unavailable(done.error)
+})
 
 /** A malformed id is not refused: it names no registration [NGSIv2 subscriptions 10]. */
 function idOf(request: Parameters<typeof segment>[0]): RegistrationId {

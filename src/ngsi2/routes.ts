@@ -1,8 +1,8 @@
 import type { ApiResponse, Interface, Operation, Resource } from '../api/api.js'
+import { binding } from '../api/operation.js'
 import { json } from '../api/response.js'
 import { parseServicePaths } from '../context/scope-headers.js'
 import { err, ok } from '../result.js'
-import { LongPayloads } from '../slices.js'
 import { badInput } from './errors.js'
 import { subscriptionEvents } from './events.js'
 import { listEntities, listEntityTypes, queryEntities, showEntityType } from './lists.js'
@@ -37,9 +37,9 @@ import {
 } from './writes.js'
 
 /** NGSIv2 as the HTTP layer knows it: everything under `/v2` [NGSIv2 context 1]. */
-export function ngsi2Interface(surroundings: Omit<Ngsi2Services, 'longPayloads'>): Interface {
+export function ngsi2Interface(services: Ngsi2Services): Interface {
   return {
-    resources: ngsi2Resources({ ...surroundings, longPayloads: new LongPayloads() }),
+    resources: ngsi2Resources(services),
     parseServicePaths: (header, verb) => {
       const paths = parseServicePaths(header, 'one')
       if (!paths.ok) return err(badInput(paths.error))
@@ -58,72 +58,67 @@ export function ngsi2Interface(surroundings: Omit<Ngsi2Services, 'longPayloads'>
 
 /** The resources of NGSIv2, their verbs in the order of the Allow header [NGSIv2 context 1.1], [NGSIv2 subscriptions 1.1]. */
 function ngsi2Resources(services: Ngsi2Services): readonly Resource[] {
+  const bound = binding(services)
+  const at = (pattern: string, operations: Parameters<typeof bound>[0], more: Partial<Resource> = {}): Resource => ({
+    pattern,
+    anyCase: false,
+    operations: bound(operations),
+    ...more,
+  })
   return [
     at('/v2', { GET: entryPoint }),
-    at('/v2/entities', { POST: createEntity(services), GET: listEntities(services) }, { sharedOrder: ['GET', 'POST'] }),
-    at(
-      '/v2/entities/{id}',
-      { GET: showEntity(services), DELETE: removeEntity(services) },
-      { countedAs: '/v2/entities/{id}[/attrs]' },
-    ),
+    at('/v2/entities', { POST: createEntity, GET: listEntities }, { sharedOrder: ['GET', 'POST'] }),
+    at('/v2/entities/{id}', { GET: showEntity, DELETE: removeEntity }, { countedAs: '/v2/entities/{id}[/attrs]' }),
     at(
       '/v2/entities/{id}/attrs',
       {
-        GET: showAttributes(services),
-        PATCH: writeAttributes(services, () => 'UPDATE'),
-        POST: writeAttributes(services, appendOf),
-        PUT: writeAttributes(services, () => 'REPLACE'),
+        GET: showAttributes,
+        PATCH: writeAttributes(() => 'UPDATE'),
+        POST: writeAttributes(appendOf),
+        PUT: writeAttributes(() => 'REPLACE'),
       },
       { countedAs: '/v2/entities/{id}[/attrs]' },
     ),
     at('/v2/entities/{id}/attrs/{name}', {
-      GET: showAttribute(services),
-      PUT: putAttribute(services),
-      DELETE: removeAttribute(services),
+      GET: showAttribute,
+      PUT: putAttribute,
+      DELETE: removeAttribute,
     }),
-    at('/v2/entities/{id}/attrs/{name}/value', { GET: showValue(services), PUT: putValue(services) }),
-    at('/v2/types', { GET: listEntityTypes(services) }),
-    at('/v2/types/{type}', { GET: showEntityType(services) }),
-    at('/v2/op/query', { POST: queryEntities(services) }, { counter: 'batchQueryRequests' }),
-    at('/v2/op/update', { POST: updateBatch(services) }, { counter: 'batchUpdateRequests' }),
-    at('/v2/op/notify', { POST: takeNotification(services) }, { counter: 'notificationsReceived' }),
-    at(
-      '/v2/subscriptions',
-      { POST: createSubscription(services), GET: listSubscriptions(services) },
-      { sharedOrder: ['GET', 'POST'] },
-    ),
+    at('/v2/entities/{id}/attrs/{name}/value', { GET: showValue, PUT: putValue }),
+    at('/v2/types', { GET: listEntityTypes }),
+    at('/v2/types/{type}', { GET: showEntityType }),
+    at('/v2/op/query', { POST: queryEntities }, { counter: 'batchQueryRequests' }),
+    at('/v2/op/update', { POST: updateBatch }, { counter: 'batchUpdateRequests' }),
+    at('/v2/op/notify', { POST: takeNotification }, { counter: 'notificationsReceived' }),
+    at('/v2/subscriptions', { POST: createSubscription, GET: listSubscriptions }, { sharedOrder: ['GET', 'POST'] }),
     at(
       '/v2/subscriptions/{subscriptionId}',
       {
-        GET: showSubscription(services),
-        DELETE: deleteSubscription(services),
-        PATCH: patchSubscription(services),
+        GET: showSubscription,
+        DELETE: deleteSubscription,
+        PATCH: patchSubscription,
       },
       { countedAs: '/v2/subscriptions/{id}' },
     ),
-    at('/v2/subscriptions/{subscriptionId}/events', subscriptionEvents(services), {
+    at('/v2/subscriptions/{subscriptionId}/events', subscriptionEvents, {
       countedAs: '/v2/subscriptions/{id}/events',
       givesEvents: true,
     }),
     at(
       '/v2/registrations',
-      { POST: createRegistration(services), GET: listRegistrations(services) },
+      { POST: createRegistration, GET: listRegistrations },
       { counter: 'registrationsRequest', sharedOrder: ['GET', 'POST'] },
     ),
     at(
       '/v2/registrations/{registrationId}',
-      { GET: showRegistration(services), DELETE: deleteRegistration(services) },
+      { GET: showRegistration, DELETE: deleteRegistration },
       { countedAs: '/v2/registrations/{id}', counter: 'registrationRequest' },
     ),
   ]
 }
 
-function at(pattern: string, operations: Resource['operations'], more: Partial<Resource> = {}): Resource {
-  return { pattern, anyCase: false, operations, ...more }
-}
-
 /** `GET /v2` [NGSIv2 context 1.1]. */
-const entryPoint: Operation = {
+const entryPoint = (): Operation => ({
   use: 'read',
   prepare: () =>
     ok(() =>
@@ -134,7 +129,7 @@ const entryPoint: Operation = {
         registrations_url: '/v2/registrations',
       }),
     ),
-}
+})
 
 /** Where a segment is empty, an identifier without length is what is wrong [NGSIv2 context 1.1]. */
 function unknownPath([, collection, id, attrs, name, value, ...more]: readonly string[], method: string): ApiResponse {

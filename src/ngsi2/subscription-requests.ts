@@ -1,4 +1,4 @@
-import { type ApiRequest, type ApiResponse, type Operation, segment } from '../api/api.js'
+import { type ApiResponse, segment } from '../api/api.js'
 import type { SilentSubscriptionRequest } from '../broker/broker.js'
 import type { Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
@@ -10,7 +10,7 @@ import { armedAt, type SubscriptionPatch } from '../subscription/patch.js'
 import { parseGivenId, type SubscriptionId } from '../subscription/subscription.js'
 import { type Milliseconds, never, now } from '../time.js'
 import { badInput, refused, unavailable } from './errors.js'
-import { type Ngsi2Services, noPayload, tenantOperation } from './operation.js'
+import { type Ngsi2Services, operation, pathOperation } from './operation.js'
 import { listed, pageOf } from './parameters.js'
 import {
   coveredWithoutAttributes,
@@ -32,22 +32,22 @@ export function subscriptionUnnamed(method: string): ApiResponse {
 }
 
 /** `POST /v2/subscriptions` [NGSIv2 subscriptions 3.1]. */
-export function createSubscription(services: Ngsi2Services): Operation {
-  return tenantOperation(services, 'write', {
-    parse: ({ body, paths }) => {
-      const payload = parseNewSubscription(body)
-      if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
-      if (paths.length > 1) return err(badInput('max one service-path allowed for subscriptions'))
-      const long = tooLongTemplate(services, payload.value)
-      return long === undefined ? payload : err(long)
-    },
-    work: async ({ paths: [path = everywhere] }, tenant, payload) => {
-      const made = await services.broker.subscriptions.add(newSubscription(tenant, path, payload, now()))
-      if (!made.ok) return unavailable(made.error)
-      return { status: 201, headers: { Location: `/v2/subscriptions/${made.value}` } }
-    },
-  })
-}
+export const createSubscription = operation({
+  use: 'write',
+  parse: ({ body, paths }, services) => {
+    const payload = parseNewSubscription(body)
+    if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
+    if (paths.length > 1) return err(badInput('max one service-path allowed for subscriptions'))
+    const long = tooLongTemplate(services, payload.value)
+    return long === undefined ? payload : err(long)
+  },
+  work: async ({ services, request, tenant }, payload) => {
+    const [path = everywhere] = request.paths
+    const made = await services.broker.subscriptions.add(newSubscription(tenant, path, payload, now()))
+    if (!made.ok) return unavailable(made.error)
+    return { status: 201, headers: { Location: `/v2/subscriptions/${made.value}` } }
+  },
+})
 
 /** Refuses a template of which every notification would be dropped as too long (`-notifMaxSize`). */
 function tooLongTemplate({ options }: Ngsi2Services, { notification }: SubscriptionBody): ApiResponse | undefined {
@@ -92,59 +92,49 @@ export function newSubscription(
 }
 
 /** `GET /v2/subscriptions` [NGSIv2 subscriptions 3.2]. */
-export function listSubscriptions(services: Ngsi2Services): Operation {
-  return tenantOperation(services, 'read', {
-    parse: noPayload,
-    work: async ({ paths, parameters }, tenant) => {
-      const { offset, limit, counted } = pageOf(parameters)
-      const meant = meansEverywhere(paths) ? undefined : paths
-      const page = await services.broker.subscriptions.page({ tenant, paths: meant, offset, limit })
-      if (!page.ok) return unavailable(page.error)
-      const { count, subscriptions } = page.value
-      const body = await inSlices(renderSubscriptions(subscriptions, now()))
-      return listed(body, counted ? count : undefined)
-    },
-  })
-}
+export const listSubscriptions = pathOperation('read', async ({ services, request, tenant }) => {
+  const { paths, parameters } = request
+  const { offset, limit, counted } = pageOf(parameters)
+  const meant = meansEverywhere(paths) ? undefined : paths
+  const page = await services.broker.subscriptions.page({ tenant, paths: meant, offset, limit })
+  if (!page.ok) return unavailable(page.error)
+  const { count, subscriptions } = page.value
+  const body = await inSlices(renderSubscriptions(subscriptions, now()))
+  return listed(body, counted ? count : undefined)
+})
 
 /** `GET /v2/subscriptions/{id}` [NGSIv2 subscriptions 3.3]. */
-export function showSubscription(services: Ngsi2Services): Operation {
-  return tenantOperation(services, 'read', {
-    parse: noPayload,
-    work: async (request, tenant) => {
-      const id = parseGivenId(segment(request, 'subscriptionId'))
-      if (!id.ok) return badInput(`Invalid subscription ID: ${id.error}`)
-      const found = await services.broker.subscriptions.one(tenant, id.value as SubscriptionId)
-      if (!found.ok) return unavailable(found.error)
-      const shown = found.value
-      if (shown === undefined || !isBoundTo(request.paths, shown.subscription.path)) return subscriptionNotFound
-      return { status: 200, body: JSON.stringify(subscriptionShown(shown, now())) }
-    },
-  })
-}
+export const showSubscription = pathOperation('read', async ({ services, request, tenant }) => {
+  const id = parseGivenId(segment(request, 'subscriptionId'))
+  if (!id.ok) return badInput(`Invalid subscription ID: ${id.error}`)
+  const found = await services.broker.subscriptions.one(tenant, id.value as SubscriptionId)
+  if (!found.ok) return unavailable(found.error)
+  const shown = found.value
+  if (shown === undefined || !isBoundTo(request.paths, shown.subscription.path)) return subscriptionNotFound
+  return { status: 200, body: JSON.stringify(subscriptionShown(shown, now())) }
+})
 
 /** `PATCH /v2/subscriptions/{id}` [NGSIv2 subscriptions 3.4]. */
-export function patchSubscription(services: Ngsi2Services): Operation {
-  return tenantOperation(services, 'write', {
-    parse: ({ body, paths }) => {
-      const payload = parseSubscriptionPatch(body)
-      if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
-      const long = tooLongTemplate(services, payload.value)
-      if (long !== undefined) return err(long)
-      const path = pathOfPatch(paths)
-      return path.ok ? ok({ ...payload.value, path: path.value }) : path
-    },
-    work: async (request, tenant, payload) => {
-      const id = parseGivenId(segment(request, 'subscriptionId'))
-      if (!id.ok) return notPatched
-      const patch = patchOf(tenant, id.value as SubscriptionId, payload)
-      const done = await services.broker.subscriptions.patch(patch)
-      if (done.ok) return { status: 204 }
-      if (done.error.kind === 'subscriptionUnknown') return notPatched
-      return done.error.kind === 'coversNothing' ? badInput(coveredWithoutAttributes) : unavailable(done.error)
-    },
-  })
-}
+export const patchSubscription = operation({
+  use: 'write',
+  parse: ({ body, paths }, services) => {
+    const payload = parseSubscriptionPatch(body)
+    if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
+    const long = tooLongTemplate(services, payload.value)
+    if (long !== undefined) return err(long)
+    const path = pathOfPatch(paths)
+    return path.ok ? ok({ ...payload.value, path: path.value }) : path
+  },
+  work: async ({ services, request, tenant }, payload) => {
+    const id = parseGivenId(segment(request, 'subscriptionId'))
+    if (!id.ok) return notPatched
+    const patch = patchOf(tenant, id.value as SubscriptionId, payload)
+    const done = await services.broker.subscriptions.patch(patch)
+    if (done.ok) return { status: 204 }
+    if (done.error.kind === 'subscriptionUnknown') return notPatched
+    return done.error.kind === 'coversNothing' ? badInput(coveredWithoutAttributes) : unavailable(done.error)
+  },
+})
 
 function pathOfPatch(paths: readonly PathRange[]): Result<PathRange | undefined, ApiResponse> {
   const [path, ...others] = paths
@@ -168,19 +158,14 @@ function patchOf(
 }
 
 /** `DELETE /v2/subscriptions/{id}` [NGSIv2 subscriptions 3.5]. */
-export function deleteSubscription(services: Ngsi2Services): Operation {
-  return tenantOperation(services, 'write', {
-    parse: noPayload,
-    work: async (request: ApiRequest, tenant) => {
-      if (request.paths.length > 1) return badInput('more than one servicepath is not allowed in DELETE operation')
-      if (request.paths.some(({ below }) => below)) {
-        return badInput('servicepath with wildcard # is not allowed in DELETE operation')
-      }
-      const id = parseGivenId(segment(request, 'subscriptionId'))
-      if (!id.ok) return subscriptionNotFound
-      const done = await services.broker.subscriptions.unsubscribe(tenant, id.value as SubscriptionId)
-      if (done.ok) return { status: 204 }
-      return done.error.kind === 'subscriptionUnknown' ? subscriptionNotFound : unavailable(done.error)
-    },
-  })
-}
+export const deleteSubscription = pathOperation('write', async ({ services, request, tenant }) => {
+  if (request.paths.length > 1) return badInput('more than one servicepath is not allowed in DELETE operation')
+  if (request.paths.some(({ below }) => below)) {
+    return badInput('servicepath with wildcard # is not allowed in DELETE operation')
+  }
+  const id = parseGivenId(segment(request, 'subscriptionId'))
+  if (!id.ok) return subscriptionNotFound
+  const done = await services.broker.subscriptions.unsubscribe(tenant, id.value as SubscriptionId)
+  if (done.ok) return { status: 204 }
+  return done.error.kind === 'subscriptionUnknown' ? subscriptionNotFound : unavailable(done.error)
+})

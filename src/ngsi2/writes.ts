@@ -1,12 +1,13 @@
-import { type ApiRequest, type ApiResponse, type Operation, requestOrigin, segment } from '../api/api.js'
-import type { EntityId, EntityType, Tenant } from '../context/entity.js'
+import { type ApiRequest, type ApiResponse, requestOrigin, segment } from '../api/api.js'
+import type { Unbound } from '../api/operation.js'
+import type { EntityId, EntityType } from '../context/entity.js'
 import type { GivenAttribute, UpdateAction, UpdateReply } from '../context/update.js'
 import type { RawTarget } from '../partition/commands.js'
 import { err, ok } from '../result.js'
-import { mapInSlices, noSteps } from '../slices.js'
+import { mapInSlices } from '../slices.js'
 import { badInput, unavailable } from './errors.js'
 import { type WrittenEntity, writeAtProviders } from './forward/remote-writes.js'
-import { type Ngsi2Services, pathWrite, payloadWrite } from './operation.js'
+import { type Ngsi2Call, type Ngsi2Services, pathOperation, payloadWrite } from './operation.js'
 import { optionsOf, pathOfWrite, updateTerms, writeOptionsOf } from './parameters.js'
 import { type EntityGiven, parseBatch, parseNotified } from './parse/entities.js'
 import {
@@ -20,23 +21,19 @@ import {
 import { batchResponse, tooMuch, writeOutcome } from './update-errors.js'
 
 /** `POST /v2/entities` [NGSIv2 context 8.2]. */
-export function createEntity(services: Ngsi2Services): Operation {
-  return entityWrite(services, (request) => {
-    const { form, overridesMetadata, forced } = writeOptionsOf(request)
-    const isUpsert = optionsOf(request.parameters).has('upsert')
-    const [operation, action] = ['create', 'APPEND'] as const
-    return { operation, action, form, overridesMetadata, forced, isUpsert, isText: false, target: undefined }
-  })
-}
+export const createEntity = entityWrite((request) => {
+  const { form, overridesMetadata, forced } = writeOptionsOf(request)
+  const isUpsert = optionsOf(request.parameters).has('upsert')
+  const [operation, action] = ['create', 'APPEND'] as const
+  return { operation, action, form, overridesMetadata, forced, isUpsert, isText: false, target: undefined }
+})
 
 /** `DELETE /v2/entities/{id}` [NGSIv2 context 8.4]. */
-export function removeEntity(services: Ngsi2Services): Operation {
-  return removal(services, 'attributes', () => [])
-}
+export const removeEntity = removal('attributes', () => [])
 
 /** `POST`, `PATCH` and `PUT` of `/v2/entities/{id}/attrs` [NGSIv2 context 8.5]. */
-export function writeAttributes(services: Ngsi2Services, actionOf: (request: ApiRequest) => UpdateAction): Operation {
-  return entityWrite(services, (request) => writeOfNamed(request, 'attributes', actionOf(request)))
+export function writeAttributes(actionOf: (request: ApiRequest) => UpdateAction): Unbound<Ngsi2Services> {
+  return entityWrite((request) => writeOfNamed(request, 'attributes', actionOf(request)))
 }
 
 /** The action of a POST of attributes: `options=append` refuses those that exist. */
@@ -45,22 +42,19 @@ export function appendOf({ parameters }: ApiRequest): UpdateAction {
 }
 
 /** `PUT /v2/entities/{id}/attrs/{name}` [NGSIv2 context 9.2]. */
-export function putAttribute(services: Ngsi2Services): Operation {
+export const putAttribute = entityWrite(
+  (request) => writeOfNamed(request, 'attribute', 'UPDATE'),
   // The reader of the payload checks the name, and refuses it with other texts than other paths.
-  return entityWrite(services, (request) => writeOfNamed(request, 'attribute', 'UPDATE'), false)
-}
+  false,
+)
 
 /** `DELETE /v2/entities/{id}/attrs/{name}` [NGSIv2 context 9.2]. */
-export function removeAttribute(services: Ngsi2Services): Operation {
-  return removal(services, 'attribute', (request) => [
-    { name: segment(request, 'name'), instance: '', type: '', metadata: [] },
-  ])
-}
+export const removeAttribute = removal('attribute', (request) => [
+  { name: segment(request, 'name'), instance: '', type: '', metadata: [] },
+])
 
 /** `PUT /v2/entities/{id}/attrs/{name}/value` [NGSIv2 context 9.3]. */
-export function putValue(services: Ngsi2Services): Operation {
-  return entityWrite(services, (request) => writeOfNamed(request, 'value', 'UPDATE'))
-}
+export const putValue = entityWrite((request) => writeOfNamed(request, 'value', 'UPDATE'))
 
 /** A write of the entity that the path names. */
 function writeOfNamed(request: ApiRequest, operation: SingleWrite['operation'], action: UpdateAction): SingleWrite {
@@ -77,42 +71,33 @@ function targetOf({ segments, parameters }: ApiRequest): RawTarget {
   }
 }
 
-function entityWrite(
-  services: Ngsi2Services,
-  writeOf: (request: ApiRequest) => SingleWrite,
-  checksName = true,
-): Operation {
-  return payloadWrite(services, {
+function entityWrite(writeOf: (request: ApiRequest) => SingleWrite, checksName = true): Unbound<Ngsi2Services> {
+  return payloadWrite({
     checksName,
     single: writeOf,
     parse: (request) => readWrite(writeOf(request), request.body),
-    work: (request, tenant, entity) => carryOut(services, request, tenant, writeOf(request), entity),
+    work: (call, entity) => carryOut(call, writeOf(call.request), entity),
   })
 }
 
 /** An operation without a payload that removes something of the entity that its path names. */
 function removal(
-  services: Ngsi2Services,
   operation: SingleWrite['operation'],
   attributesOf: (request: ApiRequest) => readonly GivenAttribute[],
-): Operation {
-  return pathWrite(services, (request, tenant) => {
+): Unbound<Ngsi2Services> {
+  return pathOperation('write', (call) => {
+    const { request } = call
     const write = writeOfNamed(request, operation, 'DELETE')
     const { id, type } = targetOf(request)
     const terms = updateTerms(write, 'present')
     const entity = { id, type, action: 'DELETE', attributes: attributesOf(request), terms } as const
-    return carryOut(services, request, tenant, write, entity)
+    return carryOut(call, write, entity)
   })
 }
 
 /** Carries out a write that the front end has parsed. */
-async function carryOut(
-  services: Ngsi2Services,
-  request: ApiRequest,
-  tenant: Tenant,
-  write: SingleWrite,
-  entity: AskedWrite,
-): Promise<ApiResponse> {
+async function carryOut(call: Ngsi2Call, write: SingleWrite, entity: AskedWrite): Promise<ApiResponse> {
+  const { services, request, tenant } = call
   const path = pathOfWrite(request)
   if (!path.ok) return path.error
   const refused = refusedBeforeSending(write, entity, path.value)
@@ -124,19 +109,16 @@ async function carryOut(
   const [reply] = replies.value
   if (reply === undefined) throw new Error('the broker has not answered an update')
   const entities = [{ entity, outcome: writeOutcome(entity.attributes, reply), reply }]
-  const written = { tenant, path: path.value, action: entity.action, entities }
-  return (await writeAtProviders(services, request, written, noContent)) ?? respondToWrite(write, entity, reply)
+  const written = { path: path.value, action: entity.action, entities }
+  return (await writeAtProviders(call, written, noContent)) ?? respondToWrite(write, entity, reply)
 }
 
 /** `POST /v2/op/update` [NGSIv2 context 11.1]. */
-export function updateBatch(services: Ngsi2Services): Operation {
-  return payloadWrite(services, {
-    single: batchOf,
-    parse: (request) => parseBatch(request.body, writeOptionsOf(request).form),
-    work: (request, tenant, { action, entities }) =>
-      carryOutBatch(services, request, tenant, action, entities, { status: 204 }),
-  })
-}
+export const updateBatch = payloadWrite({
+  single: batchOf,
+  parse: (request) => parseBatch(request.body, writeOptionsOf(request).form),
+  work: (call, { action, entities }) => carryOutBatch(call, action, entities, { status: 204 }),
+})
 
 /** A batch of one entity. */
 function batchOf(request: ApiRequest): SingleWrite {
@@ -147,15 +129,13 @@ function batchOf(request: ApiRequest): SingleWrite {
 }
 
 /** `POST /v2/op/notify`: every entity of a notification is appended [NGSIv2 context 11.3]. */
-export function takeNotification(services: Ngsi2Services): Operation {
-  return payloadWrite(services, {
-    parse: (request) => {
-      const wrong = wrongFormat(request)
-      return wrong ? noSteps(err(wrong)) : parseNotified(request.body)
-    },
-    work: (request, tenant, entities) => carryOutBatch(services, request, tenant, 'APPEND', entities, { status: 200 }),
-  })
-}
+export const takeNotification = payloadWrite({
+  parse: (request) => {
+    const wrong = wrongFormat(request)
+    return wrong ? err(wrong) : parseNotified(request.body)
+  },
+  work: (call, entities) => carryOutBatch(call, 'APPEND', entities, { status: 200 }),
+})
 
 /** Formats of notifications from which no entity can be made [NGSIv2 context 11.3]. */
 const formatsWithoutTypes: ReadonlySet<string> = new Set(['keyValues', 'uniqueValues', 'custom'])
@@ -170,13 +150,12 @@ function wrongFormat({ headers }: ApiRequest): ApiResponse | undefined {
 
 /** Updates the entities in their order; one that fails does not stop the others. */
 async function carryOutBatch(
-  services: Ngsi2Services,
-  request: ApiRequest,
-  tenant: Tenant,
+  call: Ngsi2Call,
   action: UpdateAction,
   entities: readonly EntityGiven[],
   success: ApiResponse,
 ): Promise<ApiResponse> {
+  const { services, request, tenant } = call
   const path = pathOfWrite(request)
   if (!path.ok) return path.error
   const terms = updateTerms(writeOptionsOf(request), 'either')
@@ -203,8 +182,8 @@ async function carryOutBatch(
     return excess ? { entity, outcome: { kind: 'refused', response: excess } } : itemOf(entity, left.next().value)
   })
   const items = outcomes instanceof Promise ? await outcomes : outcomes
-  const written = { tenant, path: path.value, action, entities: items }
-  return (await writeAtProviders(services, request, written, success)) ?? batchResponse(items, success)
+  const written = { path: path.value, action, entities: items }
+  return (await writeAtProviders(call, written, success)) ?? batchResponse(items, success)
 }
 
 function itemOf(entity: EntityGiven, reply: UpdateReply | undefined): WrittenEntity {

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { type ApiRequest, requestOrigin } from '../api/api.js'
+import type { Call } from '../api/operation.js'
 import type { Broker } from '../broker/broker.js'
 import type { EntityId, Tenant } from '../context/entity.js'
 import { pathsOfRead } from '../context/scope-headers.js'
@@ -62,11 +63,8 @@ export interface ForwardResult<Forward extends AddressedRequest, Read> {
  * The way on for a request of a client; nothing when it is answered from what is held here: nothing is registered in its
  * tenant, or it has been here before.
  */
-export function forwarderOf(
-  { broker, forwarding, log }: ForwardingServices,
-  request: ApiRequest,
-  tenant: Tenant,
-): Forwarder | undefined {
+export function forwarderOf({ services, request, tenant }: Call<ForwardingServices>): Forwarder | undefined {
+  const { broker, forwarding, log } = services
   if (forwarding === undefined || broker.registry.index.isEmpty(tenant)) return undefined
   if (endsHere(request.headers.via, forwarding.brokerId)) return undefined
   return new Forwarder(broker.registry.index, forwarding, request, log)

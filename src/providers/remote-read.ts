@@ -1,8 +1,10 @@
+import type { Call } from '../api/operation.js'
 import type { Broker, Unavailable } from '../broker/broker.js'
+import type { Options } from '../command-line/settings.js'
 import { gathered, type Page } from '../context/query.js'
 import { ok, type Result } from '../result.js'
 import { Slices } from '../slices.js'
-import type { Forwarder, ForwardResult } from './forwarder.js'
+import { type Forwarder, type ForwardingServices, type ForwardResult, forwarderOf } from './forwarder.js'
 import type { QueryAnswer } from './provider-format.js'
 import { type AskableEntity, entityKey, mergeResponses, type ShownEntity } from './query-plan.js'
 import { AnswerFilter, type ReadForward, type ReadGroup, ReadPlan, type RemoteRead } from './read-plan.js'
@@ -15,16 +17,34 @@ interface RemoteResult {
   readonly passed: readonly ForwardResult<ReadForward, QueryAnswer>[]
 }
 
+interface ReadServices extends ForwardingServices {
+  readonly options: Pick<Options, 'queryTimeout_ms'>
+}
+
+/** A read of which a page is held here. */
+interface HeldRead extends Pick<RemoteRead, 'form' | 'query' | 'names'> {
+  readonly page: Page
+}
+
 /**
  * Completes a page of what is held here with what providers say [subscriptions 8.2], [NGSIv2 subscriptions 11.2]. They are asked at the
- * same time, as long as the offset of none depends on how many results another one has.
+ * same time, as long as the offset of none depends on how many results another one has. Undefined when nobody is to be asked.
  */
-export async function readAtProviders(
-  broker: Broker,
+export function readAtProviders(
+  call: Call<ReadServices>,
+  held: HeldRead,
+): Promise<Result<RemoteResult, Unavailable>> | undefined {
+  const forwarder = forwarderOf(call)
+  return forwarder && completed(call, forwarder, held)
+}
+
+async function completed(
+  { services: { broker, options }, request: { client } }: Call<ReadServices>,
   forwarder: Forwarder,
-  { page, ...what }: Omit<RemoteRead, 'page'> & { readonly page: Page },
+  { page, ...what }: HeldRead,
 ): Promise<Result<RemoteResult, Unavailable>> {
-  const read = { ...what, page: { ...page, entities: await gathered(page.entities) } }
+  const entities = await gathered(page.entities)
+  const read = { ...what, client, limit_ms: options.queryTimeout_ms, page: { ...page, entities } }
   try {
     return await new Reading(broker, forwarder, read).run()
   } finally {

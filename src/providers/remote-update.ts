@@ -1,25 +1,49 @@
 import type { StatusText } from '../api/api.js'
+import type { ServicePath, Tenant } from '../context/entity.js'
 import type { GivenAttribute } from '../context/update.js'
 import { err, ok, type Result } from '../result.js'
 import type { ForwardRefusal } from '../shared-memory/limits.js'
+import { inSlices } from '../slices.js'
+import { now } from '../time.js'
 import type { Forwarder, ForwardResult } from './forwarder.js'
 import type { AnsweredElement, AnsweredName, UpdateAnswer } from './provider-format.js'
-import type { ProviderFailure } from './provider-request.js'
+import type { NgsiForm, ProviderFailure } from './provider-request.js'
 import { attributeKey, entityKey } from './query-plan.js'
-import type { Share, UpdateForward } from './update-plan.js'
+import { type Lacking, planUpdate, type Share, type Sharing, type UpdateForward } from './update-plan.js'
 
 /** An update that was passed on. */
 export type ForwardedUpdate = ForwardResult<UpdateForward, UpdateAnswer>
 
+/** An update that was carried out here. */
+interface LocalUpdate {
+  readonly tenant: Tenant
+  readonly path: ServicePath
+  readonly api: NgsiForm
+  readonly lacking: readonly Lacking[]
+  /** Whether something of it was done here. */
+  readonly somethingDone: boolean
+}
+
+/** What became of an update that was passed on. */
+interface PassedUpdate {
+  /** How what is lacking was shared out, one for each entity, in their order. */
+  readonly sharings: readonly Sharing[]
+  readonly passed: readonly ForwardedUpdate[]
+  readonly outcomes: ReadonlyMap<Share, readonly ShareOutcome[]>
+}
+
 /**
- * Passes an update on, all at the same time. What is done here is answered, whatever providers can be asked for: only without
- * it a refusal to wait for them is that of the whole [subscriptions 8.3], [NGSIv2 subscriptions 11.3].
+ * Passes on what an update lacks here, all at the same time. Undefined when nobody is registered for any of it. What is done here is
+ * answered, whatever providers can be asked for: only without it a refusal to wait for them is that of the whole
+ * [subscriptions 8.3], [NGSIv2 subscriptions 11.3].
  */
 export async function updateAtProviders(
   forwarder: Forwarder,
-  forwards: readonly UpdateForward[],
-  somethingDone: boolean,
-): Promise<Result<readonly ForwardedUpdate[], ForwardRefusal>> {
+  { tenant, path, api, lacking, somethingDone }: LocalUpdate,
+): Promise<Result<PassedUpdate, ForwardRefusal> | undefined> {
+  const lookup = { tenant, paths: [{ path, below: false }], now: now(), use: 'update', api } as const
+  const { forwards, sharings } = await inSlices(planUpdate(forwarder.index, lookup, lacking))
+  if (forwards.length === 0) return undefined
   try {
     const passed = await forwarder.ask(
       {
@@ -29,7 +53,9 @@ export async function updateAtProviders(
       },
       forwards,
     )
-    return passed.ok || !somethingDone ? passed : ok(forwards.map(notAsked))
+    if (!passed.ok && !somethingDone) return passed
+    const results = passed.ok ? passed.value : forwards.map(notAsked)
+    return ok({ sharings, passed: results, outcomes: outcomesOf(results) })
   } finally {
     forwarder.end()
   }

@@ -118,10 +118,10 @@ test('updates have one path', async (t) => {
 })
 
 test('a payload that is refused is HTTP 200 with an errorCode and is not counted', async (t) => {
-  const environment = { broker: scripted(), options: plainOptions, longPayloads: new LongPayloads() }
+  const operation = updateContext({ broker: scripted(), options: plainOptions }, new LongPayloads())
   const given = { segments: {}, parameters: new Map(), headers: {}, paths: [], correlator: '' }
   const asked = { ...given, verb: 'POST', client: waiting } as const
-  t.match(await updateContext(environment).prepare({ ...asked, body: '{}' }), { ok: false })
+  t.match(await operation.prepare({ ...asked, body: '{}' }), { ok: false })
   t.match(await send(scripted(), 'POST', 'updateContext', { body: '[' }), {
     status: 200,
     body: { errorCode: { code: '400', reasonPhrase: 'Bad Request', details: 'JSON Parse Error' } },

@@ -1,13 +1,12 @@
-import type { ApiRequest } from '../../api/api.js'
 import type { Unavailable } from '../../broker/broker.js'
 import type { Page, Query } from '../../context/query.js'
-import { type ForwardResult, forwarderOf } from '../../providers/forwarder.js'
+import type { ForwardResult } from '../../providers/forwarder.js'
 import type { QueryAnswer } from '../../providers/provider-format.js'
 import type { ShownEntity } from '../../providers/query-plan.js'
 import type { ReadForward } from '../../providers/read-plan.js'
 import { readAtProviders } from '../../providers/remote-read.js'
 import { ok, type Result } from '../../result.js'
-import type { Ngsi1Services } from '../operation.js'
+import type { Ngsi1Call } from '../operation.js'
 
 /** Entities one after the other, of which only the number may be known yet. */
 export interface ShownNames extends Iterable<ShownEntity> {
@@ -29,24 +28,13 @@ export const invalidAnswer = 'invalid context provider response'
  * query; its count may be missing.
  */
 export async function withProviders(
-  services: Ngsi1Services,
-  request: ApiRequest,
+  call: Ngsi1Call,
   query: Query,
   page: Page,
 ): Promise<Result<FoundEntities, Unavailable>> {
-  const forwarder = forwarderOf(services, request, query.tenant)
-  if (forwarder === undefined) return ok({ entities: page.entities, details: undefined })
-  const { client } = request
-  const limit_ms = services.options.queryTimeout_ms
-  const names = query.attributes
-  const read = await readAtProviders(services.broker, forwarder, {
-    form: 'ngsi1',
-    query,
-    page,
-    names,
-    client,
-    limit_ms,
-  })
+  const reading = readAtProviders(call, { form: 'ngsi1', query, page, names: query.attributes })
+  if (reading === undefined) return ok({ entities: page.entities, details: undefined })
+  const read = await reading
   if (!read.ok) return read
   const { entities, passed } = read.value
   return ok({ entities, details: entities.length === 0 ? detailsOfNothing(passed) : undefined })

@@ -2,21 +2,19 @@ import type { StatusText } from '../../api/api.js'
 import type { Unavailable } from '../../broker/broker.js'
 import type { EntityId, EntityType } from '../../context/entity.js'
 import type { GivenAttribute, UpdateItem } from '../../context/update.js'
-import type { Forwarder } from '../../providers/forwarder.js'
+import { forwarderOf } from '../../providers/forwarder.js'
 import type { AnsweredName } from '../../providers/provider-format.js'
 import type { ProviderFailure } from '../../providers/provider-request.js'
 import { entityKey } from '../../providers/query-plan.js'
 import {
   type ForwardedUpdate,
-  outcomesOf,
   type ShareOutcome,
   type ShareResult,
   updateAtProviders,
 } from '../../providers/remote-update.js'
-import { type Lacking, planUpdate, type Share, type Sharing } from '../../providers/update-plan.js'
+import type { Lacking, Share, Sharing } from '../../providers/update-plan.js'
 import { err, ok, type Result } from '../../result.js'
-import { inSlices, mapInSlices } from '../../slices.js'
-import { now } from '../../time.js'
+import { mapInSlices } from '../../slices.js'
 import {
   attributesOf,
   type ElementResponse,
@@ -24,6 +22,7 @@ import {
   responseOf,
   type UpdateRequest,
 } from '../element-results.js'
+import type { Ngsi1Call } from '../operation.js'
 import type { GivenElement } from '../parse/update-payload.js'
 import { isOk, okStatus, statusOf } from '../render/status.js'
 import { invalidAnswer } from './query-forwarding.js'
@@ -39,22 +38,20 @@ export interface NothingDone {
  * [subscriptions 8.3].
  */
 export async function fillGaps(
-  forwarder: Forwarder,
+  call: Ngsi1Call,
   update: UpdateRequest,
   results: readonly ElementResult[],
 ): Promise<Result<readonly ElementResponse[], Unavailable | NothingDone> | undefined> {
+  const forwarder = forwarderOf(call)
+  if (forwarder === undefined) return undefined
   const gaps = await gapsOf(update, results)
-  const paths = [{ path: update.path, below: false }]
-  const lookup = { tenant: update.tenant, paths, now: now(), use: 'update', api: 'ngsi1' } as const
-  const { forwards, sharings } = await inSlices(planUpdate(forwarder.index, lookup, gaps))
-  if (forwards.length === 0) return undefined
   const somethingDone = results.some(mayBeDone)
-  const forwarded = await updateAtProviders(forwarder, forwards, somethingDone)
-  if (!forwarded.ok) return forwarded
-  const passed = forwarded.value
+  const forwarded = await updateAtProviders(forwarder, { ...update, api: 'ngsi1', lacking: gaps, somethingDone })
+  if (!forwarded?.ok) return forwarded
+  const { sharings, passed, outcomes } = forwarded.value
   const failure = somethingDone ? undefined : onlyFailure(passed)
   if (failure) return err({ kind: 'nothingDone', status: statusOfFailure(failure) })
-  const responses = joined(update, results, sharedGaps(gaps, sharings), outcomesOf(passed))
+  const responses = joined(update, results, sharedGaps(gaps, sharings), outcomes)
   return responses.length === 0 ? err({ kind: 'nothingDone', status: statusOf(404) }) : ok(responses)
 }
 

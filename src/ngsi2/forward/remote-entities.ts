@@ -1,12 +1,10 @@
-import type { ApiRequest } from '../../api/api.js'
 import type { Unavailable } from '../../broker/broker.js'
-import { compareAttributes, type Tenant } from '../../context/entity.js'
+import { compareAttributes } from '../../context/entity.js'
 import type { Page, Query } from '../../context/query.js'
-import { forwarderOf } from '../../providers/forwarder.js'
 import type { ShownEntity } from '../../providers/query-plan.js'
 import { readAtProviders } from '../../providers/remote-read.js'
 import { ok, type Result } from '../../result.js'
-import type { Ngsi2Services } from '../operation.js'
+import type { Ngsi2Call } from '../operation.js'
 import { optionsOf } from '../parameters.js'
 import { builtinAttribute, type NamesShown } from '../render/entity-text.js'
 
@@ -22,26 +20,17 @@ interface FoundEverywhere {
  * 11.2]. `shown` are the attributes that results show.
  */
 export async function foundEverywhere(
-  services: Ngsi2Services,
-  request: ApiRequest,
+  call: Ngsi2Call,
   query: Query,
   page: Page,
   shown: NamesShown,
 ): Promise<Result<FoundEverywhere, Unavailable>> {
   const names = namesAsked(shown)
-  if (names === undefined || query.limit === 0 || optionsOf(request.parameters).has('skipForwarding')) return ok(page)
-  const forwarder = forwarderOf(services, request, query.tenant)
-  if (forwarder === undefined) return ok(page)
-  const { client } = request
-  const limit_ms = services.options.queryTimeout_ms
-  const read = await readAtProviders(services.broker, forwarder, {
-    form: 'ngsi2',
-    query,
-    page,
-    names,
-    client,
-    limit_ms,
-  })
+  if (names === undefined || query.limit === 0 || optionsOf(call.request.parameters).has('skipForwarding'))
+    return ok(page)
+  const reading = readAtProviders(call, { form: 'ngsi2', query, page, names })
+  if (reading === undefined) return ok(page)
+  const read = await reading
   if (!read.ok) return read
   const { entities, count } = read.value
   return ok({
@@ -51,7 +40,7 @@ export async function foundEverywhere(
 }
 
 /** Whether a tenant has no registrations, so that what is held here is all there is to read. */
-export function isAllHeldHere({ forwarding, broker }: Ngsi2Services, tenant: Tenant): boolean {
+export function isAllHeldHere({ services: { forwarding, broker }, tenant }: Ngsi2Call): boolean {
   return forwarding === undefined || broker.registry.index.isEmpty(tenant)
 }
 

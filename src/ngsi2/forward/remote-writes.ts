@@ -1,13 +1,11 @@
-import type { ApiRequest, ApiResponse } from '../../api/api.js'
-import type { EntityType, ServicePath, Tenant } from '../../context/entity.js'
+import type { ApiResponse } from '../../api/api.js'
+import type { EntityType, ServicePath } from '../../context/entity.js'
 import type { GivenAttribute, UpdateAction, UpdateReply } from '../../context/update.js'
-import { type Forwarder, forwarderOf } from '../../providers/forwarder.js'
-import { outcomesOf, type ShareOutcome, updateAtProviders } from '../../providers/remote-update.js'
-import { type Lacking, planUpdate, type Share, type Sharing } from '../../providers/update-plan.js'
-import { inSlices } from '../../slices.js'
-import { now } from '../../time.js'
+import { forwarderOf } from '../../providers/forwarder.js'
+import { type ShareOutcome, updateAtProviders } from '../../providers/remote-update.js'
+import type { Lacking, Share, Sharing } from '../../providers/update-plan.js'
 import { entityUnknown, refused, unavailable } from '../errors.js'
-import type { Ngsi2Services } from '../operation.js'
+import type { Ngsi2Call } from '../operation.js'
 import type { EntityGiven } from '../parse/entities.js'
 import type { WriteOutcome } from '../update-errors.js'
 
@@ -21,7 +19,6 @@ export interface WrittenEntity {
 
 /** An update that was carried out here. */
 export interface WrittenHere {
-  readonly tenant: Tenant
   readonly path: ServicePath
   readonly action: UpdateAction
   readonly entities: readonly WrittenEntity[]
@@ -32,17 +29,27 @@ export interface WrittenHere {
  * `success` when everything was done; undefined when nobody is registered for any of it [NGSIv2 subscriptions 11.3].
  */
 export async function writeAtProviders(
-  services: Ngsi2Services,
-  request: ApiRequest,
-  written: WrittenHere,
+  call: Ngsi2Call,
+  { action, path, entities }: WrittenHere,
   success: ApiResponse,
 ): Promise<ApiResponse | undefined> {
-  const { action, tenant, entities } = written
   if (action !== 'UPDATE' && action !== 'REPLACE') return undefined
   const gaps = entities.map(lackingOf)
   if (gaps.every(({ attributes }) => attributes.length === 0)) return undefined
-  const forwarder = forwarderOf(services, request, tenant)
-  return forwarder && passOn(forwarder, written, gaps, success)
+  const forwarder = forwarderOf(call)
+  if (forwarder === undefined) return undefined
+  const somethingDone = entities.some(isDoneHere)
+  const update = { tenant: call.tenant, path, api: 'ngsi2', lacking: gaps, somethingDone } as const
+  const passed = await updateAtProviders(forwarder, update)
+  if (passed === undefined) return undefined
+  if (!passed.ok) return unavailable(passed.error)
+  for (const { outcome } of entities) if (outcome.kind === 'refused') return outcome.response
+  const { sharings, outcomes } = passed.value
+  const left = gaps.map((gap, at) => notUpdated(gap, sharings[at], outcomes))
+  if (left.every((attributes) => attributes.length === 0)) return success
+  const isSomethingDone =
+    somethingDone || left.some((attributes, at) => attributes.length < (gaps[at]?.attributes.length ?? 0))
+  return isSomethingDone ? partialUpdate(entities, left) : entityUnknown
 }
 
 /** The attributes of an entity that are not held here. Without a type it is found only where it is registered without one [NGSIv2 subscriptions 11.1]. */
@@ -52,27 +59,6 @@ function lackingOf({ entity: { id, type = '' as EntityType, attributes }, outcom
   if (outcome.kind !== 'missing') return { id, types, attributes: [] }
   const missing = new Set(outcome.names)
   return { id, types, attributes: attributes.filter(({ name }) => missing.has(name)) }
-}
-
-async function passOn(
-  forwarder: Forwarder,
-  { tenant, path, entities }: WrittenHere,
-  gaps: readonly Lacking[],
-  success: ApiResponse,
-): Promise<ApiResponse | undefined> {
-  const lookup = { tenant, paths: [{ path, below: false }], now: now(), use: 'update', api: 'ngsi2' } as const
-  const { forwards, sharings } = await inSlices(planUpdate(forwarder.index, lookup, gaps))
-  if (forwards.length === 0) return undefined
-  const somethingDone = entities.some(isDoneHere)
-  const passed = await updateAtProviders(forwarder, forwards, somethingDone)
-  if (!passed.ok) return unavailable(passed.error)
-  for (const { outcome } of entities) if (outcome.kind === 'refused') return outcome.response
-  const outcomes = outcomesOf(passed.value)
-  const left = gaps.map((gap, at) => notUpdated(gap, sharings[at], outcomes))
-  if (left.every((attributes) => attributes.length === 0)) return success
-  const isSomethingDone =
-    somethingDone || left.some((attributes, at) => attributes.length < (gaps[at]?.attributes.length ?? 0))
-  return isSomethingDone ? partialUpdate(entities, left) : entityUnknown
 }
 
 function isDoneHere({ outcome }: WrittenEntity): boolean {
