@@ -1,9 +1,8 @@
 import { ClusterLog } from '../src/cluster/cluster-log.js'
 import { partitionReplica } from '../src/lmdb/partition-replica.js'
 import { endThread, LmdbPartitionStore } from '../src/lmdb/partition-store.js'
-import { DamageLog } from '../src/log/damage-log.js'
 import { errorFacts, type Log } from '../src/log/log.js'
-import { workerLog } from '../src/log/worker-log.js'
+import { DamageLog, workerLog } from '../src/log/worker-log.js'
 import {
   type PartitionEvents,
   type PartitionOperations,

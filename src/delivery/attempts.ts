@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { alarmSubject } from '../log/kept-name.js'
+import { alarmSubject } from '../log/secrets.js'
 import type { CounterName } from '../measure/counters.js'
 import type { DeliveryMeter } from '../measure/delivery-figures.js'
 import type { SentRequest } from '../measure/service-metrics.js'

@@ -1,6 +1,5 @@
 import type { Destinations } from '../http-client/destinations.js'
-import type { HttpResponse } from '../http-client/exchange.js'
-import { GivenUp } from '../http-client/faults.js'
+import { GivenUp, type HttpResponse } from '../http-client/exchange.js'
 import { HttpClient, type OutgoingRequest } from '../http-client/http-client.js'
 import { isSecretHeader } from '../log/secrets.js'
 import { now } from '../time.js'

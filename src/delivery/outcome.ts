@@ -1,4 +1,4 @@
-import { reasonOfFault } from '../http-client/faults.js'
+import { reasonOfFault } from '../http-client/exchange.js'
 
 /** How an attempt to deliver ended [subscriptions 5.3]. */
 export type AttemptOutcome = Accepted | Failed

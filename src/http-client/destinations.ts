@@ -3,7 +3,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 import type { DestinationList } from '../command-line/destination-list.js'
 import { HostNames } from '../hosts.js'
 import { ProtectedEndpoints } from '../shared-memory/protected-endpoints.js'
-import { denial } from './faults.js'
+import { denial } from './exchange.js'
 import { addAddress, contains, meantAddress } from './meant-address.js'
 import { ProtectedServices } from './protected-services.js'
 

@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { isLoopback } from '../hosts.js'
 import type { ProtectedEndpoints, ProtectedService } from '../shared-memory/protected-endpoints.js'
-import { GivenUp } from './faults.js'
+import { GivenUp } from './exchange.js'
 import { addAddress, contains, meantAddress } from './meant-address.js'
 
 /** All addresses of a name. */

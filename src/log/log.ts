@@ -17,23 +17,6 @@ export interface LineContext {
   readonly subsrv: string
 }
 
-/** Where lines go. One per thread; lines of workers are handed over to the thread that writes. */
-export interface Log {
-  /** 1 where a trace level is on. */
-  readonly traces: Uint8Array
-  /** Whether lines of an area are shown now, for callers whose text costs something to build. */
-  isTraced(area: TraceArea): boolean
-  /** Whether lines of this level are shown now, for callers whose text costs something to build. */
-  shows(level: LogLevel): boolean
-  fatal(op: string, message: string, facts?: Facts, context?: LineContext): void
-  error(op: string, message: string, facts?: Facts, context?: LineContext): void
-  warn(op: string, message: string, facts?: Facts, context?: LineContext): void
-  info(op: string, message: string, facts?: Facts, context?: LineContext): void
-  debug(op: string, message: string, facts?: Facts, context?: LineContext): void
-  /** A line of a trace area, shown while its level is on, whatever the log level (except NONE) [management 2.1]. */
-  trace(area: TraceArea, message: string, facts?: Facts, context?: LineContext): void
-}
-
 /** What a line can be of: NONE shows no lines, and summaries are shown at every level [management 10.1]. */
 type LineLevel = Exclude<LogLevel, 'NONE'> | 'SUMMARY'
 
@@ -63,7 +46,8 @@ export function lineWeight({ message, context }: Line): number {
 }
 
 /** The log of one thread: decides what is shown and hands the lines on [management 10.1]. */
-export class LineLog implements Log {
+export class LineLog {
+  /** 1 where a trace level is on. */
   readonly traces: Uint8Array
   readonly #switches: Switches
   readonly #put: (line: Line) => void
@@ -76,11 +60,12 @@ export class LineLog implements Log {
     this.#partition = partition
   }
 
+  /** Whether lines of an area are shown now, for callers whose text costs something to build. */
   isTraced(area: TraceArea): boolean {
     return this.traces[traceArea[area]] === 1
   }
 
-  /** By the log level and by the verbosity, which raises it; NONE silences both [management 3.1]. */
+  /** Whether lines of a level are shown now, by the log level and by the verbosity, which raises it; NONE silences both [management 3.1]. */
   shows(level: LogLevel): boolean {
     const shown = this.#switches.get('logLevel')
     const verbosity = this.#switches.get('verbosity')
@@ -109,6 +94,7 @@ export class LineLog implements Log {
     this.#maybe('DEBUG', op, message, facts, context)
   }
 
+  /** A line of a trace area, shown while its level is on, whatever the log level (except NONE) [management 2.1]. */
   trace(area: TraceArea, message: string, facts?: Facts, context?: LineContext): void {
     if (!this.isTraced(area) || this.#switches.get('logLevel') === none) return
     this.line('DEBUG', area, message, facts, context, area)
@@ -131,6 +117,9 @@ export class LineLog implements Log {
     if (this.shows(level)) this.line(level, op, message, facts, context)
   }
 }
+
+/** The log of a thread, as its users see it. */
+export type Log = Pick<LineLog, keyof LineLog>
 
 /** What a line says, as it may be shown: every line of every thread comes through here [management 10.5]. */
 export function shownLine(

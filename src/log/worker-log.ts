@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
 import type { Switches } from '../shared-memory/switches.js'
 import { onMessages } from '../thread/messages.js'
-import { type HandedLines, type Line, LineLog, lineWeight } from './log.js'
+import { type HandedLines, type Line, type LineContext, LineLog, type Log, lineWeight } from './log.js'
 
 /** Lines that may be on their way to the writing thread, long ones for several; below ERROR, and any. */
 const usualUnderWay = 20_000
@@ -73,5 +73,30 @@ export function tellReason(op: string, message: string): void {
     writeSync(2, `${JSON.stringify(line)}\n`)
   } catch {
     // Nobody reads it.
+  }
+}
+
+/** Damaged records that are remembered as named; of more, those that were met longest ago are named again. */
+const mostNamed = 1000
+
+/** Names each damaged record that this thread meets in one line, however often it is met, and counts every time. */
+export class DamageLog {
+  readonly #log: Pick<Log, 'error'>
+  readonly #count: () => void
+  readonly #named = new Set<string>()
+
+  constructor(log: Pick<Log, 'error'>, count: () => void) {
+    this.#log = log
+    this.#count = count
+  }
+
+  /** A record was met that is damaged; the message names its file, its key and the way out. */
+  met({ message }: Error, context?: LineContext): void {
+    this.#count()
+    const isNew = !this.#named.delete(message)
+    this.#named.add(message)
+    if (isNew) this.#log.error('storage:damage', message, undefined, context)
+    if (this.#named.size <= mostNamed) return
+    for (const oldest of this.#named) return void this.#named.delete(oldest)
   }
 }

@@ -1,6 +1,6 @@
 import { DamagedRecord, DiskFault, EngineFull, LogFenced, LogGivenUp, RecordTooLarge, StorageFull } from '../faults.js'
-import type { DamageLog } from '../log/damage-log.js'
 import { errorFacts, type Log } from '../log/log.js'
+import type { DamageLog } from '../log/worker-log.js'
 import type { DeprecatedUses } from '../measure/deprecated-uses.js'
 import type { StorageMeter } from '../measure/storage-meter.js'
 import type { Command, Reply } from '../partition/commands.js'

@@ -1,4 +1,4 @@
-import { ownText } from '../log/kept-name.js'
+import { ownText } from '../log/secrets.js'
 import type { CompletedRequest } from './requests.js'
 
 /** What was recorded for one service and subservice; plain data, so that front ends can exchange it [management 6.2]. */

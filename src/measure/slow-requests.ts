@@ -1,4 +1,4 @@
-import { keptName } from '../log/kept-name.js'
+import { keptName } from '../log/secrets.js'
 import type { Milliseconds } from '../time.js'
 
 /** Where a request spent its time. */

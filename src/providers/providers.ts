@@ -1,6 +1,6 @@
 import { BodyBuffer } from '../body-buffer.js'
 import { Destinations } from '../http-client/destinations.js'
-import { GivenUp, reasonOfFault, timedOut } from '../http-client/faults.js'
+import { GivenUp, reasonOfFault, timedOut } from '../http-client/exchange.js'
 import { HttpClient } from '../http-client/http-client.js'
 import type { Log } from '../log/log.js'
 import type { CounterName } from '../measure/counters.js'

@@ -1,6 +1,6 @@
 import { ProxyNotice } from '../../src/http/management-access.js'
 import { ReadPool } from '../../src/lmdb/read-pool.js'
-import { AlarmReports } from '../../src/log/alarm-reports.js'
+import { AlarmReports } from '../../src/log/alarms.js'
 import type { Measures } from '../../src/measure/measures.js'
 import type { SharedMemory } from '../../src/runtime/tasks.js'
 import { ConnectionLimit, ForwardLimit, MailboxCapacity, ViewerLimit } from '../../src/shared-memory/limits.js'

@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net'
 import type { Resource } from '../../src/api/api.js'
 import { ProxyNotice } from '../../src/http/management-access.js'
 import { type HttpOptions, type HttpServer, type HttpServerParts, openHttpServer } from '../../src/http/server.js'
-import { AlarmReports } from '../../src/log/alarm-reports.js'
-import { DamageLog } from '../../src/log/damage-log.js'
+import { AlarmReports } from '../../src/log/alarms.js'
 import type { Log } from '../../src/log/log.js'
+import { DamageLog } from '../../src/log/worker-log.js'
 import {
   type Rejection,
   type RequestMeter,

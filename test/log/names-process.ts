@@ -1,5 +1,4 @@
-import { AlarmReports, publishAlarms } from '../../src/log/alarm-reports.js'
-import { Alarms } from '../../src/log/alarms.js'
+import { AlarmReports, Alarms, publishAlarms } from '../../src/log/alarms.js'
 import { ServiceMetrics } from '../../src/measure/service-metrics.js'
 import { silentLog } from '../given.js'
 

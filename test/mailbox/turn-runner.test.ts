@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
-import { DamageLog } from '../../src/log/damage-log.js'
+import { DamageLog } from '../../src/log/worker-log.js'
 import { TurnRunner, TurnTimes } from '../../src/mailbox/turn-runner.js'
 import type { Command, Reply } from '../../src/partition/commands.js'
 import { Bell } from '../../src/shared-memory/signals.js'
