@@ -78,15 +78,17 @@ export class Attempts {
 
   /**
    * Resolves when nothing is under way and nothing can be begun, and at the latest after this time, or when no attempt
-   * has ended for as long as patience lasts.
+   * has ended for as long as patience lasts. Time in which the process stood still does not count as patience: what has
+   * arrived meanwhile is read only afterwards.
    */
   async idle(limit_ms: number, patience_ms: number): Promise<void> {
     const begun = performance.now()
-    let progress = { ended: this.#ended, at: begun }
+    let [ended, looked, quiet_ms] = [this.#ended, begun, 0]
     while (!this.#parts.queue.isIdle) {
       const at = performance.now()
-      if (this.#ended !== progress.ended) progress = { ended: this.#ended, at }
-      if (at - begun >= limit_ms || at - progress.at >= patience_ms) return
+      quiet_ms = this.#ended === ended ? quiet_ms + Math.min(at - looked, 2 * idleCheck_ms) : 0
+      ;[ended, looked] = [this.#ended, at]
+      if (at - begun >= limit_ms || quiet_ms >= patience_ms) return
       await sleep(idleCheck_ms)
     }
   }

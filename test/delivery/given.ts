@@ -124,8 +124,8 @@ export class OwnedOutbox {
 }
 
 const settings: CourierSettings = {
-  timeout_ms: 2000,
-  mqttTimeout_ms: 1500,
+  timeout_ms: 60_000,
+  mqttTimeout_ms: 60_000,
   mqttMaxAge_ms: 60_000,
   accept: '2xx',
   kept: true,

@@ -14,7 +14,7 @@ const anywhere = new Destinations({ allow: undefined, deny: undefined })
 
 function sender(t: Test, settings: Partial<HttpSettings> = {}): HttpSender {
   const made = new HttpSender({
-    ...{ timeout_ms: 1500, accept: '2xx', kept: true, total: 256, insecure: false },
+    ...{ timeout_ms: 60_000, accept: '2xx', kept: true, total: 256, insecure: false },
     ...{ destinations: anywhere, ...settings },
   })
   t.teardown(() => made.close())
@@ -150,9 +150,9 @@ test('a receiver may say when it wants to be asked again', async (t) => {
 })
 
 test('what is no response is trouble, with the reason in a few words', async (t) => {
-  const sent = sender(t, { timeout_ms: 200 })
-  const reason = async (talk: (socket: Socket) => void) => sent.send(outgoing((await rawEnd(t, talk)).url))
-  t.same(await reason(() => undefined), { kind: 'trouble', reason: 'timeout' }, 'hangs')
+  const [sent, hasty] = [sender(t), sender(t, { timeout_ms: 200 })]
+  const reason = async (talk: (socket: Socket) => void, by = sent) => by.send(outgoing((await rawEnd(t, talk)).url))
+  t.same(await reason(() => undefined, hasty), { kind: 'trouble', reason: 'timeout' }, 'hangs')
   t.same(await reason((socket) => socket.destroy()), { kind: 'trouble', reason: 'connection reset' })
   t.same(await reason((socket) => socket.resetAndDestroy()), { kind: 'trouble', reason: 'connection reset' })
   t.same(await reason((socket) => socket.end('HTTP/1.1 20')), { kind: 'trouble', reason: 'connection reset' })
@@ -166,7 +166,7 @@ test('what is no response is trouble, with the reason in a few words', async (t)
     const head = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'.split('')
     const timer = setInterval(() => socket.write(head.shift() ?? ''), 20)
     socket.on('close', () => clearInterval(timer))
-  })
+  }, hasty)
   t.same(trickle, { kind: 'trouble', reason: 'timeout' }, 'the limit is that of the whole head')
   const closed = await FarEnd.listen(t)
   await closed.close()

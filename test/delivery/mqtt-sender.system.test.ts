@@ -12,7 +12,7 @@ const anywhere = new Destinations({ allow: undefined, deny: undefined })
 
 function sender(t: Test, settings: Partial<MqttSettings> = {}): MqttSender {
   const made = new MqttSender({
-    ...{ timeout_ms: 3000, maxAge_ms: 60_000, maxIdle: 256, destinations: anywhere, opening: () => undefined },
+    ...{ timeout_ms: 60_000, maxAge_ms: 60_000, maxIdle: 256, destinations: anywhere, opening: () => undefined },
     ...settings,
   })
   t.teardown(() => made.close())
@@ -38,6 +38,12 @@ async function rawEnd(t: Test, talk: (socket: Socket) => void): Promise<string> 
     server.close()
   })
   return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** The log of the broker says by whom it was connected to, and may be read behind its answers. */
+async function connectedAs(t: Test, broker: Mosquitto, users: readonly string[]): Promise<void> {
+  await until(() => broker.users.length >= users.length, `connections of ${users}`)
+  t.same(broker.users, users)
 }
 
 const welcome = Buffer.from([0x20, 2, 0, 0])
@@ -70,7 +76,7 @@ test('a message of each qos is accepted, and arrives as it is', { skip }, async 
       ['plant/empty', '', 1],
     ],
   )
-  t.equal(broker.users.length, 1, 'over one connection')
+  await connectedAs(t, broker, [''])
 })
 
 test('a retained message is seen by whoever subscribes later, another one is not', { skip }, async (t) => {
@@ -97,11 +103,11 @@ test('each user has a connection of its own, and refused credentials are trouble
   t.same(await as('plant', 's3cret'), { kind: 'accepted' })
   t.same(await as('hall', 'other'), { kind: 'accepted' })
   t.same(await as('plant', 's3cret'), { kind: 'accepted' })
-  t.same(broker.users, ['plant', 'hall'])
+  await connectedAs(t, broker, ['plant', 'hall'])
   t.same(await as('plant', 'wrong'), { kind: 'trouble', reason: 'not authorized' })
   t.same(await sent.send(message(broker.url)), { kind: 'trouble', reason: 'not authorized' })
   t.same(await as('plant', 's3cret'), { kind: 'accepted' })
-  t.same(broker.users, ['plant', 'hall'])
+  await connectedAs(t, broker, ['plant', 'hall'])
 })
 
 test('messages to one broker at the same time share the connection that the first one opens', { skip }, async (t) => {
@@ -117,7 +123,7 @@ test('messages to one broker at the same time share the connection that the firs
     received.map(({ body }) => Number(body)),
     Array.from({ length: 50 }, (_, at) => at),
   )
-  t.equal(broker.users.length, 1)
+  await connectedAs(t, broker, [''])
 })
 
 test('a broker that is killed is trouble until it is back', { skip }, async (t) => {
@@ -138,7 +144,7 @@ test('a message that is not acknowledged in time is trouble, and the next one ta
 }, async (t) => {
   const broker = await Mosquitto.start(t)
   const sent = sender(t, { timeout_ms: 300 })
-  t.same(await sent.send(message(broker.url)), { kind: 'accepted' })
+  await until(async () => (await sent.send(message(broker.url))).kind === 'accepted', 'it is connected')
   broker.stop(true)
   for (const qos of [1, 2] as const) {
     t.same(await sent.send(message(broker.url, { qos })), { kind: 'trouble', reason: 'timeout' })
@@ -159,7 +165,7 @@ test('a connection is closed when it has not been used for its time, and when th
   await few.send(message(broker.url, { user: 'b', password: 'b' }))
   await until(() => broker.goodbyes === 2)
   await few.send(message(broker.url, { user: 'b', password: 'b' }))
-  t.same(broker.users, ['a', 'a', 'b'])
+  await connectedAs(t, broker, ['a', 'a', 'b'])
   few.close()
   await until(() => broker.goodbyes === 3)
 })
@@ -173,7 +179,7 @@ test('a destination that is not allowed is refused before it is connected to', {
   t.same(await denied.send(message(`mqtt://localhost:${broker.port}`)), refused)
   const allowed = sender(t, { destinations: new Destinations({ allow: { networks, names: [] }, deny: undefined }) })
   t.same(await allowed.send(message(`mqtt://localhost:${broker.port}`)), { kind: 'accepted' })
-  t.equal(broker.users.length, 1)
+  await connectedAs(t, broker, [''])
 })
 
 test('what cannot be published is refused', async (t) => {
@@ -194,12 +200,12 @@ test('what cannot be published is refused', async (t) => {
 })
 
 test('whoever is no MQTT broker is trouble, and loses the connection', async (t) => {
-  const sent = sender(t, { timeout_ms: 300 })
-  const outcome = async (talk: (socket: Socket) => void) => sent.send(message(await rawEnd(t, talk)))
+  const [sent, hasty] = [sender(t), sender(t, { timeout_ms: 300 })]
+  const outcome = async (talk: (socket: Socket) => void, by = sent) => by.send(message(await rawEnd(t, talk)))
   const timeout = { kind: 'trouble', reason: 'timeout' }
   const malformed = { kind: 'trouble', reason: 'malformed response' }
-  t.same(await outcome(() => undefined), timeout)
-  t.same(await outcome((socket) => socket.write(welcome)), timeout)
+  t.same(await outcome(() => undefined, hasty), timeout)
+  t.same(await outcome((socket) => socket.write(welcome), hasty), timeout)
   t.same(await outcome((socket) => socket.end()), { kind: 'trouble', reason: 'connection reset' })
   t.same(await outcome((socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')), malformed)
   const refusing = (code: number) => (socket: Socket) => socket.write(Buffer.from([0x20, 2, 0, code]))
