@@ -430,6 +430,29 @@ test('an orderly end sends what can be sent and leaves what cannot', async (t) =
   t.same(nth(running.partitions, 1).numbers, [1])
 })
 
+test('at an orderly end a receiver is not given up because the process stood still', async (t) => {
+  const { now: wall } = performance
+  let stood_ms = 0
+  performance.now = () => wall.call(performance) + stood_ms
+  t.teardown(() => {
+    performance.now = wall
+  })
+  const end = await FarEnd.listen(t, async ({ body }, response) => {
+    if (body === '5') {
+      // Between two attempts, so that only the clock has gone on at the next look.
+      await sleep(50)
+      stood_ms += 5000
+      await sleep(50)
+    }
+    response.end()
+  })
+  const running = courier(t, { recipients: [recipient(one, end.url())] })
+  await running.start()
+  nth(running.partitions, 0).enqueue(...Array.from({ length: 10 }, (_, number) => notice(one, 'a', String(number))))
+  await running.drain(60_000)
+  t.equal(end.received.length, 10)
+})
+
 test('acks that are refused are repeated until they are stored', async (t) => {
   const end = await FarEnd.listen(t)
   const running = courier(t, { recipients: [recipient(one, end.url())] })
