@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Test, test } from 'tap'
-import { RunningBroker } from '../running.js'
+import { t as root, type Test, test } from 'tap'
+import { RunningBroker, type Surroundings } from '../running.js'
 import { until } from '../until.js'
 import type { SlowFiles } from './slow-disk.js'
 import { ThreadKiller, withDebugger } from './thread-killer.js'
@@ -15,6 +15,34 @@ const holder = fileURLToPath(new URL('lock-holder.js', import.meta.url))
 const tank = { id: 'Tank', attributes: [{ name: 'level', value: '1' }] }
 const update = JSON.stringify({ id: 'Valve', type: 'Tank', level: { value: 1 } })
 const json = { 'Content-Type': 'application/json' }
+
+// They wait for silence, and work little.
+root.jobs = 3
+
+const memory = '/dev/shm'
+const needed_bytes = 2 ** 30
+
+/** A folder in memory where there is enough of that: a flush of a disk may take longer than a thread may be silent here. */
+function quickFolder(t: Test): string {
+  if (!existsSync(memory)) return t.testdir()
+  const { bavail, bsize } = statfsSync(memory)
+  if (bavail * bsize < needed_bytes) return t.testdir()
+  const folder = mkdtempSync(join(memory, 'rigel-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function startedBroker(t: Test, around: Surroundings = {}, own = flags): Promise<RunningBroker> {
+  return RunningBroker.startOn(t, join(quickFolder(t), 'data'), own, around)
+}
+
+/** As `test`, at the same time as others. */
+function meanwhile(name: string, run: (t: Test) => Promise<void>): void {
+  test(name, { buffered: true }, async (t) => {
+    t.setTimeout(300_000)
+    await run(t)
+  })
+}
 
 /** Has another process hold the write lock of an environment until the function that this gives is called. */
 async function heldLock(t: Test, path: string): Promise<() => Promise<void>> {
@@ -38,9 +66,8 @@ async function runsAgain(t: Test, broker: RunningBroker): Promise<void> {
   t.equal(ended, 0, ended === 0 ? 'it ends in order' : broker.output)
 }
 
-test('a partition whose write transaction never ends ends the process with a reason', async (t) => {
-  t.setTimeout(300_000)
-  const broker = await RunningBroker.start(t, flags)
+meanwhile('a partition whose write transaction never ends ends the process with a reason', async (t) => {
+  const broker = await startedBroker(t)
   t.equal((await broker.update('APPEND', tank)).status, 200)
   const free = await heldLock(t, join(broker.folder, 'partition-0'))
   broker.send('POST', '/v2/entities?options=upsert', update, json).catch(() => {})
@@ -61,7 +88,7 @@ async function withSlowDisk(
   opening(0)
   const slowDisk = new URL('slow-disk.js', import.meta.url).href
   const around = { nodeOptions: ['--import', slowDisk], environment: { RIGEL_SLOW_DISK: told } }
-  const broker = await RunningBroker.startOn(t, join(folder, 'data'), flags, around)
+  const broker = await startedBroker(t, around)
   t.equal((await broker.update('APPEND', tank)).status, 200)
   t.equal(await broker.end('SIGTERM'), 0)
   return { broker, opening }
@@ -71,8 +98,7 @@ for (const { name, slow, long_ms } of [
   { name: 'partition 0', slow: { part: 'partition-0/log/', isMain: false }, long_ms: 2000 },
   { name: 'the main thread, which starts the broker,', slow: { part: 'data.mdb', isMain: true }, long_ms: 1000 },
 ]) {
-  test(`${name} that stands still while it opens its files ends the start with a reason`, async (t) => {
-    t.setTimeout(300_000)
+  meanwhile(`${name} that stands still while it opens its files ends the start with a reason`, async (t) => {
     const { broker, opening } = await withSlowDisk(t, slow)
     opening(1_000_000)
     await t.rejects(broker.run(), /the broker ended with SIGKILL/)
@@ -81,8 +107,7 @@ for (const { name, slow, long_ms } of [
     await runsAgain(t, broker)
   })
 
-  test(`a start for which ${name} takes longer than that, and goes on, comes to its end`, async (t) => {
-    t.setTimeout(300_000)
+  meanwhile(`a start for which ${name} takes longer than that, and goes on, comes to its end`, async (t) => {
     const { broker, opening } = await withSlowDisk(t, slow)
     opening(long_ms)
     const began = performance.now()
@@ -92,25 +117,26 @@ for (const { name, slow, long_ms } of [
   })
 }
 
-test('a partition whose memory ends inside a write transaction ends the process with a reason, and nothing is lost', async (t) => {
-  t.setTimeout(300_000)
-  const folder = t.testdir()
-  const told = join(folder, 'exhausted')
-  const exhausted = new URL('exhausted-write.js', import.meta.url).href
-  const around = { nodeOptions: ['--import', exhausted], environment: { RIGEL_EXHAUSTED_WRITE: told } }
-  const broker = await RunningBroker.startOn(t, join(folder, 'data'), flags, around)
-  t.equal((await broker.update('APPEND', tank)).status, 200)
-  writeFileSync(told, '')
-  broker.send('POST', '/v2/entities?options=upsert', update, json).catch(() => {})
-  t.equal(await broker.ended(), 'SIGKILL')
-  t.match(broker.output, /"lvl":"FATAL".*partition 0 has (not answered|(been|ended) inside a write transaction)/)
-  rmSync(told)
-  await runsAgain(t, broker)
-})
+meanwhile(
+  'a partition whose memory ends inside a write transaction ends the process with a reason, and nothing is lost',
+  async (t) => {
+    const folder = t.testdir()
+    const told = join(folder, 'exhausted')
+    const exhausted = new URL('exhausted-write.js', import.meta.url).href
+    const around = { nodeOptions: ['--import', exhausted], environment: { RIGEL_EXHAUSTED_WRITE: told } }
+    const broker = await startedBroker(t, around)
+    t.equal((await broker.update('APPEND', tank)).status, 200)
+    writeFileSync(told, '')
+    broker.send('POST', '/v2/entities?options=upsert', update, json).catch(() => {})
+    t.equal(await broker.ended(), 'SIGKILL')
+    t.match(broker.output, /"lvl":"FATAL".*partition 0 has (not answered|(been|ended) inside a write transaction)/)
+    rmSync(told)
+    await runsAgain(t, broker)
+  },
+)
 
-test('a main thread that stands still is found by another one', async (t) => {
-  t.setTimeout(300_000)
-  const broker = await RunningBroker.start(t, [...flags, '-logLevel', 'INFO'])
+meanwhile('a main thread that stands still is found by another one', async (t) => {
+  const broker = await startedBroker(t, {}, [...flags, '-logLevel', 'INFO'])
   await until(() => broker.output.includes('main:ready'), 'the courier looks')
   t.equal((await broker.update('APPEND', tank)).status, 200)
   const free = await heldLock(t, join(broker.folder, 'control'))
@@ -126,9 +152,8 @@ test('a main thread that stands still is found by another one', async (t) => {
 })
 
 for (const entry of ['partition', 'courier', 'query', 'front-end'] as const) {
-  test(`a thread of workers/${entry} that stands still ends the process with a reason`, async (t) => {
-    t.setTimeout(300_000)
-    const broker = await RunningBroker.start(t, flags, { nodeOptions: withDebugger })
+  meanwhile(`a thread of workers/${entry} that stands still ends the process with a reason`, async (t) => {
+    const broker = await startedBroker(t, { nodeOptions: withDebugger })
     t.equal((await broker.update('APPEND', tank)).status, 200)
     const killer = await ThreadKiller.connect(broker.output)
     t.teardown(() => killer.close())
@@ -145,9 +170,8 @@ for (const entry of ['partition', 'courier', 'query', 'front-end'] as const) {
   })
 }
 
-test('a process that was stopped for longer than that, and threads that ended, are no stand-still', async (t) => {
-  t.setTimeout(300_000)
-  const broker = await RunningBroker.start(t, flags, { nodeOptions: withDebugger })
+meanwhile('a process that was stopped for longer than that, and threads that ended, are no stand-still', async (t) => {
+  const broker = await startedBroker(t, { nodeOptions: withDebugger })
   const killer = await ThreadKiller.connect(broker.output)
   t.teardown(() => killer.close())
   await killer.kill('query', 'exits')
