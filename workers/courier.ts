@@ -1,9 +1,13 @@
-import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { MessagePort } from 'node:worker_threads'
 import { Peers } from '../src/broker/peers.js'
 import { Courier, type CourierSettings } from '../src/delivery/courier.js'
-import type { CourierInstruction, CourierReport } from '../src/delivery/message.js'
+import {
+  type CourierEvents,
+  type CourierOperations,
+  courierEvents,
+  courierOperations,
+  type DeliveryOperations,
+  deliveryOperations,
+} from '../src/delivery/message.js'
 import { unpackedRecipients } from '../src/delivery/packed-recipients.js'
 import type { Source } from '../src/delivery/source.js'
 import { OutboxReader } from '../src/lmdb/outbox-reader.js'
@@ -22,9 +26,8 @@ import { PartitionPosition } from '../src/shared-memory/partition-position.js'
 import { transactions } from '../src/shared-memory/sequences.js'
 import { Bell } from '../src/shared-memory/signals.js'
 import type { NoticeAck } from '../src/subscription/notice.js'
-import { onMessages } from '../src/thread/messages.js'
-
-const linger_ms = 100
+import { linkOver } from '../src/thread/link.js'
+import { type Method, methodsOf } from '../src/thread/service.js'
 
 /** The courier's thread: delivers what the outboxes hold until it is told to drain. */
 export default async function courier(task: CourierTask & ThreadPorts): Promise<void> {
@@ -35,7 +38,6 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const damages = new DamageLog(log, () => measures.damaged())
   const open = (path: string) => new OutboxReader(path, storage, (damage) => damages.met(damage))
   const mailboxes = storage.paths.map(newMailbox)
-  const service = new CoordinatorService(control)
   const { frontEnds } = memory.measures.threads
   // What it has sent by service is gathered in the same way as what front ends have received.
   const peers = new Peers<Shared>(frontEnds, frontEnds + 1, sharedAnswer(measures), (fault) =>
@@ -51,20 +53,18 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     silence_s: task.threadSilence_s,
     standsStill: endAtOnce,
   })
-  const begin = (drained: () => void): Courier => {
+  const newCourier = (): Courier => {
     const outboxes = storage.paths.map((path, partition) =>
       source(open(path), (acks) => ackIn(numbered(mailboxes, partition), acks), positions?.[partition]),
     )
-    const sender = new Courier({
-      sources: [...outboxes, source(open(controlPath), (acks) => service.ack(acks), positions?.[outboxes.length])],
+    const { ack, alarm, failing } = main
+    return new Courier({
+      sources: [...outboxes, source(open(controlPath), ack, positions?.[outboxes.length])],
       settings: settingsOf(task),
       recipients: known,
       begun: task.begun,
       bell: new Bell(memory.bell),
-      report: (report) => {
-        tell(control, report)
-        if (report.kind === 'drained') drained()
-      },
+      ...{ alarm, failing },
       word: rememberingNotice(),
       meter: measures.delivery.meter(),
       count: (name) => measures.count(name),
@@ -73,30 +73,44 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
       switches: measures.switches,
       transaction: transactions(task.transactions),
     })
-    sender.start()
-    return sender
   }
-  await new Promise<void>((drained) => {
-    let sender: Courier | undefined
-    onMessages(control, (instruction: CourierInstruction) => {
-      if (instruction.kind === 'connect') numbered(mailboxes, instruction.partition).connect(instruction.port)
-      else if (instruction.kind === 'begin') sender = begin(drained)
-      else if (instruction.kind === 'acked') service.acked(instruction.ticket, instruction.isStored)
-      else if (sender === undefined) throw new Error(`the courier is told ${instruction.kind} before it has begun`)
-      else {
-        const since = measures.steps.begin()
-        sender.obey(instruction)
-        if (measures.steps.isLong(since)) measures.steps.name(`instruction ${instruction.kind}`, 0)
-      }
-    })
+  /** A long step has the name of what has caused it. */
+  const timed =
+    (name: string, method: Method): Method =>
+    (request) => {
+      const since = measures.steps.begin()
+      const answer = method(request)
+      if (measures.steps.isLong(since)) measures.steps.name(`instruction ${name}`, 0)
+      return answer
+    }
+  let drained = (): void => {}
+  const over = new Promise<void>((resolve) => {
+    drained = resolve
   })
+  let sender: Courier | undefined
+  const own: Omit<CourierOperations, keyof DeliveryOperations> = {
+    connect: (partition, port) => numbered(mailboxes, partition).connect(port),
+    begin: () => {
+      sender = newCourier()
+      for (const [name, method] of methodsOf(sender, deliveryOperations)) offered.set(name, timed(name, method))
+      return sender.start()
+    },
+    drain: async (limit_ms) => {
+      await sender?.drain(limit_ms)
+      setImmediate(drained) // Behind the answer.
+    },
+  }
+  const { connect, begin, drain } = courierOperations
+  /** The rest is offered when the courier has begun. */
+  const offered = new Map(methodsOf(own, { connect, begin, drain }))
+  const main = linkOver<CourierEvents>(control, courierEvents, offered)
+  await over
   peers.close()
   stopLooking()
   stopWatching()
   for (const mailbox of mailboxes) mailbox.close()
   log.flush()
-  // The end of a task overtakes the report just before it: whoever waits for that one is given time to receive it.
-  await Promise.race([once(control, 'close'), sleep(linger_ms)])
+  control.close()
   task.log.close()
 }
 
@@ -124,29 +138,6 @@ function source(reader: OutboxReader, ack: Source['ack'], position?: SharedArray
   }
 }
 
-/** Has acks stored in the coordinator's own outbox, by messages. */
-class CoordinatorService {
-  readonly #control: MessagePort
-  readonly #asked = new Map<number, (isStored: boolean) => void>()
-  #tickets = 0
-
-  constructor(control: MessagePort) {
-    this.#control = control
-  }
-
-  ack(acks: readonly NoticeAck[]): Promise<boolean> {
-    this.#tickets += 1
-    const ticket = this.#tickets
-    tell(this.#control, { kind: 'ack', ticket, acks })
-    return new Promise((resolve) => this.#asked.set(ticket, resolve))
-  }
-
-  acked(ticket: number, isStored: boolean): void {
-    this.#asked.get(ticket)?.(isStored)
-    this.#asked.delete(ticket)
-  }
-}
-
 /** However much may wait, it leaves every partition room for its entities: updates never fail for what waits. */
 function settingsOf({ options, storage, memory, brokerId, clock }: CourierTask): CourierSettings {
   const { mode, retention_s, queueMax_MB, httpTimeout_ms, memory_MiB } = options
@@ -163,8 +154,4 @@ function settingsOf({ options, storage, memory, brokerId, clock }: CourierTask):
     bytesMax: Math.min(queueMax_MB * 2 ** 20, storage.sizeMax_bytes / 2),
     noticesMax: queueMax_MB * noticesPerMB,
   }
-}
-
-function tell(control: MessagePort, report: CourierReport): void {
-  control.postMessage(report)
 }

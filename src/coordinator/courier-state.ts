@@ -1,17 +1,18 @@
-import type { CourierInstruction, CourierStart } from '../delivery/message.js'
+import type { CourierStart } from '../delivery/message.js'
 import type { SourceNumber } from '../delivery/source.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 
-/** An instruction that the courier answers, by its ticket. */
-export type TicketedInstruction = Extract<
-  CourierInstruction,
-  { readonly kind: 'hold' | 'remove' | 'expire' | 'release' | 'report' | 'inspect' | 'receivers' }
->
+/** An instruction that the courier answers, by a ticket of its own. */
+export type CourierInstruction =
+  | { readonly kind: 'hold' | 'remove' | 'expire'; readonly ticket: number; readonly id: SubscriptionId }
+  | { readonly kind: 'release'; readonly ticket: number; readonly source: SourceNumber; readonly epoch: number }
+  /** How things stand, which changes nothing. */
+  | { readonly kind: 'question'; readonly ticket: number }
 
 export type CourierEvent =
   /** A subscription is new, or was changed: a hold of it ends. */
   | { readonly kind: 'put'; readonly id: SubscriptionId }
-  | { readonly kind: 'instructed'; readonly instruction: TicketedInstruction }
+  | { readonly kind: 'instructed'; readonly instruction: CourierInstruction }
   /** The courier has answered, maybe one that has died since. */
   | { readonly kind: 'answered'; readonly ticket: number }
   /** Nobody waits for the answer any more. */
@@ -25,13 +26,13 @@ export type CourierEffect =
   /** Start another thread, which begins with this. */
   | { readonly kind: 'start'; readonly begun: CourierStart }
   /** Tell the thread that there is. */
-  | { readonly kind: 'tell'; readonly instruction: TicketedInstruction }
+  | { readonly kind: 'tell'; readonly instruction: CourierInstruction }
   /** Answer whoever waits, since no courier will: that it is done, or that nobody knows whether it is. */
   | { readonly kind: 'resolve'; readonly ticket: number; readonly isDone: boolean }
 
 /** An instruction that has no answer yet, and that somebody waits for. */
 interface OpenInstruction {
-  readonly instruction: TicketedInstruction
+  readonly instruction: CourierInstruction
   /** What was said of the same subscription since is in force instead. */
   isSuperseded: boolean
 }
@@ -40,13 +41,13 @@ interface OpenInstruction {
  * What the coordinator wants of whichever courier there is. Touches nothing outside: `take` gives what is to be done. An instruction that
  * is open when the courier dies:
  *
- * | instruction                      | superseded by `put` or `remove` | else                                     |
- * |----------------------------------|---------------------------------|------------------------------------------|
- * | `hold`                           | is done                         | is done: the next courier begins with it |
- * | `remove`                         | is done                         | is told again                            |
- * | `expire`                         | has an unknown outcome          | is told again                            |
- * | `release`                        | -                               | is told again, with its epoch            |
- * | `report`, `inspect`, `receivers` | -                               | are told again                           |
+ * | instruction | superseded by `put` or `remove` | else                                     |
+ * |-------------|---------------------------------|------------------------------------------|
+ * | `hold`      | is done                         | is done: the next courier begins with it |
+ * | `remove`    | is done                         | is told again                            |
+ * | `expire`    | has an unknown outcome          | is told again                            |
+ * | `release`   | -                               | is told again, with its epoch            |
+ * | `question`  | -                               | is told again                            |
  *
  * What was abandoned is not open. What is told again is told before anything that is said later.
  */
@@ -90,7 +91,7 @@ export class CourierState {
     }
   }
 
-  #instructed(instruction: TicketedInstruction): readonly CourierEffect[] {
+  #instructed(instruction: CourierInstruction): readonly CourierEffect[] {
     const { ticket, kind } = instruction
     // Nothing is sent any more.
     if (this.#isOver) return [done(ticket)]
@@ -155,7 +156,7 @@ export class CourierState {
 }
 
 /** The subscription whose `put` or `remove` supersedes an instruction. */
-function supersededBy(instruction: TicketedInstruction): SubscriptionId | undefined {
+function supersededBy(instruction: CourierInstruction): SubscriptionId | undefined {
   const { kind } = instruction
   return kind === 'hold' || kind === 'expire' || kind === 'remove' ? instruction.id : undefined
 }

@@ -1,22 +1,27 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type {
-  CourierInstruction,
-  CourierReport,
-  CourierStart,
-  DeliveryState,
-  InspectedQueue,
-  ReceiverPage,
-  Recipient,
-  WhichReceivers,
+import {
+  type CourierEvents,
+  type CourierOperations,
+  type CourierStart,
+  courierEvents,
+  courierOperations,
+  type DeliveryState,
+  type InspectedQueue,
+  noReceivers,
+  nothingInspected,
+  type ReceiverPage,
+  type Recipient,
+  type WhichReceivers,
 } from '../delivery/message.js'
-import type { AttemptAlarm } from '../delivery/outgoing.js'
 import type { SourceNumber } from '../delivery/source.js'
 import { isGivenUp, LogFenced } from '../faults.js'
 import type { Log } from '../log/log.js'
-import { ActorThread } from '../mailbox/thread.js'
+import { LinkedThread } from '../mailbox/thread.js'
+import { ok } from '../result.js'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import { type CourierEffect, type CourierEvent, CourierState, type TicketedInstruction } from './courier-state.js'
+import { methodsOf } from '../thread/service.js'
+import { type CourierEffect, type CourierEvent, type CourierInstruction, CourierState } from './courier-state.js'
 import { Deaths, deathsPerMinute, type FrontEndLink, type Launch, stackOf } from './partitions.js'
 
 interface CourierThreadSettings<Task> {
@@ -29,18 +34,27 @@ interface CourierThreadSettings<Task> {
   readonly join: (link: FrontEndLink) => void
   /** Stores what became of notices in the coordinator's own outbox. */
   readonly ack: (acks: readonly NoticeAck[]) => Promise<void>
-  /** An attempt at a URL has failed for a reason, or succeeded. */
-  readonly attempted: (alarm: AttemptAlarm, subject: string, reason: string | undefined) => void
-  /** So many attempts for a subscription have failed in a row that it has to end. */
-  readonly failing: (id: SubscriptionId, fails: number) => void
+  readonly alarm: CourierEvents['alarm']
+  readonly failing: CourierEvents['failing']
   readonly log: Log
   /** The broker can not go on: the reason. */
   readonly fatal: (reason: string) => void
 }
 
-type Thread<Task extends object> = ActorThread<Task, CourierReport>
-/** What answers an instruction with a ticket. */
-type Ticketeds = Extract<CourierReport, { readonly kind: 'done' | 'states' | 'inspected' | 'receivers' }>
+type Thread<Task extends object> = LinkedThread<Task, CourierOperations>
+
+/** What has become of an instruction: whether it is done, and the answer if there is one. */
+interface Outcome<Answer> {
+  readonly isDone: boolean
+  readonly answer?: Answer
+}
+
+/** An instruction that somebody waits for. */
+interface OpenInstruction {
+  /** Asks a thread, whose answer resolves it. */
+  readonly ask: (thread: Thread<object>) => void
+  readonly resolve: (outcome: { readonly isDone: boolean }) => void
+}
 
 /** How long an owner waits for what is to leave the disk before it goes on; nothing but a disk or a partition that fails takes longer. */
 const expiry_ms = 2000
@@ -59,13 +73,15 @@ const ackAgainMost_ms = 2000
 export class CourierThread<Task extends object> {
   readonly #settings: CourierThreadSettings<Task>
   readonly #state = new CourierState()
-  /** Who waits for an answer, by ticket: the answer, or nothing when nobody knows it. */
-  readonly #waiting = new Map<number, (report: Ticketeds | undefined) => void>()
+  /** By ticket. */
+  readonly #open = new Map<number, OpenInstruction>()
   /** The ports of the partitions go to whichever thread there is. */
   readonly #link: FrontEndLink
   /** Who holds the streams of clients: each gets a port to whichever thread there is. */
   readonly #streamLinks: ((port: MessagePort) => void)[] = []
   #thread: Thread<Task> | undefined
+  /** Resolves when the thread knows everything that waits. */
+  #begun = Promise.resolve()
   #tickets = 0
   readonly #deaths = new Deaths()
   #draining = false
@@ -73,10 +89,7 @@ export class CourierThread<Task extends object> {
   constructor(settings: CourierThreadSettings<Task>) {
     this.#settings = settings
     this.#link = {
-      connect: (partition: number, port: MessagePort) => {
-        const instruction: CourierInstruction = { kind: 'connect', partition, port }
-        this.#thread?.tell(instruction, [port])
-      },
+      connect: (partition: number, port: MessagePort) => this.#thread?.far.connect(partition, port),
     }
   }
 
@@ -86,25 +99,23 @@ export class CourierThread<Task extends object> {
   }
 
   #prepare(begun: CourierStart): void {
-    const thread: Thread<Task> = new ActorThread({
-      entry: this.#settings.entry,
-      ...this.#settings.launch(begun),
-      reported: (report) => this.#report(thread, report),
-    })
-    this.#thread = thread
-    this.#settings.join(this.#link)
+    const { entry, launch, join, alarm, failing } = this.#settings
+    const events: CourierEvents = { ack: (acks) => this.#ack(acks), alarm, failing }
+    const offered = methodsOf(events, courierEvents)
+    this.#thread = new LinkedThread({ entry, ...launch(begun), far: courierOperations, offered })
+    join(this.#link)
   }
 
   /** Lets the thread begin: all partitions are there. Resolves when the courier knows everything that waits. */
-  async start(): Promise<void> {
-    this.#tell({ kind: 'begin' })
-    await this.#started()
+  start(): Promise<void> {
+    this.#begun = this.#begin()
+    return this.#begun
   }
 
-  async #started(): Promise<void> {
+  async #begin(): Promise<void> {
     const thread = this.#thread
     if (thread === undefined) throw new Error('there is no thread that could begin')
-    await thread.ready
+    await thread.far.begin()
     thread.ended.catch((fault: unknown) => this.#died(thread, fault))
   }
 
@@ -116,24 +127,29 @@ export class CourierThread<Task extends object> {
 
   #connectStreams(connect: (port: MessagePort) => void): void {
     const { port1, port2 } = new MessageChannel()
-    const instruction: CourierInstruction = { kind: 'streams', port: port1 }
-    this.#thread?.tell(instruction, [port1])
+    this.#thread?.far.connectStreams(port1)
     connect(port2)
   }
 
   put(recipient: Recipient): void {
     this.#take({ kind: 'put', id: recipient.id })
-    this.#tell({ kind: 'put', recipient })
+    this.#thread?.far.put(recipient)
   }
 
   /** Resolves when nothing of the subscription will begin until it is put. */
   async hold(id: SubscriptionId): Promise<void> {
-    await this.#instruct((ticket) => ({ kind: 'hold', ticket, id }))
+    await this.#instruct(
+      (ticket) => ({ kind: 'hold', ticket, id }),
+      (far) => far.hold(id),
+    )
   }
 
   /** Resolves when no attempt will begin any more. */
   async remove(id: SubscriptionId): Promise<void> {
-    await this.#instruct((ticket) => ({ kind: 'remove', ticket, id }))
+    await this.#instruct(
+      (ticket) => ({ kind: 'remove', ticket, id }),
+      (far) => far.remove(id),
+    )
   }
 
   /**
@@ -141,8 +157,12 @@ export class CourierThread<Task extends object> {
    * partition or the disk fails, which nobody is to wait for.
    */
   async expire(id: SubscriptionId): Promise<boolean> {
-    const report = await this.#instruct((ticket) => ({ kind: 'expire', ticket, id }), expiry_ms)
-    return report !== undefined
+    const expired = this.#instruct(
+      (ticket) => ({ kind: 'expire', ticket, id }),
+      (far) => far.expire(id),
+      expiry_ms,
+    )
+    return (await expired).isDone
   }
 
   /**
@@ -151,7 +171,11 @@ export class CourierThread<Task extends object> {
    */
   async release(source: SourceNumber, limit_ms: number): Promise<void> {
     const epoch = this.#settings.epochOf(source)
-    await this.#instruct((ticket) => ({ kind: 'release', ticket, source, epoch, limit_ms }), limit_ms + releaseSpare_ms)
+    await this.#instruct(
+      (ticket) => ({ kind: 'release', ticket, source, epoch }),
+      (far) => far.release(source, epoch, limit_ms),
+      limit_ms + releaseSpare_ms,
+    )
   }
 
   /** How the deliveries of these subscriptions go, as far as the courier knows them. */
@@ -159,32 +183,31 @@ export class CourierThread<Task extends object> {
     const states = new Map<SubscriptionId, DeliveryState>()
     for (let from = 0; from < ids.length; from += reportedAtOnce) {
       const some = ids.slice(from, from + reportedAtOnce)
-      const known = await this.#instruct((ticket) => ({ kind: 'report', ticket, ids: some }))
-      if (known?.kind === 'states') for (const { id, delivery } of known.states) states.set(id, delivery)
+      const known = await this.#answer((far) => far.report(some))
+      for (const { id, delivery } of known ?? []) states.set(id, delivery)
     }
     return states
   }
 
   /** What waits for one subscription, and which attempts have failed. */
   async inspected(id: SubscriptionId): Promise<InspectedQueue> {
-    const report = await this.#instruct((ticket) => ({ kind: 'inspect', ticket, id }))
-    return report?.kind === 'inspected' ? report.inspected : { state: 'idle', underWay: 0, failures: [] }
+    return (await this.#answer((far) => far.inspect(id))) ?? nothingInspected
   }
 
   /** A page of the receivers of all subscriptions. */
   async receivers(which: WhichReceivers): Promise<ReceiverPage> {
-    const report = await this.#instruct((ticket) => ({ kind: 'receivers', ticket, which }))
-    return report?.kind === 'receivers' ? report.page : { count: 0, receivers: [] }
+    return (await this.#answer((far) => far.receivers(which))) ?? noReceivers
   }
 
   /** Sends what can be sent at once, for at most so long. */
   async drain(limit_ms: number): Promise<void> {
     this.#draining = true
-    this.#tell({ kind: 'drain', limit_ms })
+    const thread = this.#thread
+    await thread?.unlessGone(thread.far.drain(limit_ms))
     // That a thread has died is logged, and what it left is on disk: everything else ends in order all the same.
-    await this.#thread?.ended.catch(() => {})
+    await thread?.ended.catch(() => {})
     this.#take({ kind: 'ended' })
-    await this.#thread?.close()
+    await thread?.close()
   }
 
   /** The process ends at once: nothing more is sent or read. */
@@ -193,28 +216,39 @@ export class CourierThread<Task extends object> {
     await this.#thread?.park()
   }
 
-  #tell(instruction: CourierInstruction): void {
-    this.#thread?.tell(instruction)
+  /** The answer to a question; nothing when no courier answers it any more. */
+  async #answer<Answer>(ask: (far: CourierOperations) => Promise<Answer>): Promise<Answer | undefined> {
+    return (await this.#instruct((ticket) => ({ kind: 'question', ticket }), ask)).answer
   }
 
-  /** The answer to an instruction; nothing when it is not known, or has not come within this time: then nobody gives it any more. */
-  async #instruct(make: (ticket: number) => TicketedInstruction, limit_ms?: number): Promise<Ticketeds | undefined> {
+  /** What has become of an instruction; if that has not come within this time nobody gives it any more. */
+  async #instruct<Answer>(
+    make: (ticket: number) => CourierInstruction,
+    ask: (far: CourierOperations) => Promise<Answer>,
+    limit_ms?: number,
+  ): Promise<Outcome<Answer>> {
     this.#tickets += 1
     const ticket = this.#tickets
-    const answer = new Promise<Ticketeds | undefined>((resolve) => this.#waiting.set(ticket, resolve))
+    const outcome = new Promise<Outcome<Answer>>((resolve, reject) => {
+      const asked = async (thread: Thread<object>): Promise<void> => {
+        const answered = await thread.unlessGone(ask(thread.far).then(ok))
+        if (answered === undefined) return // It is told again, or resolved, when that is known.
+        this.#take({ kind: 'answered', ticket })
+        resolve({ isDone: true, answer: answered.value })
+      }
+      this.#open.set(ticket, { ask: (thread) => void asked(thread).catch(reject), resolve })
+    })
     const timer = limit_ms === undefined ? undefined : setTimeout(() => this.#abandon(ticket), limit_ms)
     this.#take({ kind: 'instructed', instruction: make(ticket) })
-    return answer.finally(() => clearTimeout(timer))
+    return outcome.finally(() => {
+      clearTimeout(timer)
+      this.#open.delete(ticket)
+    })
   }
 
   #abandon(ticket: number): void {
     this.#take({ kind: 'abandoned', ticket })
-    this.#resolve(ticket, undefined)
-  }
-
-  #resolve(ticket: number, report: Ticketeds | undefined): void {
-    this.#waiting.get(ticket)?.(report)
-    this.#waiting.delete(ticket)
+    this.#open.get(ticket)?.resolve({ isDone: false })
   }
 
   #take(event: CourierEvent): void {
@@ -222,57 +256,30 @@ export class CourierThread<Task extends object> {
   }
 
   #carryOut(effect: CourierEffect): void {
-    if (effect.kind === 'tell') this.#tell(effect.instruction)
-    else if (effect.kind === 'start') this.#restart(effect.begun)
-    else this.#resolve(effect.ticket, effect.isDone ? { kind: 'done', ticket: effect.ticket } : undefined)
-  }
-
-  /** The last reports of a thread that has died may come when another one is there: each goes to the instruction with its ticket. */
-  #report(thread: Thread<Task>, report: CourierReport): void {
-    switch (report.kind) {
-      case 'done':
-      case 'states':
-      case 'inspected':
-      case 'receivers':
-        this.#take({ kind: 'answered', ticket: report.ticket })
-        this.#resolve(report.ticket, report)
-        return
-      case 'ack':
-        this.#ack(thread, report.ticket, report.acks).catch((fault: unknown) =>
-          this.#settings.fatal(`notices can not be acked: ${String(fault)}`),
-        )
-        return
-      case 'alarm':
-        this.#settings.attempted(report.alarm, report.subject, report.reason)
-        return
-      case 'failing':
-        this.#settings.failing(report.id, report.fails)
-        return
-      case 'ready':
-      case 'drained':
-        return
+    if (effect.kind === 'tell') {
+      if (this.#thread !== undefined) this.#open.get(effect.instruction.ticket)?.ask(this.#thread)
+    } else if (effect.kind === 'resolve') this.#open.get(effect.ticket)?.resolve(effect)
+    else {
+      this.#prepare(effect.begun)
+      this.#begun = this.#begin()
     }
   }
 
   /** Acks say how things stand, so that they can be stored again until they are. */
-  async #ack(thread: Thread<Task>, ticket: number, acks: readonly NoticeAck[]): Promise<void> {
-    let isStored = true
+  async #ack(acks: readonly NoticeAck[]): Promise<boolean> {
     for (let wait_ms = ackAgain_ms; ; wait_ms = Math.min(2 * wait_ms, ackAgainMost_ms)) {
       try {
         await this.#settings.ack(acks)
-        break
+        return true
       } catch (fault) {
         // The courier hears whose the outbox is, and asks again where it comes back.
-        isStored = !(fault instanceof LogFenced || isGivenUp(fault))
-        if (!isStored) break
+        if (fault instanceof LogFenced || isGivenUp(fault)) return false
         if (wait_ms === ackAgain_ms) {
           this.#settings.log.error('courier:ack', `acks could not be stored: ${String(fault)}`)
         }
         await new Promise((resolve) => setTimeout(resolve, wait_ms))
       }
     }
-    const acked: CourierInstruction = { kind: 'acked', ticket, isStored }
-    thread.tell(acked)
   }
 
   #died(thread: Thread<Task>, fault: unknown): void {
@@ -289,14 +296,9 @@ export class CourierThread<Task extends object> {
    */
   async #replace(dead: Thread<Task>): Promise<void> {
     this.#take({ kind: 'died' })
-    await this.#started()
+    await this.#begun
     for (const connect of this.#streamLinks) this.#connectStreams(connect)
     this.#settings.log.warn('worker:replaced', 'the courier runs again in a new thread')
     await dead.close()
-  }
-
-  #restart(begun: CourierStart): void {
-    this.#prepare(begun)
-    this.#tell({ kind: 'begin' })
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { MessagePort } from 'node:worker_threads'
 import { type DestinationLists, Destinations } from '../http-client/destinations.js'
 import type { DeliveryMeter } from '../measure/delivery-figures.js'
 import { ProtectedEndpoints } from '../shared-memory/protected-endpoints.js'
@@ -12,14 +13,17 @@ import { type AttemptParts, Attempts, type MessageLimits, tooLongFor } from './a
 import { DeliveryQueue } from './delivery-queue.js'
 import type { HttpSettings } from './http-sender.js'
 import { Intake } from './intake.js'
-import type {
-  CourierInstruction,
-  CourierReport,
-  CourierStart,
-  KnownState,
-  ReceiverPage,
-  Recipient,
-  WhichReceivers,
+import {
+  type CourierEvents,
+  type CourierStart,
+  type DeliveryOperations,
+  type InspectedQueue,
+  type KnownState,
+  noReceivers,
+  nothingInspected,
+  type ReceiverPage,
+  type Recipient,
+  type WhichReceivers,
 } from './message.js'
 import { OwnedSources } from './owned-sources.js'
 import type { QueueLimits } from './queue-totals.js'
@@ -49,17 +53,14 @@ export interface CourierSettings extends QueueLimits, MessageLimits, Omit<HttpSe
 }
 
 interface CourierParts
-  extends Pick<AttemptParts, 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'sources' | 'word'> {
+  extends Pick<CourierEvents, 'failing'>,
+    Pick<AttemptParts, 'alarm' | 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'sources' | 'word'> {
   readonly settings: CourierSettings
   /** Those that are known from the start; they are gone through once. */
   readonly recipients: Iterable<Recipient>
   readonly begun?: CourierStart
   readonly bell: Bell
-  readonly report: (report: CourierReport) => void
 }
-
-/** The instructions for the courier itself; the others are for whoever holds the ports of its thread. */
-export type DeliveryInstruction = Exclude<CourierInstruction, { readonly kind: 'connect' | 'begin' | 'acked' }>
 
 const sweep_ms = 250
 /** At the end of the broker: a receiver that has not responded for this long is waited for no longer. */
@@ -68,7 +69,7 @@ const patience_ms = 1000
 const ackLimit_ms = 2000
 
 /** Sends what the outboxes hold, in order, until it is accepted or dropped; there is one of them [subscriptions 5]. */
-export class Courier {
+export class Courier implements DeliveryOperations {
   readonly #parts: CourierParts
   readonly #owned: OwnedSources
   readonly #queue: DeliveryQueue
@@ -88,7 +89,7 @@ export class Courier {
     const sources = given.sources.map(readUntilClosed)
     const parts = { ...given, sources }
     this.#parts = parts
-    const { settings, report } = parts
+    const { settings } = parts
     this.#owned = new OwnedSources(sources, new Map(parts.begun?.closed))
     this.#barriers = new RemoteBarriers(coordinatorOf(sources), (id) => this.#queue.unbarred(id))
     this.#queue = this.#newQueue()
@@ -96,7 +97,6 @@ export class Courier {
     this.#attempts = new Attempts({
       ...parts,
       ...{ sender: this.#sender, queue: this.#queue, maxSize: settings.maxSize, brokerId: settings.brokerId },
-      alarm: (alarm, subject, reason) => report({ kind: 'alarm', alarm, subject, reason }),
     })
     this.#streams = new Streams({
       ...parts,
@@ -118,14 +118,13 @@ export class Courier {
     })
   }
 
-  /** Learns what waits and how it went, sets the clocks, reports `ready`, and begins to send. */
+  /** Learns what waits and how it went, sets the clocks, and begins to send. */
   async start(): Promise<void> {
-    const { recipients, begun, report } = this.#parts
+    const { recipients, begun } = this.#parts
     for (const recipient of recipients) this.#queue.put(recipient)
     for (const id of begun?.held ?? []) this.#queue.hold(id)
     await this.#intake.read()
     await this.#intake.passOver(({ subscription, made }) => this.#queue.notified(subscription, made))
-    report({ kind: 'ready' })
     if (this.#draining) return
     this.#timer = setInterval(() => this.#sweep(), sweep_ms).unref()
     this.#queue.sweep()
@@ -134,53 +133,84 @@ export class Courier {
     this.#listen()
   }
 
-  /** Does what the coordinator says. */
-  obey(instruction: DeliveryInstruction): void {
-    const { report } = this.#parts
-    if (this.#isOver) {
-      // The coordinator may not know yet: it follows its log until the courier has ended.
-      if ('ticket' in instruction) report({ kind: 'done', ticket: instruction.ticket })
-      return
-    }
-    switch (instruction.kind) {
-      case 'streams':
-        this.#streams.connect(instruction.port)
-        break
-      case 'put':
-        // What is made first is in the outbox before what was held back may go.
-        if (this.#queue.isOnHold(instruction.recipient.id)) this.#intake.takeBarriers()
-        this.#streams.changed(instruction.recipient)
-        this.#queue.put(instruction.recipient)
-        break
-      case 'hold':
-        this.#queue.hold(instruction.id)
-        report({ kind: 'done', ticket: instruction.ticket })
-        break
-      case 'remove':
-        this.#streams.end(instruction.id, 'removed')
-        this.#queue.end(instruction.id)
-        report({ kind: 'done', ticket: instruction.ticket })
-        break
-      case 'expire':
-        this.#expire(instruction.id).then(() => report({ kind: 'done', ticket: instruction.ticket }))
-        break
-      case 'report':
-        this.#states(instruction.ids).then((states) => report({ kind: 'states', ticket: instruction.ticket, states }))
-        break
-      case 'inspect':
-        report({ kind: 'inspected', ticket: instruction.ticket, inspected: this.#queue.inspected(instruction.id) })
-        break
-      case 'receivers':
-        this.#receivers(instruction.which).then((page) =>
-          report({ kind: 'receivers', ticket: instruction.ticket, page }),
-        )
-        break
-      case 'release':
-        this.#release(instruction).then(() => report({ kind: 'done', ticket: instruction.ticket }))
-        break
-      case 'drain':
-        this.#drain(instruction.limit_ms).then(() => report({ kind: 'drained' }))
-    }
+  // The coordinator follows its log until the courier has ended, so that it may not know yet that the outboxes are closed.
+
+  connectStreams(port: MessagePort): void {
+    if (!this.#isOver) this.#streams.connect(port)
+  }
+
+  put(recipient: Recipient): void {
+    if (this.#isOver) return
+    // What is made first is in the outbox before what was held back may go.
+    if (this.#queue.isOnHold(recipient.id)) this.#intake.takeBarriers()
+    this.#streams.changed(recipient)
+    this.#queue.put(recipient)
+  }
+
+  async hold(id: SubscriptionId): Promise<void> {
+    if (!this.#isOver) this.#queue.hold(id)
+  }
+
+  async remove(id: SubscriptionId): Promise<void> {
+    if (this.#isOver) return
+    this.#streams.end(id, 'removed')
+    this.#queue.end(id)
+  }
+
+  async expire(id: SubscriptionId): Promise<void> {
+    if (this.#isOver) return
+    await this.#intake.read()
+    this.#streams.end(id, 'expired')
+    this.#queue.expire(id)
+    await this.#queue.records.allAcked(id)
+  }
+
+  /** What is not on disk at the limit is sent again by the next owner. */
+  async release(source: SourceNumber, epoch: number, limit_ms: number): Promise<void> {
+    if (this.#isOver) return
+    const begun_ms = performance.now()
+    // It was released and taken again meanwhile: what is sent now is sent under another epoch.
+    if (!this.#owned.close(source, epoch) && this.#owned.isOpen(source)) return
+    await this.#attempts.ended(source, limit_ms)
+    this.#ackWriters[source]?.flush()
+    const left_ms = Math.max(0, begun_ms + limit_ms - performance.now())
+    await Promise.race([this.#queue.records.allAckedIn(source), sleep(left_ms, undefined, { ref: false })])
+  }
+
+  async report(ids: readonly SubscriptionId[]): Promise<readonly KnownState[]> {
+    if (this.#isOver) return []
+    await this.#intake.read()
+    return this.#queue.states(ids)
+  }
+
+  async inspect(id: SubscriptionId): Promise<InspectedQueue> {
+    return this.#isOver ? nothingInspected : this.#queue.inspected(id)
+  }
+
+  async receivers(which: WhichReceivers): Promise<ReceiverPage> {
+    if (this.#isOver) return noReceivers
+    await this.#intake.read()
+    return inSlices(this.#queue.receivers(which))
+  }
+
+  /**
+   * Sends what can be sent at once, for at most this long: neither subscriptions that pause nor receivers that do not
+   * respond are waited for. What is left stays stored [subscriptions 5.5].
+   */
+  async drain(limit_ms: number): Promise<void> {
+    this.#draining = true
+    const begun = performance.now()
+    await Promise.race([this.#intake.read(), sleep(limit_ms, undefined, { ref: false })])
+    await this.#attempts.idle(limit_ms - (performance.now() - begun), patience_ms)
+    this.#attempts.close()
+    this.#streams.close()
+    this.#sender.close()
+    clearInterval(this.#timer)
+    for (const writer of this.#ackWriters) writer.flush()
+    await Promise.race([this.#queue.records.allAcked(), sleep(ackLimit_ms, undefined, { ref: false })])
+    for (const writer of this.#ackWriters) writer.close()
+    this.#isOver = true
+    await Promise.all(this.#parts.sources.map((source) => source.close()))
   }
 
   #sweep(): void {
@@ -204,63 +234,11 @@ export class Courier {
     this.#attempts.releaseAlarms()
   }
 
-  /** What is not on disk at the limit is sent again by the next owner. */
-  async #release({
-    source,
-    epoch,
-    limit_ms,
-  }: Extract<DeliveryInstruction, { readonly kind: 'release' }>): Promise<void> {
-    const begun_ms = performance.now()
-    // It was released and taken again meanwhile: what is sent now is sent under another epoch.
-    if (!this.#owned.close(source, epoch) && this.#owned.isOpen(source)) return
-    await this.#attempts.ended(source, limit_ms)
-    this.#ackWriters[source]?.flush()
-    const left_ms = Math.max(0, begun_ms + limit_ms - performance.now())
-    await Promise.race([this.#queue.records.allAckedIn(source), sleep(left_ms, undefined, { ref: false })])
-  }
-
   async #listen(): Promise<void> {
     while (!this.#draining) {
       await this.#parts.bell.rung()
       if (!this.#draining) await this.#intake.read()
     }
-  }
-
-  async #expire(id: SubscriptionId): Promise<void> {
-    await this.#intake.read()
-    this.#streams.end(id, 'expired')
-    this.#queue.expire(id)
-    await this.#queue.records.allAcked(id)
-  }
-
-  async #receivers(which: WhichReceivers): Promise<ReceiverPage> {
-    await this.#intake.read()
-    return inSlices(this.#queue.receivers(which))
-  }
-
-  async #states(ids: readonly SubscriptionId[] | undefined): Promise<readonly KnownState[]> {
-    await this.#intake.read()
-    return this.#queue.states(ids)
-  }
-
-  /**
-   * Sends what can be sent at once, for at most this long: neither subscriptions that pause nor receivers that do not
-   * respond are waited for. What is left stays stored [subscriptions 5.5].
-   */
-  async #drain(limit_ms: number): Promise<void> {
-    this.#draining = true
-    const begun = performance.now()
-    await Promise.race([this.#intake.read(), sleep(limit_ms, undefined, { ref: false })])
-    await this.#attempts.idle(limit_ms - (performance.now() - begun), patience_ms)
-    this.#attempts.close()
-    this.#streams.close()
-    this.#sender.close()
-    clearInterval(this.#timer)
-    for (const writer of this.#ackWriters) writer.flush()
-    await Promise.race([this.#queue.records.allAcked(), sleep(ackLimit_ms, undefined, { ref: false })])
-    for (const writer of this.#ackWriters) writer.close()
-    this.#isOver = true
-    await Promise.all(this.#parts.sources.map((source) => source.close()))
   }
 
   #goneElsewhere(
@@ -282,7 +260,7 @@ export class Courier {
   }
 
   #newQueue(): DeliveryQueue {
-    const { sources, settings, meter, log, count, report } = this.#parts
+    const { sources, settings, meter, log, count, failing } = this.#parts
     const pauses = { min_ms: settings.retryMin_ms, max_ms: settings.retryMax_ms }
     return new DeliveryQueue({
       ...{ limits: settings, simulated: settings.simulated, meter, log, clock: systemClock },
@@ -298,7 +276,7 @@ export class Courier {
       countSimulated: () => count('simulatedNotifications'),
       ready: () => this.#attempts.schedule(),
       streamReady: (id) => this.#streams.ready(id),
-      failing: (id, fails) => report({ kind: 'failing', id, fails }),
+      failing,
       ackPending: (source) => this.#ackWriters[source]?.noted(),
       elsewhere: (id) =>
         sources.flatMap((source, number) => (this.#owned.isRead(number) ? [] : (source.statsOf(id) ?? []))),

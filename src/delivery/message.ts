@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { Decisions, SubscriptionClock, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
 import type { NotificationTarget, SubscriptionTerms } from '../subscription/terms.js'
+import type { Operations } from '../thread/service.js'
 import type { Milliseconds } from '../time.js'
 import type { AttemptAlarm } from './outgoing.js'
 import type { SourceNumber } from './source.js'
@@ -55,63 +56,70 @@ export interface CourierStart {
   readonly closed: readonly (readonly [source: SourceNumber, epoch: number])[]
 }
 
-/** What the coordinator tells the courier. */
-export type CourierInstruction =
-  | { readonly kind: 'connect'; readonly partition: number; readonly port: MessagePort }
-  /** All partitions are there, and with them the outboxes: comes first of all but `connect`. */
-  | { readonly kind: 'begin' }
+/** What the coordinator has a courier do that has begun. */
+export interface DeliveryOperations {
   /** The clients of a front end ask for streams by this port. */
-  | { readonly kind: 'streams'; readonly port: MessagePort }
+  connectStreams(port: MessagePort): void
   /** A new recipient, or a changed one: its failures are forgotten, and a hold ends. */
-  | { readonly kind: 'put'; readonly recipient: Recipient }
-  /** Nothing of this subscription is begun until it is put again, from `done` on; it need not be known yet. */
-  | { readonly kind: 'hold'; readonly ticket: number; readonly id: SubscriptionId }
-  /** The subscription has ended: nothing is begun any more, what waits is dropped. `done` says that no attempt will begin. */
-  | { readonly kind: 'remove'; readonly ticket: number; readonly id: SubscriptionId }
-  /** Drops what waits and answers `done` when that is on disk: an expired subscription is about to be revived. */
-  | { readonly kind: 'expire'; readonly ticket: number; readonly id: SubscriptionId }
-  /** Acks of the coordinator's outbox are on disk, or were refused, since another node coordinates. */
-  | { readonly kind: 'acked'; readonly ticket: number; readonly isStored: boolean }
-  | { readonly kind: 'report'; readonly ticket: number; readonly ids: readonly SubscriptionId[] | undefined }
-  /** What waits for one subscription, and which attempts have failed. */
-  | { readonly kind: 'inspect'; readonly ticket: number; readonly id: SubscriptionId }
-  /** A page of the receivers. */
-  | { readonly kind: 'receivers'; readonly ticket: number; readonly which: WhichReceivers }
+  put(recipient: Recipient): void
+  /** Nothing of this subscription is begun from the answer on, until it is put again; it need not be known yet. */
+  hold(id: SubscriptionId): Promise<void>
+  /** The subscription has ended: what waits is dropped, and no attempt begins from the answer on. */
+  remove(id: SubscriptionId): Promise<void>
+  /** Drops what waits, since an expired subscription is about to be revived. Answers when that is on disk. */
+  expire(id: SubscriptionId): Promise<void>
   /**
    * This node is about to release an outbox that it owns under an epoch, so that another one sends what it holds: nothing of it is begun
-   * under this epoch any more. `done` says that what was under way has ended and its outcome is on disk, or that the time is over.
+   * under this epoch any more. Answers when what was under way has ended and its outcome is on disk, or when the time is over.
    */
-  | {
-      readonly kind: 'release'
-      readonly ticket: number
-      readonly source: SourceNumber
-      readonly epoch: number
-      readonly limit_ms: number
-    }
-  /** Begin nothing that would have to wait, finish what is under way for at most this long, store the outcomes. */
-  | { readonly kind: 'drain'; readonly limit_ms: number }
+  release(source: SourceNumber, epoch: number, limit_ms: number): Promise<void>
+  /** The states of these recipients, of those that are known. */
+  report(ids: readonly SubscriptionId[]): Promise<readonly KnownState[]>
+  /** What waits for one subscription, and which attempts have failed. */
+  inspect(id: SubscriptionId): Promise<InspectedQueue>
+  /** A page of the receivers. */
+  receivers(which: WhichReceivers): Promise<ReceiverPage>
+}
+
+/** What the coordinator has the thread of the courier do. */
+export interface CourierOperations extends DeliveryOperations {
+  connect(partition: number, port: MessagePort): void
+  /** All partitions are there, and with them the outboxes: comes first of all but `connect`. Answers when all that waits is known. */
+  begin(): Promise<void>
+  /** Begins nothing that would have to wait, finishes what is under way for at most this long, stores the outcomes; the thread ends then. */
+  drain(limit_ms: number): Promise<void>
+}
+
+export const deliveryOperations: Operations<DeliveryOperations> = {
+  connectStreams: 'told',
+  put: 'told',
+  hold: 'asked',
+  remove: 'asked',
+  expire: 'asked',
+  release: 'asked',
+  report: 'asked',
+  inspect: 'asked',
+  receivers: 'asked',
+}
+
+export const courierOperations: Operations<CourierOperations> = {
+  ...deliveryOperations,
+  connect: 'told',
+  begin: 'asked',
+  drain: 'asked',
+}
 
 /** What the courier tells the coordinator. */
-export type CourierReport =
-  /** Everything that waits is known; clocks are set. */
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'done'; readonly ticket: number }
-  /** To be stored in the coordinator's own outbox. */
-  | { readonly kind: 'ack'; readonly ticket: number; readonly acks: readonly NoticeAck[] }
-  /** The states of the recipients asked for, those that are known; of all without ids. */
-  | { readonly kind: 'states'; readonly ticket: number; readonly states: readonly KnownState[] }
-  | { readonly kind: 'inspected'; readonly ticket: number; readonly inspected: InspectedQueue }
-  | { readonly kind: 'receivers'; readonly ticket: number; readonly page: ReceiverPage }
-  /** An attempt failed, or succeeded again, at this URL or MQTT broker [management 10.7]. */
-  | {
-      readonly kind: 'alarm'
-      readonly alarm: AttemptAlarm
-      readonly subject: string
-      readonly reason: string | undefined
-    }
+export interface CourierEvents {
+  /** Stores acks in the coordinator's own outbox. Says whether they are on disk, or were refused, since another node coordinates. */
+  ack(acks: readonly NoticeAck[]): Promise<boolean>
+  /** An attempt failed, for a reason, or succeeded again, at this URL or MQTT broker [management 10.7]. */
+  alarm(alarm: AttemptAlarm, subject: string, reason: string | undefined): void
   /** So many attempts in a row have failed that the subscription has to end [NGSIv2 subscriptions 8.3]. */
-  | { readonly kind: 'failing'; readonly id: SubscriptionId; readonly fails: number }
-  | { readonly kind: 'drained' }
+  failing(id: SubscriptionId, fails: number): void
+}
+
+export const courierEvents: Operations<CourierEvents> = { ack: 'asked', alarm: 'told', failing: 'told' }
 
 export interface KnownState {
   readonly id: SubscriptionId
@@ -159,6 +167,9 @@ export interface InspectedQueue {
   readonly failures: readonly FailedAttempt[]
 }
 
+/** Where no courier is any more. */
+export const nothingInspected: InspectedQueue = { state: 'idle', underWay: 0, failures: [] }
+
 /** Which receivers are asked for: those whose name has the text, in lower case. */
 export interface WhichReceivers {
   readonly text?: string | undefined
@@ -172,6 +183,9 @@ export interface ReceiverPage {
   readonly count: number
   readonly receivers: readonly ReceiverState[]
 }
+
+/** Where no courier is any more. */
+export const noReceivers: ReceiverPage = { count: 0, receivers: [] }
 
 /** One scheme, host and port, or MQTT broker and user, with all subscriptions that notify it [console: data]. */
 export interface ReceiverState extends Partial<ReceiverCounts> {

@@ -88,7 +88,7 @@ export class RunningDelivery {
       },
       join: (link) => partitions.add(link),
       ack: (acks) => this.#store.commit({ acks }),
-      attempted: (alarm, subject, reason) => {
+      alarm: (alarm, subject, reason) => {
         if (reason === undefined) alarms.release(alarm, subject)
         else alarms.raise(alarm, subject, reason)
       },

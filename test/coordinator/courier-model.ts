@@ -1,8 +1,8 @@
 import {
   type CourierEffect,
   type CourierEvent,
+  type CourierInstruction,
   CourierState,
-  type TicketedInstruction,
 } from '../../src/coordinator/courier-state.js'
 import type { CourierStart } from '../../src/delivery/message.js'
 import { OwnedSources } from '../../src/delivery/owned-sources.js'
@@ -19,7 +19,7 @@ export type Mistake =
   | 'a release has no epoch'
   | 'a courier begins with nothing'
 
-type Told = TicketedInstruction | { readonly kind: 'put'; readonly id: SubscriptionId }
+type Told = CourierInstruction | { readonly kind: 'put'; readonly id: SubscriptionId }
 
 interface Notice {
   readonly id: SubscriptionId
@@ -55,7 +55,7 @@ export class CourierModel {
   #courier: ModelledCourier | undefined
   /** The answers that are under way to the coordinator. */
   readonly #answers: number[] = []
-  readonly #waiting = new Map<number, TicketedInstruction>()
+  readonly #waiting = new Map<number, CourierInstruction>()
   /** How often the subscription of an expiry had been put when that was said, by ticket. */
   readonly #putsAt = new Map<number, number>()
   readonly #puts = new Map<SubscriptionId, number>()
@@ -167,7 +167,7 @@ export class CourierModel {
     }
   }
 
-  #instruct(instruction: TicketedInstruction): void {
+  #instruct(instruction: CourierInstruction): void {
     if ('id' in instruction && this.#removed.has(instruction.id)) return
     this.#waiting.set(instruction.ticket, instruction)
     if (instruction.kind === 'expire') this.#putsAt.set(instruction.ticket, this.#putsOf(instruction.id))
@@ -207,7 +207,7 @@ export class CourierModel {
     if (owner === undefined || owner.epoch === 0) return
     const { epoch } = owner
     this.#released[source] = epoch
-    this.#instruct({ kind: 'release', ticket: this.#ticket(), source, epoch, limit_ms: 100 })
+    this.#instruct({ kind: 'release', ticket: this.#ticket(), source, epoch })
     if (this.#random.chance(0.5)) owner.epoch = 0
   }
 
@@ -250,7 +250,7 @@ export class CourierModel {
     if (told.kind !== 'put') this.#answers.push(told.ticket)
   }
 
-  #expire({ id, ticket }: Extract<Told, { readonly kind: 'expire' }>): void {
+  #expire({ id, ticket }: Extract<Told, { readonly kind: 'hold' | 'remove' | 'expire' }>): void {
     const before = this.#putsAt.get(ticket) ?? 0
     for (const notice of this.#notices.filter((notice) => notice.id === id)) {
       this.counts.dropped += 1

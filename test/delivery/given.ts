@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { ServicePath, Tenant } from '../../src/context/entity.js'
-import { Courier, type CourierSettings, type DeliveryInstruction } from '../../src/delivery/courier.js'
-import type { CourierReport, CourierStart, DeliveryState, Recipient } from '../../src/delivery/message.js'
+import { Courier, type CourierSettings } from '../../src/delivery/courier.js'
+import type { CourierStart, DeliveryState, Recipient } from '../../src/delivery/message.js'
+import type { AttemptAlarm } from '../../src/delivery/outgoing.js'
 import type { Source, SourceOwner } from '../../src/delivery/source.js'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
 import { noticeWrite } from '../../src/lmdb/notice-write.js'
@@ -21,7 +22,6 @@ import type { DeliveryStats, NewNotice, Notice, NoticeAck, OrderingKey } from '.
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { clockStart, type Milliseconds } from '../../src/time.js'
 import { storeSettings } from '../given.js'
-import { until } from '../until.js'
 
 export function subscriptionId(number: number): SubscriptionId {
   return `5718a2f1c0de${String(number).padStart(12, '0')}` as SubscriptionId
@@ -148,19 +148,25 @@ const settings: CourierSettings = {
   streams: { listeners: 1000, kept_ms: 30_000, kept: 10_000, kept_bytes: 16 * 2 ** 20 },
 }
 
+interface Alarm {
+  readonly alarm: AttemptAlarm
+  readonly subject: string
+  /** Nothing when it is released. */
+  readonly reason: string | undefined
+}
+
 export interface Running {
   readonly partitions: readonly OwnedOutbox[]
   readonly control: OwnedOutbox
-  readonly reports: CourierReport[]
+  readonly alarms: Alarm[]
+  readonly failing: { readonly id: SubscriptionId; readonly fails: number }[]
   readonly lines: LogLine[]
   readonly counts: CounterName[]
   readonly sheet: DeliveryFigures
   readonly courier: Courier
-  obey(instruction: DeliveryInstruction): void
   /** Tells of new notices. */
   ring(): void
   state(id: SubscriptionId): Promise<DeliveryState | undefined>
-  report<Kind extends CourierReport['kind']>(kind: Kind): Promise<Extract<CourierReport, { readonly kind: Kind }>>
   /** Ends it in order. */
   drain(limit_ms?: number): Promise<void>
   start(): Promise<void>
@@ -192,7 +198,8 @@ export function outboxes(t: Test, partitions = 2, folder = t.testdir()): NonNull
 /** A courier on outboxes on disk; to be started. */
 export function courier(t: Test, circumstances: Circumstances = {}): Running {
   const { partitions, control } = circumstances.outboxes ?? outboxes(t, circumstances.partitions)
-  const reports: CourierReport[] = []
+  const alarms: Alarm[] = []
+  const failing: { id: SubscriptionId; fails: number }[] = []
   const lines: LogLine[] = []
   const counts: CounterName[] = []
   const sheet = new DeliveryFigures(DeliveryFigures.make(partitions.length + 1, 0n))
@@ -208,7 +215,8 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
     recipients: circumstances.recipients ?? [],
     begun: circumstances.begun ?? { held: [], closed: [] },
     bell: new Bell(bell.memory),
-    report: (report) => reports.push(report),
+    alarm: (alarm, subject, reason) => alarms.push({ alarm, subject, reason }),
+    failing: (id, fails) => failing.push({ id, fails }),
     meter: sheet.meter(),
     count: (name) => counts.push(name),
     sent: () => undefined,
@@ -220,31 +228,18 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
       return String(transactions)
     },
   })
-  let tickets = 0
-  const report: Running['report'] = async (kind) => {
-    const found = await until(() => reports.find((report) => report.kind === kind), `a report of ${kind}`)
-    reports.splice(reports.indexOf(found), 1)
-    // The kind was looked for, which the type does not know.
-    return found as Extract<CourierReport, { readonly kind: typeof kind }>
-  }
   let drained = false
   const drain = async (limit_ms = 30_000): Promise<void> => {
     if (drained) return
     drained = true
-    made.obey({ kind: 'drain', limit_ms })
-    await report('drained')
+    await made.drain(limit_ms)
   }
   t.teardown(() => drain(0))
   return {
-    ...{ partitions, control, reports, lines, counts, sheet, courier: made, report, drain },
-    obey: (instruction) => made.obey(instruction),
+    ...{ partitions, control, alarms, failing, lines, counts, sheet, courier: made, drain },
     ring: () => bell.ring(),
     start: () => made.start(),
-    state: async (id) => {
-      tickets += 1
-      made.obey({ kind: 'report', ticket: tickets, ids: [id] })
-      return (await report('states')).states[0]?.delivery
-    },
+    state: async (id) => (await made.report([id]))[0]?.delivery,
   }
 }
 

@@ -123,26 +123,25 @@ test('an outbox that is about to be released is sent no more once what was under
   for (const body of ['1', '2']) box.enqueue(notice(one, 'a', body))
   running.ring()
   await until(() => end.bodies.length === 1)
-  running.obey({ kind: 'release', ticket: 7, source: 0, epoch: 1, limit_ms: 60_000 })
+  let isReleased = false
+  const released = running.courier.release(0, 1, 60_000).then(() => {
+    isReleased = true
+  })
   other.enqueue(notice(two, 'b', 'other'))
   running.ring()
   await until(() => end.bodies.length === 2)
   nth(answers, 1)()
   await until(() => other.numbers.length === 0)
-  t.notOk(
-    running.reports.some(({ kind }) => kind === 'done'),
-    'what is under way is waited for',
-  )
+  t.notOk(isReleased, 'what is under way is waited for')
   nth(answers, 0)()
-  t.match(await running.report('done'), { ticket: 7 })
+  await released
   t.same(box.numbers, [2], 'its outcome is on disk')
   t.same(end.bodies, ['1', 'other'], 'nothing more is begun of it, and the others go on')
 
   nth(owners, 0).lose()
   nth(owners, 0).own()
   await until(() => end.bodies.length === 3)
-  running.obey({ kind: 'release', ticket: 8, source: 0, epoch: 2, limit_ms: 0 })
-  t.match(await running.report('done'), { ticket: 8 }, 'a receiver that does not respond is waited for no longer')
+  await running.courier.release(0, 2, 0) // A receiver that does not respond is waited for no longer.
   t.same(box.numbers, [2])
   nth(answers, 2)()
 })
@@ -162,8 +161,7 @@ test('the release of an epoch that is over closes nothing of the one that came a
   running.ring()
   await until(() => box.numbers.length === 0)
   // As a courier is told that was started meanwhile.
-  running.obey({ kind: 'release', ticket: 7, source: 0, epoch: 1, limit_ms: 60_000 })
-  t.match(await running.report('done'), { ticket: 7 })
+  await running.courier.release(0, 1, 60_000)
   box.enqueue(notice(one, 'a', 'second'))
   running.ring()
   await until(() => box.numbers.length === 0)
@@ -202,9 +200,9 @@ test('an alarm of a receiver ends with the partition: another node tells how it 
   owner.own()
   const running = courier(t, { outboxes: boxes, owners: [owner.position], recipients: [recipient(one, end.url())] })
   await running.start()
-  t.match(await running.report('alarm'), { alarm: 'NotificationError', reason: /503/ })
+  t.match(await until(() => running.alarms[0], 'an alarm'), { alarm: 'NotificationError', reason: /503/ })
   owner.lose()
-  await until(() => running.reports.some((report) => report.kind === 'alarm' && report.reason === undefined))
+  await until(() => running.alarms.at(-1)?.reason === undefined)
   t.match(await running.state(one), { queueDepth: 0 })
 })
 
@@ -218,13 +216,13 @@ test('subscriptions that are not known yet when a partition comes are waited for
   const stats = { sent: 1, discarded: 0, tried: [], fails: 0 }
   box.store([{ subscription: one, gone: [], stats }])
   box.enqueue(notice(one, 'a', '1'))
-  running.obey({ kind: 'remove', ticket: 1, id: two })
+  await running.courier.remove(two)
   box.store([{ subscription: two, gone: [], stats }])
   box.enqueue(notice(two, 'a', 'ended'))
   owner.own()
   await until(() => box.stats(two) === undefined && box.numbers.length === 1)
   t.same(box.numbers, [1], 'what was left of one that has ended is removed')
-  running.obey({ kind: 'put', recipient: recipient(one, end.url()) })
+  running.courier.put(recipient(one, end.url()))
   await until(() => box.numbers.length === 0)
   t.same(end.bodies, ['1'])
   t.match(box.stats(one), { sent: 2 })
@@ -258,7 +256,7 @@ test('clients listen to what the node sends, and are told when that becomes less
     })
   nth(owners, 0).own()
   await running.start()
-  running.obey({ kind: 'streams', port: port2 })
+  running.courier.connectStreams(port2)
   open(1)
   await said({ kind: 'opened', stream: 1 })
   open(2, 2000)

@@ -89,7 +89,7 @@ test('a node that begins holds back what comes after the initial notification of
   boxes.control.store([{ subscription: two, gone: [2], stats: undefined }])
   await until(() => box.numbers.length === 1)
   t.same(end.bodies, ['later'], 'one barrier is gone, the other one stands')
-  b.obey({ kind: 'remove', ticket: 1, id: one })
+  await b.courier.remove(one)
   await until(() => box.numbers.length === 0)
   t.same(end.bodies, ['later'])
 })
@@ -104,7 +104,7 @@ test('what is on hold while its subscription is opened does not overtake what is
   await only.start()
   // Nobody has rung for it yet.
   boxes.control.enqueue(notice(one, initial, 'state', { after: [0] }))
-  only.obey({ kind: 'put', recipient: opened })
+  only.courier.put(opened)
   await until(() => box.numbers.length + boxes.control.numbers.length === 0)
   t.same(end.bodies, ['state', 'late'])
 })

@@ -1,17 +1,23 @@
 import { join } from 'node:path'
-import { MessageChannel, type TransferListItem } from 'node:worker_threads'
+import { MessageChannel } from 'node:worker_threads'
 import { test } from 'tap'
 import { readOptions } from '../../src/command-line/command-line.js'
 import { noLimits } from '../../src/context/entity-size.js'
-import type { CourierInstruction, CourierReport } from '../../src/delivery/message.js'
+import {
+  type CourierEvents,
+  type CourierOperations,
+  courierEvents,
+  courierOperations,
+} from '../../src/delivery/message.js'
 import { packedRecipients } from '../../src/delivery/packed-recipients.js'
 import { type PartitionOperations, partitionEvents, partitionOperations } from '../../src/mailbox/batch.js'
-import { ActorThread, LinkedThread } from '../../src/mailbox/thread.js'
+import { LinkedThread } from '../../src/mailbox/thread.js'
 import { Measures } from '../../src/measure/measures.js'
 import type { CourierTask, PartitionTask, ThreadPorts } from '../../src/runtime/tasks.js'
 import { newTransactions } from '../../src/shared-memory/sequences.js'
 import { Bell } from '../../src/shared-memory/signals.js'
 import { packedWithClocks } from '../../src/subscription/clocks.js'
+import type { NoticeAck } from '../../src/subscription/notice.js'
 import { methodsOf } from '../../src/thread/service.js'
 import { clockStart } from '../../src/time.js'
 import { FarEnd } from '../far-end.js'
@@ -24,6 +30,19 @@ const one = subscriptionId(1)
 
 function entry(name: string): URL {
   return new URL(`../../workers/${name}.js`, import.meta.url)
+}
+
+/** The coordinator stores acks in its outbox. */
+function storing(control: OwnedOutbox, stored: (readonly NoticeAck[])[]): CourierEvents {
+  return {
+    ack: async (acks) => {
+      stored.push(acks)
+      control.store(acks)
+      return true
+    },
+    alarm: () => {},
+    failing: () => {},
+  }
 }
 
 test('the thread of the courier delivers what partition and coordinator hold, and they store the outcomes', async (t) => {
@@ -60,10 +79,12 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   })
   await partition.far.opened()
   const courierLog = log()
+  const stored: (readonly NoticeAck[])[] = []
   const known = recipient(one, end.url())
   const options = run.options.notifications
-  const courier = new ActorThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierReport>({
-    entry: entry('courier'),
+  const courier = new LinkedThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierOperations>({
+    ...{ entry: entry('courier'), far: courierOperations },
+    offered: methodsOf(storing(control, stored), courierEvents),
     task: {
       storage,
       memory,
@@ -79,16 +100,11 @@ test('the thread of the courier delivers what partition and coordinator hold, an
     },
     transfer: [courierLog],
   })
-  const tell = (instruction: CourierInstruction, transfer: TransferListItem[] = []) =>
-    courier.tell(instruction, transfer)
-  tell({ kind: 'begin' })
-  t.same(await courier.ready, { kind: 'ready' })
+  await courier.far.begin()
   const { port1, port2 } = new MessageChannel()
   partition.far.connect(port1)
-  tell({ kind: 'connect', partition: 0, port: port2 }, [port2])
-  const unstored = await courier.next('ack')
-  control.store(unstored.acks)
-  tell({ kind: 'acked', ticket: unstored.ticket, isStored: true })
+  courier.far.connect(0, port2)
+  await until(() => stored.length === 1)
   t.same(end.bodies, ['from the partition', 'from the coordinator'])
   t.same(control.numbers, [])
   t.match(control.stats(one), { sent: 1, lastSuccessCode: 200 })
@@ -96,25 +112,23 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   control.enqueue(notice(one, { kind: 'tick' }, 'tick'))
   bell.ring()
   await until(() => end.bodies.includes('tick'))
-  const again = await courier.next('ack')
-  tell({ kind: 'acked', ticket: again.ticket, isStored: true })
+  await until(() => stored.length === 2)
   t.equal(measures.counts.flat('notificationsSent'), 3n)
   t.match(measures.delivery.read(), { out: 3, sentOk: 3, size: 0 })
-  tell({ kind: 'drain', limit_ms: 1000 })
-  t.same(await courier.next('drained'), { kind: 'drained' })
+  await courier.far.drain(1000)
   await courier.ended
   await courier.close()
   partition.far.drain()
   await partition.ended
   await partition.close()
   await control.close()
-  const stored = new OwnedOutbox(partitionPath)
-  t.same(stored.numbers, [])
-  t.match(stored.stats(one), { sent: 1, lastSuccessCode: 200 })
-  await stored.close()
+  const left = new OwnedOutbox(partitionPath)
+  t.same(left.numbers, [])
+  t.match(left.stats(one), { sent: 1, lastSuccessCode: 200 })
+  await left.close()
 })
 
-test('what the courier reports before it is ready is received, and is not taken for its ready', async (t) => {
+test('what the courier asks for before it knows all that waits is answered', async (t) => {
   const folder = t.testdir()
   const partitionPath = join(folder, 'partition-0')
   await new OwnedOutbox(partitionPath).close()
@@ -126,9 +140,10 @@ test('what the courier reports before it is ready is received, and is not taken 
   const run = readOptions([], {})
   if (run.kind !== 'run') throw new Error(run.text)
   const { port2 } = new MessageChannel()
-  const reports: CourierReport[] = []
-  const courier = new ActorThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierReport>({
-    entry: entry('courier'),
+  const stored: (readonly NoticeAck[])[] = []
+  const courier = new LinkedThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierOperations>({
+    ...{ entry: entry('courier'), far: courierOperations },
+    offered: methodsOf(storing(control, stored), courierEvents),
     task: {
       storage,
       memory: sharedMemory(measures, new Bell()),
@@ -143,20 +158,11 @@ test('what the courier reports before it is ready is received, and is not taken 
       log: port2,
     },
     transfer: [port2],
-    reported: (report) => {
-      if (report.kind !== 'ack') return
-      reports.push(report)
-      control.store(report.acks)
-      courier.tell({ kind: 'acked', ticket: report.ticket, isStored: true } satisfies CourierInstruction)
-    },
   })
-  courier.tell({ kind: 'begin' } satisfies CourierInstruction)
-  t.same(await courier.ready, { kind: 'ready' })
-  t.not(reports.length, 0, 'it has reported something before')
+  await courier.far.begin()
+  t.not(stored.length, 0, 'it has asked for something before')
   await until(() => control.numbers.length === 0)
-  const drained = courier.next('drained')
-  courier.tell({ kind: 'drain', limit_ms: 1000 })
-  await drained
+  await courier.far.drain(1000)
   await courier.ended
   await courier.close()
   await control.close()

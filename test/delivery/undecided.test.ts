@@ -23,7 +23,7 @@ test('nothing of a subscription is sent while a change of it is undecided; then 
     const running = courier(t, { recipients: [known, other], outboxes: boxes })
     const box = nth(boxes.partitions, 0)
     await running.start()
-    running.obey({ kind: 'hold', ticket: 1, id: one })
+    await running.courier.hold(one)
     box.enqueue(
       notice(one, 'tank', 'earlier'),
       notice(one, 'tank', 'old 1', { ...of(2, 'standing'), made: at(8_000_000_000_000) }),
@@ -34,7 +34,7 @@ test('nothing of a subscription is sent while a change of it is undecided; then 
     running.ring()
     await until(() => end.bodies.length === 1)
     t.same(end.bodies, ['of another'])
-    running.obey({ kind: 'put', recipient: { ...known, reference: end.url('/after'), decisions } })
+    running.courier.put({ ...known, reference: end.url('/after'), decisions })
     // A partition that has not heard of it yet.
     box.enqueue(
       notice(one, 'tank', 'later'),
@@ -75,12 +75,12 @@ test('what a version has made that does not hold displaces nothing, and does not
   const running = courier(t, { recipients: [known], partitions: 1, settings: { queueMax: 2 } })
   const box = nth(running.partitions, 0)
   await running.start()
-  running.obey({ kind: 'hold', ticket: 1, id: one })
+  await running.courier.hold(one)
   box.enqueue(notice(one, 'a', 'first', of(2, 'standing')), notice(one, 'a', 'second'))
   for (let times = 0; times < 5; times += 1) box.enqueue(notice(one, 'a', 'void', of(2, 'proposed')))
   running.ring()
   await until(async () => (await running.state(one))?.queueDepth === 7)
-  running.obey({ kind: 'put', recipient: { ...known, decisions: { last: 2, withdrawn: [2, 2] } } })
+  running.courier.put({ ...known, decisions: { last: 2, withdrawn: [2, 2] } })
   await until(() => box.numbers.length === 0)
   t.same(end.bodies, ['first', 'second'])
   t.match(box.stats(one), { sent: 2, discarded: 0 })
