@@ -7,20 +7,19 @@ import {
   type FrontEndTask,
   type FrontEvents,
   type FrontOperations,
+  type FrontPorts,
   frontEvents,
   frontOperations,
-  type MainServices,
-  mainServices,
-  type ServicePorts,
+  mainLimit_ms,
   type ThreadPorts,
 } from '../src/runtime/tasks.js'
 import { unpacked } from '../src/shared-memory/packed.js'
 import { Switches } from '../src/shared-memory/switches.js'
 import { linkOver } from '../src/thread/link.js'
-import { methodsOf, remote } from '../src/thread/service.js'
+import { methodsOf } from '../src/thread/service.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
-export default async function frontEnd(task: FrontEndTask & ThreadPorts & ServicePorts): Promise<void> {
+export default async function frontEnd(task: FrontEndTask & ThreadPorts & FrontPorts): Promise<void> {
   const { control } = task
   let halt: Connectable['halt'] = async () => {}
   parkWhenTold(task.parking, () => halt())
@@ -47,8 +46,8 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
       return givenUp
     },
   }
-  const { alarm } = linkOver<FrontEvents>(control, frontEvents, methodsOf(operations, frontOperations))
-  const main = remote<MainServices>(task.services, mainServices)
+  const offered = methodsOf(operations, frontOperations)
+  const main = linkOver<FrontEvents>(control, frontEvents, offered, mainLimit_ms)
   const services = {
     subscriptions: main.subscriptions,
     coordinator: task.hasCoordinator ? main.coordinator : undefined,
@@ -57,7 +56,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & Servic
     cluster: task.hasCluster ? main.cluster : undefined,
     copies: main.copies,
     feeds: () => remoteFeeds(task.feeds),
-    alarms: { tell: alarm },
+    alarms: { tell: main.alarm },
   }
   const opened = await openFront(task, services, log, (front) => {
     halt = front.halt

@@ -1,8 +1,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
-import { type LinkMessage, ThreadLink } from '../thread/link.js'
-import { onMessages } from '../thread/messages.js'
-import type { Method, Operations } from '../thread/service.js'
+import { ThreadLink } from '../thread/link.js'
+import type { Methods, Operations } from '../thread/service.js'
 
 interface ThreadSettings<Task, Far extends object> {
   /** The thread's entry in `workers/`: its default export runs the task until it is told to end. */
@@ -14,7 +13,7 @@ interface ThreadSettings<Task, Far extends object> {
   /** What the thread offers. */
   readonly far: Operations<Far>
   /** What is offered to it. */
-  readonly offered: ReadonlyMap<string, Method>
+  readonly offered: Methods
 }
 
 /** Batches live for a turn: room for several of them keeps short-lived objects from being copied again and again. */
@@ -58,9 +57,8 @@ export class LinkedThread<Task extends object, Far extends object> {
     this.#parking = parking.port1
     // Whoever waits for it keeps the process.
     parking.port1.unref()
-    const link = new ThreadLink<Far>({ post: (message, ports) => port1.postMessage(message, ports), far, offered })
+    const link = new ThreadLink<Far>({ port: port1, far, offered, answersFaults: true })
     this.far = link.far
-    onMessages(port1, (message: LinkMessage) => link.take(message))
     const running: Promise<unknown> = this.#pool.run(
       { ...task, control: port2, parking: parking.port2 },
       { transferList: [port2, parking.port2, ...transfer] },

@@ -37,7 +37,7 @@ import type { Switches } from '../shared-memory/switches.js'
 import { TenantRates } from '../shared-memory/tenant-rates.js'
 import type { WriteWatch } from '../shared-memory/thread-beats.js'
 import { Versions } from '../shared-memory/versions.js'
-import { methodsOf, serve } from '../thread/service.js'
+import { methodsOf } from '../thread/service.js'
 import { RunningCluster } from './cluster.js'
 import { Coordination, clusterStatistics } from './coordination.js'
 import { RunningDelivery } from './delivery.js'
@@ -52,13 +52,13 @@ import { configuredKeys, reloadFiles } from './reload-files.js'
 import {
   type BrokerPlan,
   type FrontEndTask,
+  type FrontEvents,
   type FrontOperations,
+  type FrontPorts,
   frontEvents,
   frontOperations,
-  mainServices,
   numbered,
   type PartitionTask,
-  type ServicePorts,
   type ThreadPorts,
 } from './tasks.js'
 import { watchThreads } from './watchdog.js'
@@ -80,7 +80,7 @@ const etcdAnswer_ms = 5000
 /** How long what is under way when the time of an orderly end is over may take to notice it. */
 const closing_ms = 250
 
-type FrontThread = LinkedThread<FrontEndTask & Pick<ThreadPorts, 'log'> & ServicePorts, FrontOperations>
+type FrontThread = LinkedThread<FrontEndTask & Pick<ThreadPorts, 'log'> & FrontPorts, FrontOperations>
 
 /** The coordinator's threads: the partitions, and the front ends beside the first, which runs here in the main thread. */
 export class Core {
@@ -468,29 +468,27 @@ export class Core {
     const { port1, port2 } = new MessageChannel()
     this.#log.take(port1)
     const { subscriptions, registry } = this.#services
-    const [services, feeds] = [new MessageChannel(), new MessageChannel()]
+    const feeds = new MessageChannel()
     const coordinator = this.#coordination
     const cluster = this.#cluster && this.#clusterService(this.#cluster)
-    serve(services.port1, mainServices, {
-      ...{ subscriptions, registry, backups: this.#backups, copies: this.#copies },
-      ...(coordinator && { coordinator }),
-      ...(cluster && { cluster }),
-    })
+    const events: FrontEvents = {
+      alarm: (report) => this.#alarm(report),
+      ...{ subscriptions, registry, backups: this.#backups, copies: this.#copies, coordinator, cluster },
+    }
     serveFeeds(feeds.port1, this.#frontEnd.feeds)
     const thread: FrontThread = new LinkedThread({
       entry: new URL('../../workers/front-end.js', import.meta.url),
       task: {
         ...task,
         log: port2,
-        services: services.port2,
         hasCoordinator: coordinator !== undefined,
         hasCluster: cluster !== undefined,
         feeds: feeds.port2,
         registrations: packed([...registry.index.all()]),
       },
-      transfer: [port2, services.port2, feeds.port2],
+      transfer: [port2, feeds.port2],
       far: frontOperations,
-      offered: methodsOf({ alarm: (report: AlarmReport) => this.#alarm(report) }, frontEvents),
+      offered: methodsOf(events, frontEvents),
     })
     const { far } = thread
     this.#registryFeed.add(far.registrations, thread.ended)

@@ -26,7 +26,7 @@ import type { Packed } from '../shared-memory/packed.js'
 import type { TransactionMemory } from '../shared-memory/sequences.js'
 import type { PackedWithClocks } from '../subscription/clocks.js'
 import type { Subscription } from '../subscription/subscription.js'
-import type { Operations, ServiceOperations } from '../thread/service.js'
+import type { Operations } from '../thread/service.js'
 import type { ClockStart } from '../time.js'
 import type { TemplateSettings } from './message-rendering.js'
 
@@ -144,33 +144,9 @@ export interface FrontLink {
   readonly where: ListenAddress
 }
 
-/** The services of the coordinator that a front end in a thread of its own uses. */
-export interface MainServices {
-  readonly subscriptions: SubscriptionService
-  /** The index, and what confirms that it is up to date, are each thread's own. */
-  readonly registry: Omit<RegistryService, 'index' | 'confirmed'>
-  /** What other nodes have this one do, of one of several. */
-  readonly coordinator: SharingService
-  readonly backups: BackupService
-  /** Of a broker that is of a cluster. */
-  readonly cluster: ClusterService
-  readonly copies: CopyService
-}
-
-export const mainServices: ServiceOperations<MainServices> = {
-  subscriptions: subscriptionServiceOperations,
-  registry: registryServiceOperations,
-  coordinator: coordinatorOperations,
-  backups: backupOperations,
-  cluster: clusterOperations,
-  copies: copyOperations,
-}
-
-/** The ends of the ports to the main thread, for a front end in a thread of its own. */
-export interface ServicePorts {
-  /** Where `mainServices` are served. */
-  readonly services: MessagePort
-  /** Of which these are there only in some brokers. */
+/** What a front end in a thread of its own has of the main thread. */
+export interface FrontPorts {
+  /** Of `FrontEvents` these are there only in some brokers. */
   readonly hasCoordinator: boolean
   readonly hasCluster: boolean
   /** What there is to look at for those who look at the broker. */
@@ -235,9 +211,29 @@ export const frontOperations: Operations<FrontOperations> = {
   stop: 'asked',
 }
 
-/** What the thread of a front end tells the main thread. */
+/** What the thread of a front end has of the main thread. */
 export interface FrontEvents {
   alarm(alarm: AlarmReport): void
+  readonly subscriptions: SubscriptionService
+  /** The index, and what confirms that it is up to date, are each thread's own. */
+  readonly registry: Omit<RegistryService, 'index' | 'confirmed'>
+  /** What other nodes have this one do, of one of several. */
+  readonly coordinator?: SharingService | undefined
+  readonly backups: BackupService
+  /** Of a broker that is of a cluster. */
+  readonly cluster?: ClusterService | undefined
+  readonly copies: CopyService
 }
 
-export const frontEvents: Operations<FrontEvents> = { alarm: 'told' }
+export const frontEvents: Operations<FrontEvents> = {
+  alarm: 'told',
+  subscriptions: subscriptionServiceOperations,
+  registry: registryServiceOperations,
+  coordinator: coordinatorOperations,
+  backups: backupOperations,
+  cluster: clusterOperations,
+  copies: copyOperations,
+}
+
+/** How long the main thread may take to answer: longer than any work that is asked of it. */
+export const mainLimit_ms = 120_000

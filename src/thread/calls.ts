@@ -22,7 +22,8 @@ interface OpenCall<Answer> {
 export type Timer = (limit_ms: number, over: () => void) => () => void
 
 /**
- * The questions of this thread to the far end of a port, whatever messages carry them. Numbers count up from 1 and are never used again:
+ * The questions of this thread to the far end of a port, whatever messages carry them. Numbers count what is sent,
+ * from 1 on:
  *
  * | event                          | of a number that is open | of another one          | of all that are open    |
  * |--------------------------------|--------------------------|-------------------------|-------------------------|
@@ -32,6 +33,7 @@ export type Timer = (limit_ms: number, over: () => void) => () => void
  * | `answerUnreadable`             |                          |                         | refused as `unreadable` |
  * | `gone`                         |                          |                         | refused as `gone`       |
  * | `replaced`                     |                          | opened and sent from now on |                     |
+ * | `passed`                       |                          | never opened            |                         |
  *
  * So each question has one outcome, and none stays open when the far end is gone.
  */
@@ -66,6 +68,11 @@ export class OpenCalls<Answer> {
       throw fault
     }
     return outcome
+  }
+
+  /** What was sent is no question: its number is none of one. */
+  passed(): void {
+    this.#last += 1
   }
 
   /** An answer has come; says whether somebody has waited for it. */

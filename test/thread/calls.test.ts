@@ -6,7 +6,7 @@ import { runs } from '../runs.js'
 /** What happens to questions; those of a number may be of one that was never asked, or has ended. */
 type CallEvent =
   | { readonly kind: 'ask'; readonly hasLimit: boolean }
-  | { readonly kind: 'ask in vain' }
+  | { readonly kind: 'ask in vain' | 'passed' }
   | { readonly kind: 'answered' | 'unread' | 'late'; readonly number: number }
   | { readonly kind: 'answerUnreadable' | 'gone' | 'replaced' }
 
@@ -14,6 +14,7 @@ const number = fc.integer({ min: 1, max: 12 })
 const event: fc.Arbitrary<CallEvent> = fc.oneof(
   { weight: 6, arbitrary: fc.boolean().map((hasLimit): CallEvent => ({ kind: 'ask', hasLimit })) },
   { weight: 1, arbitrary: fc.constant<CallEvent>({ kind: 'ask in vain' }) },
+  { weight: 1, arbitrary: fc.constant<CallEvent>({ kind: 'passed' }) },
   {
     weight: 6,
     arbitrary: fc
@@ -47,7 +48,10 @@ class CallModel {
   take(event: CallEvent): void {
     if (event.kind === 'ask') this.#ask(event.hasLimit)
     else if (event.kind === 'ask in vain') this.#askInVain()
-    else if (event.kind === 'answered') {
+    else if (event.kind === 'passed') {
+      this.#calls.passed()
+      this.#sent.push(this.#sent.length + 1)
+    } else if (event.kind === 'answered') {
       const isAwaited = this.#calls.answered(event.number, `answer ${event.number}`)
       if (isAwaited !== this.#open.has(event.number)) throw new Error(`nobody knows who waits for ${event.number}`)
       this.#end(event.number, `answer ${event.number}`)

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { MessageChannel } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { LinkedThread } from '../../src/mailbox/thread.js'
-import { linkOver } from '../../src/thread/link.js'
-import { methodsOf } from '../../src/thread/service.js'
+import { linkOver, ThreadLink } from '../../src/thread/link.js'
+import { methodsOf, type Operations } from '../../src/thread/service.js'
 import { until } from '../until.js'
 import { type Answers, answers, type Words, words } from './fixtures/linked.js'
 
@@ -93,4 +93,90 @@ test('what a thread tells as its last is heard, and what it leaves open when it 
   await t.rejects(never, { message: /has ended without the answer/ })
   await linked.ended
   t.same(said, ['the end'])
+})
+
+const module = new URL('../../src/thread/link.js', import.meta.url).href
+
+interface Services {
+  readonly echo: { say(what: unknown): Promise<unknown> }
+}
+const services: Operations<Services> = { echo: { say: 'asked' } }
+
+function deep(levels: number): unknown {
+  let value: unknown = 1
+  for (let level = 0; level < levels; level += 1) value = [value]
+  return value
+}
+
+/** The stack of this thread is smaller: it cannot read all that a thread with such a one can send. */
+const stackSizeMb = 32
+const tooDeepHere = 40_000
+const unread = 'a question to another thread, or its answer, cannot be read'
+
+/** A thread that has the end of a port, a function that makes what is deep, and what a link needs. */
+function threadWith(t: Test, port: MessagePort, then: string): Worker {
+  const program = `
+    const { parentPort, workerData } = require('node:worker_threads')
+    const deep = ${deep.toString()}
+    const services = ${JSON.stringify(services)}
+    import('${module}').then(({ linkOver }) => { ${then} })`
+  const worker = new Worker(program, {
+    ...{ eval: true, workerData: port, transferList: [port], resourceLimits: { stackSizeMb } },
+  })
+  t.teardown(() => worker.terminate())
+  return worker
+}
+
+/** An end that answers faults, before one that is asked for whatever the test likes. */
+function answering(t: Test, say: (what: unknown) => Promise<unknown>): Services['echo'] {
+  const { port1, port2 } = new MessageChannel()
+  t.teardown(() => port1.close())
+  const offered = methodsOf<Services>({ echo: { say } }, services)
+  new ThreadLink<object>({ port: port1, far: {}, offered, answersFaults: true })
+  return linkOver<Services>(port2, services, new Map(), 50).echo
+}
+
+test('a fault of what the main thread is asked, or of its answer, is a refusal', async (t) => {
+  const echo = answering(t, async (what) => {
+    if (what === 'fault') throw new Error('nobody says that')
+    return what === 'function' ? () => 1 : what
+  })
+  await t.rejects(echo.say('fault'), { message: /nobody says that/ })
+  await t.rejects(echo.say('function'), { message: /could not be cloned/ })
+  t.equal(await echo.say('x'), 'x')
+})
+
+test('what is not answered within the limit is refused', async (t) => {
+  const echo = answering(t, () => new Promise(() => {}))
+  await t.rejects(echo.say('x'), { message: /not answered in time/ })
+})
+
+test('questions that the main thread cannot read are refused; those around them are answered', async (t) => {
+  const { port1, port2 } = new MessageChannel()
+  t.teardown(() => port1.close())
+  const offered = methodsOf<Services>({ echo: { say: async (what) => what } }, services)
+  new ThreadLink<object>({ port: port1, far: {}, offered, answersFaults: true })
+  const asked = `[1, deep(${tooDeepHere}), 2, () => 3, deep(${tooDeepHere}), 4]`
+  const worker = threadWith(
+    t,
+    port2,
+    `const { echo } = linkOver(workerData, services, new Map())
+    Promise.allSettled(${asked}.map((what) => echo.say(what)))
+      .then((outcomes) => parentPort.postMessage(outcomes.map(({ value, reason }) => value ?? reason.message)))`,
+  )
+  const [outcomes] = await once(worker, 'message')
+  t.match(outcomes, [1, unread, 2, /could not be cloned/, unread, 4])
+})
+
+test('an answer that the main thread cannot read refuses what is open, and what is asked then is answered', async (t) => {
+  const { port1, port2 } = new MessageChannel()
+  t.teardown(() => port1.close())
+  const { far } = new ThreadLink<Services>({ port: port1, far: services, offered: new Map(), answersFaults: true })
+  const answer = `([what]) => what === 'never' ? new Promise(() => {}) : what.deep ? deep(what.deep) : what`
+  threadWith(t, port2, `linkOver(workerData, {}, new Map([['echo.say', ${answer}]]))`)
+  t.equal(await far.echo.say('first'), 'first')
+  const never = t.rejects(far.echo.say('never'), { message: unread })
+  await t.rejects(far.echo.say({ deep: tooDeepHere }), { message: unread })
+  await never
+  t.equal(await far.echo.say('third'), 'third')
 })
