@@ -157,10 +157,11 @@ test('what is damaged in an outbox is named once with its file and its key, and 
     () => `${rest}: ${came()}`,
   )
   t.same(came(), rest)
-  const named = [...broker.output.matchAll(/data\.mdb: (.*?) cannot be read/g)].map(([, what]) => what)
+  const named = () => [...broker.output.matchAll(/data\.mdb: (.*?) cannot be read/g)].map(([, what]) => what)
+  await until(() => named().length >= 5, 'all lines have come')
   const account = 'what became of the notifications of subscription \\w+ before'
-  t.match(named, [new RegExp(account), 'notice 2', 'a group of notices from number 5 on', 'notice 11', 'notice 12'])
-  t.equal(named.length, 5)
+  t.match(named(), [new RegExp(account), 'notice 2', 'a group of notices from number 5 on', 'notice 11', 'notice 12'])
+  t.equal(named().length, 5)
   t.match((await broker.send('GET', '/metrics')).text, /^rigel_storage_damaged_total 5$/m)
   t.notMatch(broker.output, /worker:died/)
   t.equal(await broker.end('SIGTERM'), 0)
