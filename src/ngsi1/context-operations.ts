@@ -8,11 +8,12 @@ import {
 } from '../api/api.js'
 import { tenantOf } from '../api/operation.js'
 import type { Unavailable } from '../broker/broker.js'
+import { onlyId, rawResponse } from '../broker/raw-replies.js'
 import type { Page, Query } from '../context/query.js'
 import { pathsOfRead } from '../context/scope-headers.js'
 import type { RawUpdateReply } from '../partition/commands.js'
 import { mayPassOn } from '../providers/forwarder.js'
-import { err, ok, type Result } from '../result.js'
+import { ok, type Result } from '../result.js'
 import { LongText, Slices } from '../slices.js'
 import { type ElementResponse, manyResponsesOf, resultsOf, type UpdateRequest } from './element-results.js'
 import { withProviders } from './forward/query-forwarding.js'
@@ -21,9 +22,10 @@ import { type Ngsi1Call, type Ngsi1Services, originOf, pathOfUpdate, payloadOper
 import { requestedOrder, requestedPage, requestsObject, requestsUntyped } from './parse/parameters.js'
 import type { PayloadRefusal } from './parse/payload-errors.js'
 import { parseQuery, type QueryPayload } from './parse/query-payload.js'
+import { isUsual } from './parse/shape.js'
 import { parseUpdate, type UpdatePayload } from './parse/update-payload.js'
 import { type RawRequest, rawElementsOf, updateRawElements } from './raw-elements.js'
-import { encodeFlags, onlyId } from './raw-update.js'
+import { encodeFlags } from './raw-update.js'
 import { renderLargeUpdate, renderResult, renderStatus, renderUpdate } from './render/elements.js'
 import {
   type ErrorShape,
@@ -63,10 +65,10 @@ function rawWork(request: ApiRequest, services: Ngsi1Services): Work | Unchecked
   if (head === undefined) return undefined
   const { body, client } = request
   const { tenant, path, flags, origin } = head
-  const id = onlyId(body)
+  const id = onlyId(body, isUsual)
   if (id !== undefined && !mayPassOn(services, tenant, id, 'ngsi1')) {
     const raw = { tenant, path, id, body, flags: encodeFlags(flags), origin }
-    return { run: () => services.broker.rawUpdate(raw, client).then(checked) }
+    return { run: () => services.broker.rawUpdate(raw, client).then(responseOf) }
   }
   const elements = rawElementsOf(services, body, head)
   if (elements === undefined) return undefined
@@ -92,12 +94,10 @@ function rawHeadOf(services: Ngsi1Services, request: ApiRequest): RawRequest | u
   return { tenant: tenant.value, path: path.value, flags, origin: originOf(services, request) }
 }
 
-/** An update that the broker cannot take now is counted as accepted: nobody has parsed its payload. */
-function checked(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse, ApiResponse> {
-  if (!reply.ok) return ok(unavailableResponse(reply.error))
-  const { text, errors = [] } = reply.value
-  const response = reporting({ status: 200, body: text }, errors)
-  return reply.value.accepted ? ok(response) : err(response)
+function responseOf(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse, ApiResponse> {
+  return rawResponse(reply, unavailableResponse, ({ text, errors = [] }) =>
+    reporting({ status: 200, body: text }, errors),
+  )
 }
 
 async function update(call: Ngsi1Call, { action, elements }: UpdatePayload): Promise<ApiResponse> {

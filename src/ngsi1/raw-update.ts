@@ -1,4 +1,4 @@
-import type { EntityId } from '../context/entity.js'
+import { timedReply } from '../broker/raw-replies.js'
 import { type UpdateAction, updateActions } from '../context/update.js'
 import type { Log } from '../log/log.js'
 import type { Interpreter, RawUpdateReply } from '../partition/commands.js'
@@ -13,7 +13,6 @@ import {
   type UpdateFlags,
 } from './element-results.js'
 import { detailsOfPayload, type PayloadRefusal, parseTraced } from './parse/payload-errors.js'
-import { isUsual } from './parse/shape.js'
 import { type GivenElement, parseScannedElement, parseUpdate } from './parse/update-payload.js'
 import { renderResponses, wrapResponses } from './render/elements.js'
 import { errorsOf, statusOf, wrapped } from './render/status.js'
@@ -43,23 +42,6 @@ function decodeFlags(number: number): RawUpdateFlags {
   }
 }
 
-const idMember = /"id"[ \t\r\n]*:[ \t\r\n]*"([^"]+)"/
-
-/**
- * The id in a payload of updateContext that has the member once: if the payload is valid, it has one element of that id, since every
- * element has to have one. Undefined for other payloads, which have to be parsed.
- */
-export function onlyId(body: string): EntityId | undefined {
-  const at = body.indexOf('"id"')
-  if (at === -1 || body.indexOf('"id"', at + 4) !== -1 || !isUsual(body)) return undefined
-  return idMember.exec(body)?.[1] as EntityId | undefined
-}
-
-/** The id that a raw update means: of a payload for which `onlyId` gives one, or of an element that was scanned. */
-export function rawId(body: string): EntityId {
-  return (idMember.exec(body)?.[1] ?? '') as EntityId
-}
-
 /**
  * Parses and answers raw updates in their partition, with the responses that the front end would give [context 6, 10.3]. While
  * `isTimed`, the replies have the times of parsing and rendering.
@@ -70,18 +52,20 @@ export function rawUpdateInterpreter(log: Log | undefined, isTimed: () => boolea
     const since = isTimed() ? process.hrtime.bigint() : undefined
     const parsed = parse(log, body, flags)
     const parse_ns = since === undefined ? undefined : Number(process.hrtime.bigint() - since)
-    if (!parsed.ok) return { kind: 'reply', reply: replyOf(false, () => refusalText(parsed.error), parse_ns) }
+    if (!parsed.ok)
+      return { kind: 'reply', reply: timedReply(parse_ns, () => rawReply(false, refusalText(parsed.error))) }
     const { action, element } = parsed.value
     const update = { tenant, path, action, untyped: flags.untyped, autocast: flags.autocast, origin }
     const render = flags.action === undefined ? renderPayload : renderElementReply
     const refused = refusedResponse(element, update)
     if (refused) {
-      return { kind: 'reply', reply: replyOf(true, () => render({ inPlace: [refused], missing: [] }, flags), parse_ns) }
+      const responses = { inPlace: [refused], missing: [] }
+      return { kind: 'reply', reply: timedReply(parse_ns, () => rawReply(true, render(responses, flags))) }
     }
     return {
       kind: 'update',
       element: toSend(element, update),
-      render: (reply) => replyOf(true, () => render(responsesTo(element, reply, action), flags), parse_ns),
+      render: (reply) => timedReply(parse_ns, () => rawReply(true, render(responsesTo(element, reply, action), flags))),
     }
   }
 }
@@ -126,15 +110,6 @@ export function renderElementReply({ inPlace, missing }: ElementResponses, flags
 function withErrors(rendered: Rendered, responses: readonly ElementResponse[]): Rendered {
   const errors = errorsOf(responses)
   return errors.length === 0 ? rendered : { ...rendered, errors }
-}
-
-/** Rendering is timed if parsing was. */
-function replyOf(accepted: boolean, render: () => Rendered, parse_ns: number | undefined): RawUpdateReply {
-  if (parse_ns === undefined) return rawReply(accepted, render())
-  const since = process.hrtime.bigint()
-  const rendered = render()
-  const render_ns = Number(process.hrtime.bigint() - since)
-  return { ...rawReply(accepted, rendered), spent: { parse_ns, render_ns } }
 }
 
 function rawReply(accepted: boolean, { text, missing, errors }: Rendered): RawUpdateReply {

@@ -7,16 +7,14 @@ import {
   type Work,
 } from '../api/api.js'
 import { type Call, noPayload, type OperationParts, operationOf, tenantOf, type Unbound } from '../api/operation.js'
-import type { Unavailable } from '../broker/broker.js'
+import { onlyId, rawResponse } from '../broker/raw-replies.js'
 import type { NotificationOptions, Options } from '../command-line/settings.js'
 import { hasForbiddenInId } from '../context/entity.js'
 import type { DeprecatedUses } from '../measure/deprecated-uses.js'
-import type { RawUpdateReply } from '../partition/commands.js'
 import { type ForwardingServices, mayPassOn } from '../providers/forwarder.js'
-import { err, ok, type Result } from '../result.js'
 import { badInput, unavailable } from './errors.js'
 import { pathOfWrite } from './parameters.js'
-import { encodeWrite, onlyWrittenId, partitionResponse, type SingleWrite } from './single-write.js'
+import { encodeWrite, partitionResponse, type SingleWrite } from './single-write.js'
 
 export interface Ngsi2Services extends ForwardingServices {
   readonly options: Pick<Options, 'multiservice' | 'queryTimeout_ms'> & {
@@ -71,7 +69,7 @@ export function payloadWrite<Payload>({
 function rawWork(services: Ngsi2Services, request: ApiRequest, write: SingleWrite): UncheckedWork | undefined {
   const { brokerId = '', options, broker } = services
   const { body, client } = request
-  const id = write.target?.id ?? onlyWrittenId(body)
+  const id = write.target?.id ?? onlyId(body)
   const tenant = tenantOf(request, options)
   const path = pathOfWrite(request)
   if (id === undefined || !tenant.ok || !path.ok || mayPassOn(services, tenant.value, id, 'ngsi2')) return undefined
@@ -84,14 +82,9 @@ function rawWork(services: Ngsi2Services, request: ApiRequest, write: SingleWrit
     target: write.target ?? { id },
     origin: requestOrigin(request, brokerId),
   }
-  return { run: () => broker.rawUpdate(raw, client).then(checked) }
-}
-
-/** A write that the broker cannot take now is counted as accepted: nobody has parsed its payload. */
-function checked(reply: Result<RawUpdateReply, Unavailable>): Result<ApiResponse, ApiResponse> {
-  if (!reply.ok) return ok(unavailable(reply.error))
-  const response = partitionResponse(reply.value)
-  return reply.value.accepted ? ok(response) : err(response)
+  return {
+    run: () => broker.rawUpdate(raw, client).then((reply) => rawResponse(reply, unavailable, partitionResponse)),
+  }
 }
 
 /** The response to an id of an entity in the path that is no identifier [NGSIv2 context 4.1]. */

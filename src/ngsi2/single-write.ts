@@ -1,4 +1,5 @@
 import type { ApiResponse } from '../api/api.js'
+import { timedReply } from '../broker/raw-replies.js'
 import type { EntityId, EntityType, ServicePath } from '../context/entity.js'
 import {
   type GivenAttribute,
@@ -183,20 +184,6 @@ export function decodeWrite(number: number, target: RawTarget): SingleWrite {
   }
 }
 
-const idMember = /"id"[ \t\r\n]*:[ \t\r\n]*"([^"]+)"/
-
-/**
- * The id in a payload that has the member once: if the payload is valid, it writes one entity of that id, since every entity has to
- * have one. Undefined for other payloads, which have to be parsed.
- */
-export function onlyWrittenId(body: string): EntityId | undefined {
-  const at = body.indexOf('"id"')
-  if (at === -1 || body.indexOf('"id"', at + 4) !== -1) return undefined
-  // With escapes, a key `id` may be written in another way, and a text may contain quotation marks.
-  if (body.includes('\\')) return undefined
-  return idMember.exec(body)?.[1] as EntityId | undefined
-}
-
 /**
  * Parses and answers raw writes of NGSIv2 in their partition, with the responses that the front end would give [NGSIv2 context 1.4, 8,
  * 9, 11.1]. While `isTimed`, the replies have the times of parsing and rendering.
@@ -208,27 +195,18 @@ export function rawWriteInterpreter(isTimed: () => boolean): Interpreter {
     const since = isTimed() ? process.hrtime.bigint() : undefined
     const read = atOnce(readWrite(write, body))
     const parse_ns = since === undefined ? undefined : Number(process.hrtime.bigint() - since)
-    if (!read.ok) return { kind: 'reply', reply: replyOf(false, () => read.error, parse_ns) }
+    if (!read.ok) return { kind: 'reply', reply: timedReply(parse_ns, () => rawReply(false, read.error)) }
     const entity = read.value
     const refused = refusedBeforeSending(write, entity, path)
-    if (refused) return { kind: 'reply', reply: replyOf(true, () => refused, parse_ns) }
+    if (refused) return { kind: 'reply', reply: timedReply(parse_ns, () => rawReply(true, refused)) }
     const { id, type, action, attributes, terms } = entity
     if (id !== target.id) throw new Error('a raw write has come to the partition of another id')
     return {
       kind: 'update',
       element: { tenant, path, id, type, action, attributes, terms, origin },
-      render: (reply) => replyOf(true, () => respondToWrite(write, entity, reply), parse_ns),
+      render: (reply) => timedReply(parse_ns, () => rawReply(true, respondToWrite(write, entity, reply))),
     }
   }
-}
-
-/** Rendering is timed if parsing was. */
-function replyOf(accepted: boolean, respond: () => ApiResponse, parse_ns: number | undefined): RawUpdateReply {
-  if (parse_ns === undefined) return rawReply(accepted, respond())
-  const since = process.hrtime.bigint()
-  const reply = rawReply(accepted, respond())
-  const render_ns = Number(process.hrtime.bigint() - since)
-  return { ...reply, spent: { parse_ns, render_ns } }
 }
 
 function rawReply(accepted: boolean, { status, body = '', headers }: ApiResponse): RawUpdateReply {

@@ -6,7 +6,7 @@ import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../../src/context/entity.js'
 import type { UpdateElement, UpdateReply } from '../../src/context/update.js'
 import { type Line, LineLog } from '../../src/log/log.js'
-import { onlyId, rawUpdateInterpreter } from '../../src/ngsi1/raw-update.js'
+import { rawUpdateInterpreter } from '../../src/ngsi1/raw-update.js'
 import { ok } from '../../src/result.js'
 import type { Sequence } from '../../src/shared-memory/sequences.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
@@ -77,16 +77,6 @@ test('a raw update does and answers what the same body does that the front end r
     { numRuns: runs(500) },
   )
   assert(rawElements > meetings(100), `${rawElements} of them went to their partitions by elements`)
-})
-
-test('the id is taken from a body that says it once and has nothing unusual', async (t) => {
-  t.equal(onlyId('{"contextElements":[{"id" : "Silo1","attributes":[]}]}'), 'Silo1')
-  t.equal(onlyId('{"contextElements":[{"id":"A"},{"id":"B"}]}'), undefined)
-  t.equal(onlyId('{"contextElements":[{"id":"A","attributes":[{"name":"id"}]}]}'), undefined)
-  t.equal(onlyId('{"contextElements":[{"id":7}]}'), undefined)
-  t.equal(onlyId('{"contextElements":[{"\\u0069d":"A"}]}'), undefined)
-  t.equal(onlyId('{"contextElements":[{"id":"A;"}]}'), undefined)
-  t.equal(onlyId('{}'), undefined)
 })
 
 const command = {

@@ -7,13 +7,7 @@ import { applyUpdate } from '../../src/context/apply.js'
 import type { Entity, EntityId, Tenant } from '../../src/context/entity.js'
 import { type UpdateElement, type UpdateReply, updateActions } from '../../src/context/update.js'
 import { ngsi2Interface } from '../../src/ngsi2/routes.js'
-import {
-  decodeWrite,
-  encodeWrite,
-  onlyWrittenId,
-  rawWriteInterpreter,
-  writeOperations,
-} from '../../src/ngsi2/single-write.js'
+import { decodeWrite, encodeWrite, rawWriteInterpreter, writeOperations } from '../../src/ngsi2/single-write.js'
 import { decodeReplies, encodeReplies } from '../../src/partition/encoding.js'
 import { err, ok, type Result } from '../../src/result.js'
 import type { Sequence } from '../../src/shared-memory/sequences.js'
@@ -216,15 +210,6 @@ test('plain text is read as such by the partition, too', async (t) => {
   t.same(await answerOf(broker, { ...put, body: '"hot"' }), ok({ status: 204 }))
   t.match(held(), [{ attributes: [{ value: 'hot' }] }])
   t.match(await answerOf(broker, { ...put, body: 'hot' }), { ok: false, error: { status: 400 } })
-})
-
-test('the id is taken from a body that says it once and in which no quotation mark is escaped', async (t) => {
-  t.equal(onlyWrittenId('{"actionType":"append","entities":[{"id" : "Vat1","type":"Vat"}]}'), 'Vat1')
-  t.equal(onlyWrittenId('{"entities":[{"id":"A"},{"id":"B"}]}'), undefined)
-  t.equal(onlyWrittenId('{"entities":[{"id":"A","x":{"value":{"id":1}}}]}'), undefined)
-  t.equal(onlyWrittenId('{"entities":[{"id":"A"},{"\\u0069d":"B"}]}'), undefined)
-  t.equal(onlyWrittenId('{"id":7}'), undefined)
-  t.equal(onlyWrittenId('{}'), undefined)
 })
 
 test('what a write says beside its payload is a number and comes back', async () => {
