@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { Header } from 'tar/header'
-import type { BackupPoint } from '../broker/backup-service.js'
+import type { BackupPoint } from '../broker/services.js'
 import { formatText } from '../lmdb/folder-format.js'
 import type { PinnedFile } from '../partition/store.js'
 import { versionFacts } from '../version.js'

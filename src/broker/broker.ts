@@ -9,11 +9,11 @@ import type { RawTarget, RawUpdateReply } from '../partition/commands.js'
 import type { Result } from '../result.js'
 import type { CoversNothing, ShownStatus, SubscriptionPatch } from '../subscription/patch.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
-import type { RegistryService, SubscriptionState, SubscriptionUnknown, WhichSubscriptions } from './registry-service.js'
-import type { StreamService } from './stream-service.js'
+import type { StreamService } from './listening.js'
+import type { RegistryService, SubscriptionState, SubscriptionUnknown, WhichSubscriptions } from './services.js'
 import type { Unavailable } from './unavailable.js'
 
-export type { SubscriptionState, SubscriptionUnknown, WhichSubscriptions } from './registry-service.js'
+export type { SubscriptionState, SubscriptionUnknown, WhichSubscriptions } from './services.js'
 export type { Unavailable } from './unavailable.js'
 
 /** A type of entities with the names of their attributes, ascending [context 9]. */

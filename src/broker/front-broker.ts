@@ -22,12 +22,11 @@ import type {
   TypeSummary,
   Unavailable,
 } from './broker.js'
-import type { ConfirmedReads } from './confirmed-reads.js'
+import { type ConfirmedReads, RequestReads } from './confirmed-reads.js'
+import type { StreamService } from './listening.js'
 import type { PartitionReaders, StatePage } from './partition-readers.js'
 import type { QueryPool } from './query-pool.js'
-import type { RegistryService } from './registry-service.js'
-import { RequestReads } from './request-reads.js'
-import type { StreamService } from './stream-service.js'
+import type { RegistryService } from './services.js'
 import { Updates, type UpdatesParts } from './updates.js'
 
 export interface FrontBrokerParts extends UpdatesParts {

@@ -1,7 +1,6 @@
-import type { Result } from '../result.js'
-import { err } from '../result.js'
+import { err, type Result } from '../result.js'
 import type { SubscriptionService } from './broker.js'
-import type { RegistryService } from './registry-service.js'
+import type { RegistryService } from './services.js'
 import type { Unavailable } from './unavailable.js'
 
 /** Subscriptions for callers that wait no longer than this for a change, which may be carried out after that. */

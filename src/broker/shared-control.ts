@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../result.js'
 import type { SubscriptionService } from './broker.js'
-import type { RegistryService } from './registry-service.js'
+import type { RegistryService } from './services.js'
 import type { Unavailable } from './unavailable.js'
 
 /** What is changed by one node of a cluster alone, the one that coordinates, whichever node is asked. */

@@ -5,7 +5,7 @@ import type {
   SubscriptionState,
   SubscriptionUnknown,
   WhichSubscriptions,
-} from '../broker/registry-service.js'
+} from '../broker/services.js'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'

@@ -1,4 +1,4 @@
-import type { BackupPoint, BackupRefusal, BackupService } from '../broker/backup-service.js'
+import type { BackupPoint, BackupRefusal, BackupService } from '../broker/services.js'
 import { errorFacts, type Log } from '../log/log.js'
 import type { RowOf } from '../measure/figure-table.js'
 import type { backupFigures } from '../measure/figures.js'

@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
-import type { KeptCopy } from '../broker/copy-service.js'
+import type { KeptCopy } from '../broker/services.js'
 import { isBehind, isDiskFault, isGivenUp, LogGivenUp } from '../faults.js'
 import { faultText, type Log } from '../log/log.js'
 import {

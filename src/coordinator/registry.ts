@@ -10,7 +10,7 @@ import type {
   SubscriptionState,
   SubscriptionUnknown,
   WhichSubscriptions,
-} from '../broker/registry-service.js'
+} from '../broker/services.js'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { Tenant } from '../context/entity.js'
 import type { Recipient } from '../delivery/message.js'

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../api/api.js'
 import type { RawElements } from '../broker/broker.js'
-import { failedReply, refusalOfWhole } from '../broker/update-replies.js'
+import { failedReply, refusalOfWhole } from '../broker/updates.js'
 import type { ElementFailure } from '../context/update.js'
 import type { RawUpdateReply } from '../partition/commands.js'
 import { mayPassOn } from '../providers/forwarder.js'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { CopyService, KeptCopy } from '../broker/copy-service.js'
+import type { CopyService, KeptCopy } from '../broker/services.js'
 import { type CoordinatorService, parseControlRequest, parseMarkRequest } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
 import type { StreamSource } from '../delivery/stream-message.js'

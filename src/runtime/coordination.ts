@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SubscriptionService } from '../broker/broker.js'
 import { type ConfirmedPositions, ConfirmedReads } from '../broker/confirmed-reads.js'
-import type { RegistryService } from '../broker/registry-service.js'
+import type { RegistryService } from '../broker/services.js'
 import {
   type ControlRequest,
   type ControlSharing,

@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { KeptCopy } from '../broker/copy-service.js'
+import type { KeptCopy } from '../broker/services.js'
 import type { ControlSharing } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
 import type { NotificationOptions } from '../command-line/settings.js'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ConfirmedPositions } from '../broker/confirmed-reads.js'
-import type { CopyService } from '../broker/copy-service.js'
+import type { CopyService } from '../broker/services.js'
 import type { CoordinatorService } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
 import type { RouteTable } from '../cluster/route-table.js'

@@ -1,9 +1,14 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ApiKey } from '../api-keys.js'
-import { type BackupService, backupOperations } from '../broker/backup-service.js'
 import { type SubscriptionService, subscriptionServiceOperations } from '../broker/broker.js'
-import { type CopyService, copyOperations } from '../broker/copy-service.js'
-import { type RegistryService, registryServiceOperations } from '../broker/registry-service.js'
+import {
+  type BackupService,
+  backupOperations,
+  type CopyService,
+  copyOperations,
+  type RegistryService,
+  registryServiceOperations,
+} from '../broker/services.js'
 import { coordinatorOperations, type SharingService } from '../broker/shared-control.js'
 import { type ClusterService, clusterOperations } from '../cluster/cluster-status.js'
 import type { LogLinkEnd } from '../cluster/log-link.js'

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type Replied, repliesOf } from '../../src/broker/update-replies.js'
+import { type Replied, repliesOf } from '../../src/broker/updates.js'
 import type { UpdateElement } from '../../src/context/update.js'
 import type { LostBatch } from '../../src/mailbox/mailbox.js'
 import type { FailedReply } from '../../src/partition/commands.js'

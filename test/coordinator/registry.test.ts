@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'tap'
-import type { AvailabilityRequest, NewRegistration, RegistrationRequest } from '../../src/broker/registry-service.js'
+import type { AvailabilityRequest, NewRegistration, RegistrationRequest } from '../../src/broker/services.js'
 import type { Tenant } from '../../src/context/entity.js'
 import { resourceIdOf } from '../../src/registration/contexts.js'
 import type { RegistrationId } from '../../src/registration/registration.js'

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/api/api.js'
-import type { BackupService } from '../../src/broker/backup-service.js'
 import type { SubscriptionService } from '../../src/broker/broker.js'
+import type { BackupService } from '../../src/broker/services.js'
 import { liveResources } from '../../src/console/live-resources.js'
 import { configResources, slowResources, viewResources } from '../../src/console/resources.js'
 import { EventStreams } from '../../src/event-stream.js'

@@ -1,6 +1,6 @@
 import type { ApiRequest, ApiResponse, Operation, Prepared, Resource, Verb } from '../../src/api/api.js'
 import type { Broker, RawElements, RawUpdate, SubscriptionService, Unavailable } from '../../src/broker/broker.js'
-import type { RegistryService } from '../../src/broker/registry-service.js'
+import type { RegistryService } from '../../src/broker/services.js'
 import type { Attribute, Entity, EntityId, EntityType, ServicePath } from '../../src/context/entity.js'
 import type { GivenAttribute, UpdateElement, UpdateReply } from '../../src/context/update.js'
 import type { Ngsi1Services } from '../../src/ngsi1/operation.js'

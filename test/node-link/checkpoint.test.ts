@@ -3,7 +3,7 @@ import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Test, test } from 'tap'
-import type { CopyService, KeptCopy } from '../../src/broker/copy-service.js'
+import type { CopyService, KeptCopy } from '../../src/broker/services.js'
 import type { NodeAddress } from '../../src/cluster/route-table.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { fetchCheckpoint } from '../../src/node-link/checkpoint-fetch.js'

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { RequestReads } from '../../src/broker/request-reads.js'
+import { RequestReads } from '../../src/broker/confirmed-reads.js'
 import type { EntityId, EntityType } from '../../src/context/entity.js'
 import type { AskableEntity } from '../../src/providers/query-plan.js'
 import { ReadPlan } from '../../src/providers/read-plan.js'

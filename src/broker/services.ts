@@ -1,0 +1,176 @@
+import type { LogName } from '../cluster/engine.js'
+import type { ServicePath, Tenant } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
+import type { Origin } from '../context/update.js'
+import type { DeliveryState } from '../delivery/message.js'
+import type { PinnedFile } from '../partition/store.js'
+import type { AvailabilitySubscription } from '../registration/availability.js'
+import type { RegisteredContext, Registration, RegistrationId } from '../registration/registration.js'
+import type { RegistrationIndex } from '../registration/registration-index.js'
+import type { Result } from '../result.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { SetStatus } from '../subscription/terms.js'
+import type { Milliseconds } from '../time.js'
+import type { LogSequence } from '../wal/record-log.js'
+import type { Unavailable } from './unavailable.js'
+
+/** The request, as far as the notifications tell of it that what it registers causes. */
+export type RegistryOrigin = Pick<Origin, 'correlator' | 'service' | 'via' | 'ends'>
+
+/** What a client registers; id and dates are given by the broker [subscriptions 7.1]. */
+export interface RegistrationRequest extends RegistryOrigin {
+  readonly tenant: Tenant
+  readonly path: ServicePath
+  /** Replaces this registration as a whole; nothing for a new one. */
+  readonly id: RegistrationId | undefined
+  readonly duration_ms: number
+  readonly contexts: readonly RegisteredContext[]
+}
+
+/** What a client of NGSIv2 registers [NGSIv2 subscriptions 10]. */
+export interface NewRegistration
+  extends RegistryOrigin,
+    Pick<Registration, 'tenant' | 'path' | 'expires' | 'contexts' | 'terms'> {}
+
+/** There is no such registration in the tenant, and in the service path if that counts. */
+export interface RegistrationUnknown {
+  readonly kind: 'registrationUnknown'
+}
+
+/** What a client asks for when it subscribes to registrations [subscriptions 7.4]. */
+export interface AvailabilityRequest extends Omit<AvailabilitySubscription, 'id' | 'order' | 'expires'> {
+  readonly duration_ms: number
+  readonly correlator: string
+  readonly service?: string | undefined
+}
+
+/** What an update changes of an availability subscription: entities and attributes are always replaced [subscriptions 7.4]. */
+export interface AvailabilityChange
+  extends Pick<AvailabilitySubscription, 'id' | 'tenant' | 'selectors' | 'attributes'> {
+  /** Nothing: it expires when it did before. */
+  readonly duration_ms: number | undefined
+  readonly correlator: string
+  readonly service?: string | undefined
+}
+
+/** What another registry tells [subscriptions 7.5]. */
+export interface AvailabilityNotification
+  extends RegistryOrigin,
+    Pick<RegistrationRequest, 'tenant' | 'path' | 'contexts'> {
+  /** The subscription that it came with; empty for none. */
+  readonly subscription: string
+}
+
+/**
+ * The registry, which has one owner; every front end asks it here. What is asked and answered is plain data, since a
+ * front end may be another thread than the owner.
+ */
+export interface RegistryService {
+  /** What is registered, as this thread knows it: a change is in it before its response. */
+  readonly index: RegistrationIndex
+  /** Of one of several nodes: resolves when the index has all that was acknowledged before; refuses when that is not known. */
+  readonly confirmed?: (() => Promise<Result<undefined, Unavailable>>) | undefined
+  /** Answers when the registration is on disk with the notifications that it causes, and in every thread's index. */
+  register(asked: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>>
+  /** Registers a new registration of NGSIv2, and answers as `register` does. */
+  add(asked: NewRegistration): Promise<Result<RegistrationId, Unavailable>>
+  /**
+   * Ends a resource of NGSIv2, whatever its path; answers when that is on disk, and in every thread's index. Others of the
+   * same registration stay [NGSIv2 subscriptions 9, 10].
+   */
+  remove(tenant: Tenant, id: RegistrationId): Promise<Result<undefined, RegistrationUnknown | Unavailable>>
+  /** Registers what another registry notifies, replacing what it notified before. */
+  notified(told: AvailabilityNotification): Promise<Result<undefined, Unavailable>>
+  /** Answers when the subscription is on disk with its initial notification. */
+  subscribe(asked: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>>
+  /** Answers when the change is on disk with the notification that it sends. */
+  change(asked: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
+  /** After its response no notification starts any more. */
+  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
+  /** All availability subscriptions, those of one tenant, or the one of an id; by creation [subscriptions 5.7]. */
+  states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]>
+}
+
+/** The operations of the service, for callers behind a port; the index is each thread's own. */
+export const registryServiceOperations = {
+  register: 'asked',
+  add: 'asked',
+  remove: 'asked',
+  notified: 'asked',
+  subscribe: 'asked',
+  change: 'asked',
+  unsubscribe: 'asked',
+  states: 'asked',
+} as const
+
+export interface SubscriptionUnknown {
+  readonly kind: 'subscriptionUnknown'
+}
+
+/** Which subscriptions are meant: all, those of one tenant, or the one of an id. */
+export interface WhichSubscriptions {
+  readonly tenant?: Tenant
+  readonly id?: SubscriptionId
+}
+
+/** A subscription of either kind with how its deliveries go [subscriptions 5.7]. */
+export interface SubscriptionState {
+  readonly id: SubscriptionId
+  readonly tenant: Tenant
+  readonly path: PathRange
+  readonly reference: string
+  readonly expires: Milliseconds
+  readonly throttling_ms: number
+  /** Nothing for one that can only be active. */
+  readonly status?: SetStatus | undefined
+  readonly delivery: DeliveryState
+}
+
+/** The data of the broker at one moment: what was answered before it, and nothing that was sent after it. */
+export interface BackupPoint {
+  /** Names the backup to the service. */
+  readonly number: number
+  /** Id and format of the data folder. */
+  readonly folder: string
+  readonly format: number
+  readonly time: Milliseconds
+  /** In the order of the partitions' numbers. */
+  readonly partitions: readonly PinnedFile[]
+  readonly control: PinnedFile
+}
+
+/** Why there is no backup now. */
+export interface BackupRefusal {
+  readonly kind: 'underWay' | 'notConfirmed' | 'notTogether' | 'unreadable'
+}
+
+/** Who keeps the data of one moment while it is copied: for one backup at a time, and for one that gets on. */
+export interface BackupService {
+  /** Begins a backup. It has to get on: without a word of it for some seconds its moment is given up. */
+  begin(): Promise<Result<BackupPoint, BackupRefusal>>
+  /** The backup gets on; says whether its moment is still kept. */
+  goOn(backup: number, bytes: number): Promise<boolean>
+  /** Everything is copied, or nothing more will be; says whether the moment was kept until now. */
+  end(backup: number, bytes: number, why: 'copied' | 'givenUp'): Promise<boolean>
+}
+
+/** The operations of the service, for callers behind a port. */
+export const backupOperations = { begin: 'asked', goOn: 'asked', end: 'asked' } as const
+
+/** A commit of an environment that is kept while its file is copied. */
+export interface KeptCopy {
+  readonly file: PinnedFile
+  /** The last record of its log that it has applied. */
+  readonly applied: LogSequence
+}
+
+/** Who keeps commits of what follows logs for other nodes of the cluster, one for each log at a time. */
+export interface CopyService {
+  /** Keeps the last commit; nothing when it is being copied, nobody follows the log here now, or the file cannot be read. */
+  beginCopy(log: LogName): Promise<KeptCopy | undefined>
+  /** Lets go of it; says whether it was kept until now. */
+  endCopy(log: LogName): Promise<boolean>
+}
+
+/** The operations of the service, for callers behind a port. */
+export const copyOperations = { beginCopy: 'asked', endCopy: 'asked' } as const
