@@ -1,5 +1,4 @@
 import type { Scope } from '../query.js'
-import type { Area } from './area.js'
 import { type Box, boundsOf, boundsOfCircle, boundsOfShape } from './bounds.js'
 import type { Place } from './place.js'
 import type { GeoShape, Point } from './shape.js'
@@ -80,12 +79,8 @@ export function middleOf({ level, number }: Cell): Point {
 }
 
 function boundsOfScope(scope: Scope): readonly Box[] | undefined {
-  if (scope.kind === 'area') return boundsOfArea(scope.area)
+  if (scope.kind === 'area') return boundsOf(scope.area)
   return scope.kind === 'place' ? boundsOfPlace(scope.place) : undefined
-}
-
-function boundsOfArea(area: Area): readonly Box[] | undefined {
-  return area.inverted ? undefined : boundsOf(area)
 }
 
 function boundsOfPlace(place: Place): readonly Box[] | undefined {
