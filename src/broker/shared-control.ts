@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../result.js'
-import type { SubscriptionService } from './broker.js'
-import type { RegistryService } from './services.js'
+import { type Method, methodsOf, type Operations } from '../thread/service.js'
+import { type SubscriptionService, subscriptionServiceOperations } from './broker.js'
+import { type RegistryService, registryServiceOperations } from './services.js'
 import type { Unavailable } from './unavailable.js'
 
 /** What is changed by one node of a cluster alone, the one that coordinates, whichever node is asked. */
@@ -76,46 +77,73 @@ function parsed(text: string): unknown {
   }
 }
 
+/** A service whose changes go another way than to its own methods; what only reads does not. */
+function rerouted<Service extends object, Change extends string>(
+  service: Service,
+  operations: Operations<Service>,
+  changing: readonly Change[],
+  change: (operation: Change, given: readonly unknown[], method: Method) => unknown,
+): Service {
+  const rerouted = Array.from(methodsOf(service, operations), ([name, method]) => {
+    const changed = changing.find((each) => each === name)
+    return [
+      name,
+      (...given: readonly unknown[]) => (changed === undefined ? method(given) : change(changed, given, method)),
+    ]
+  })
+  return Object.fromEntries(rerouted) as Service
+}
+
+function reroutedRegistry(
+  service: RegistryService,
+  change: (operation: ControlRequest<'registry'>['operation'], given: readonly unknown[], method: Method) => unknown,
+): RegistryService {
+  const operations: Omit<RegistryService, 'index' | 'confirmed'> = service
+  const { index, confirmed } = service
+  return { index, confirmed, ...rerouted(operations, registryServiceOperations, changes.registry, change) }
+}
+
 /** The subscriptions of a cluster on one of its nodes: changed by the coordinator, looked at here. */
 export function sharedSubscriptions(here: SubscriptionService, sharing: ControlSharing): SubscriptionService {
-  const change = <Answer>(operation: Changes['subscriptions'][number], ...given: readonly unknown[]) =>
-    sharing.change<Answer>({ service: 'subscriptions', operation, given })
+  const confirmed = async <Read>(read: () => Promise<Result<Read, Unavailable>>) => {
+    const known = await sharing.confirmed()
+    return known.ok ? read() : known
+  }
   return {
-    subscribe: (asked) => change('subscribe', asked),
-    add: (asked) => change('add', asked),
-    patch: (asked) => change('patch', asked),
-    change: (asked) => change('change', asked),
-    unsubscribe: (tenant, id) => change('unsubscribe', tenant, id),
-    page: async (which) => {
-      const known = await sharing.confirmed()
-      return known.ok ? here.page(which) : known
-    },
-    one: async (tenant, id) => {
-      const known = await sharing.confirmed()
-      return known.ok ? here.one(tenant, id) : known
-    },
-    search: (which) => here.search(which),
-    states: (which) => here.states(which),
-    index: (reset) => here.index(reset),
-    inspected: (id) => here.inspected(id),
-    receivers: (which) => here.receivers(which),
+    ...rerouted(here, subscriptionServiceOperations, changes.subscriptions, (operation, given) =>
+      sharing.change({ service: 'subscriptions', operation, given }),
+    ),
+    page: (which) => confirmed(() => here.page(which)),
+    one: (tenant, id) => confirmed(() => here.one(tenant, id)),
   }
 }
 
-/** The registrations of a cluster on one of its nodes, likewise. */
+/** The registrations of a cluster on one of its nodes: changed by the coordinator, looked at here. */
 export function sharedRegistry(here: RegistryService, sharing: ControlSharing): RegistryService {
-  const change = <Answer>(operation: Changes['registry'][number], ...given: readonly unknown[]) =>
-    sharing.change<Answer>({ service: 'registry', operation, given })
-  return {
-    index: here.index,
-    register: (asked) => change('register', asked),
-    add: (asked) => change('add', asked),
-    remove: (tenant, id) => change('remove', tenant, id),
-    notified: (told) => change('notified', told),
-    subscribe: (asked) => change('subscribe', asked),
-    change: (asked) => change('change', asked),
-    unsubscribe: (tenant, id) => change('unsubscribe', tenant, id),
-    states: (which) => here.states(which),
+  return reroutedRegistry(here, (operation, given) => sharing.change({ service: 'registry', operation, given }))
+}
+
+/** Subscriptions for callers that wait no longer than this for a change, which may be carried out after that. */
+export function patientSubscriptions(service: SubscriptionService, limit_ms: number): SubscriptionService {
+  return rerouted(service, subscriptionServiceOperations, changes.subscriptions, (_, given, method) =>
+    inTime(method(given), limit_ms),
+  )
+}
+
+/** A registry for callers that wait no longer than this for a change, which may be carried out after that. */
+export function patientRegistry(service: RegistryService, limit_ms: number): RegistryService {
+  return reroutedRegistry(service, (_, given, method) => inTime(method(given), limit_ms))
+}
+
+async function inTime(changing: unknown, limit_ms: number): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((resolve) => {
+    timer = setTimeout(() => resolve(err({ kind: 'outcomeUnknown' })), limit_ms)
+  })
+  try {
+    return await Promise.race([changing, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
