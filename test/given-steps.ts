@@ -1,5 +1,4 @@
-import { LoopSteps } from '../src/measure/loop-steps.js'
-import { StepTable } from '../src/measure/step-table.js'
+import { LoopSteps, StepTable } from '../src/measure/steps.js'
 import { Switches } from '../src/shared-memory/switches.js'
 
 /** The steps of a thread that is not watched. */

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { PathRange } from '../context/query.js'
 import type { Origin } from '../context/update.js'
 import { endsHere } from '../hosts.js'
-import type { OperationTimes } from '../measure/operation-times.js'
 import type { StageSums } from '../measure/requests.js'
+import type { OperationTimes } from '../measure/slow-requests.js'
 import type { Result } from '../result.js'
 
 /**

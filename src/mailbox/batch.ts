@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { TurnCost } from '../measure/operation-times.js'
+import type { TurnCost } from '../measure/slow-requests.js'
 import type { Encoded } from '../partition/encoding.js'
 import type { PinnedFile, PinPurpose } from '../partition/store.js'
 import type { Tenure } from '../shared-memory/partition-position.js'

@@ -1,5 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { TurnCost } from '../measure/operation-times.js'
+import type { TurnCost } from '../measure/slow-requests.js'
 import type { Command, Reply } from '../partition/commands.js'
 import { decodeReplies, encodeCommands } from '../partition/encoding.js'
 import { err, ok, type Result } from '../result.js'

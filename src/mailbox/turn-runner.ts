@@ -2,7 +2,7 @@ import { DamagedRecord, DiskFault, EngineFull, LogFenced, LogGivenUp, RecordTooL
 import { errorFacts, type Log } from '../log/log.js'
 import type { DamageLog } from '../log/worker-log.js'
 import type { DeprecatedUses } from '../measure/deprecated-uses.js'
-import type { StorageMeter } from '../measure/storage-meter.js'
+import type { StorageMeter } from '../measure/meters.js'
 import type { Command, Reply } from '../partition/commands.js'
 import { type DecidedTurn, decideTurn } from '../partition/decide.js'
 import type { DeprecatedLocation } from '../partition/deprecated-locations.js'

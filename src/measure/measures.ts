@@ -3,9 +3,8 @@ import { CounterTable, type CounterTableMemory } from '../shared-memory/counter-
 import { Switches, type SwitchMemory } from '../shared-memory/switches.js'
 import { ThreadBeats } from '../shared-memory/thread-beats.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
-import { RequestCountTable } from './count-table.js'
 import { type Countable, Routes } from './counted-routes.js'
-import { type CounterName, counterColumn } from './counters.js'
+import { type CounterName, counterColumn, RequestCountTable } from './counters.js'
 import { DeliveryFigures, type DeliveryMemory } from './delivery-figures.js'
 import { FigureTable } from './figure-table.js'
 import {
@@ -19,19 +18,16 @@ import {
   remoteFigures,
   threadFigures,
 } from './figures.js'
-import { LoopSteps } from './loop-steps.js'
+import { type StorageMeter, storageMeter, watchUtilization } from './meters.js'
+import type { RequestMeter } from './request-counters.js'
 import { RequestCounters } from './request-counters.js'
-import type { RequestMeter } from './requests.js'
 import { RouteTable } from './route-table.js'
 import { ServiceMetrics } from './service-metrics.js'
 import { SlowRequests } from './slow-requests.js'
-import { StepTable, type StepTableMemory } from './step-table.js'
-import { logLongSteps } from './step-warnings.js'
-import { type StorageMeter, storageMeter } from './storage-meter.js'
-import { watchUtilization } from './thread-meter.js'
+import { LoopSteps, logLongSteps, StepTable, type StepTableMemory } from './steps.js'
 import { TimingTable } from './timing-table.js'
-import { type WaitMemory, WaitTable } from './wait-table.js'
 import type { WaitKind, WaitMeter } from './waits.js'
+import { type WaitMemory, WaitTable } from './waits.js'
 
 /** How many threads of each kind are measured. */
 export interface Threads {
@@ -72,11 +68,6 @@ export interface MeasureMemory {
   readonly copies: CounterTableMemory
   /** A row per thread, and one behind them for the thread that has the connection to the engine of a cluster. */
   readonly beats: SharedArrayBuffer
-}
-
-/** A number that says how things stand; written by one thread. */
-export interface Gauge {
-  set(value: number): void
 }
 
 /** The parts of the statistics that can be switched [management 4.7]. */
@@ -277,9 +268,11 @@ export class Measures {
     row.put('queriesRunning', running)
   }
 
-  /** How many messages of this front end stand in a partition's mailbox. */
-  mailboxDepth(partition: number): Gauge {
-    return gauge(this.#mailboxes, this.#row, partition)
+  /** Takes how many messages of this front end stand in a partition's mailbox: none at first, whatever a replaced thread left. */
+  mailboxDepth(partition: number): { set(messages: number): void } {
+    const set = (messages: number): void => this.#mailboxes.put(this.#row, partition, BigInt(messages))
+    set(0)
+    return { set }
   }
 
   /** How many messages stand in a partition's mailbox, from all front ends. */
@@ -387,10 +380,4 @@ export function rowOf({ frontEnds, partitions, queryThreads }: Threads, kind: Th
     courier: frontEnds + partitions + queryThreads,
   }
   return first[kind] + number
-}
-
-/** Opening a gauge puts it to zero: a thread that was replaced may have left its state behind. */
-function gauge(table: CounterTable, row: number, column: number): Gauge {
-  table.put(row, column, 0n)
-  return { set: (value) => table.put(row, column, BigInt(value)) }
 }

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../result.js'
 import { countersOf } from './counters.js'
 import type { Measures } from './measures.js'
-import { standingOf } from './node-standing.js'
+import { standingOf } from './meters.js'
 
 /** Sums of one node, by group and name. */
 const groups = {

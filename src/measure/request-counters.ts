@@ -1,15 +1,13 @@
 import type { Switches } from '../shared-memory/switches.js'
 import type { Nanoseconds } from '../time.js'
-import type { RequestCountTable } from './count-table.js'
 import { type Countable, type Routes, verbIndex } from './counted-routes.js'
-import { counterColumn } from './counters.js'
+import { counterColumn, type RequestCountTable } from './counters.js'
 import type { FigureTable, RowOf } from './figure-table.js'
 import type { frontEndFigures } from './figures.js'
 import {
   type CompletedRequest,
   type Payload,
   type Rejection,
-  type RequestMeter,
   type StageSums,
   type TimingStage,
   timingStages,
@@ -39,7 +37,7 @@ interface RequestTables {
 }
 
 /** Counts the requests of one front end in its own row. */
-export class RequestCounters implements RequestMeter {
+export class RequestCounters {
   readonly #tables: RequestTables
   readonly #routes: Routes
   readonly #row: number
@@ -78,6 +76,7 @@ export class RequestCounters implements RequestMeter {
     return this.#tables.switches.get('statTiming') !== 0
   }
 
+  /** The operation is known and its payload has passed its checks; no resource for an unknown path [management 4.3]. */
   counted(resource: Countable | undefined, verb: string, payload: Payload, wrongVerb: boolean): void {
     if (resource?.polled === true) return
     const { counts } = this.#tables
@@ -92,6 +91,7 @@ export class RequestCounters implements RequestMeter {
     counts.add(this.#row, column)
   }
 
+  /** A response has been built and is about to be written [management 6.2, 7]. */
   responded(request: CompletedRequest): void {
     const { resource, verb, status, request_bytes, response_bytes, duration, errors } = request
     const { traffic, services, switches } = this.#tables
@@ -102,10 +102,12 @@ export class RequestCounters implements RequestMeter {
     if (switches.get('disableMetrics') === 0) services.record(request)
   }
 
+  /** A request took longer than was asked for. */
   slow(request: SlowRequest): void {
     this.#tables.slow.add(request)
   }
 
+  /** A request was turned away before its operation. */
   rejected(reason: Rejection): void {
     this.#figures.add(`rejected.${reason}`)
   }
@@ -130,19 +132,25 @@ export class RequestCounters implements RequestMeter {
     this.#show.inFlight(this.#inFlight)
   }
 
+  /** The state of the request semaphore's share of this front end. */
   permits(free: number, taken: number, queued: number): void {
     this.#show.permitsFree(free)
     this.#show.permitsTaken(taken)
     this.#show.permitsQueued(queued)
   }
 
+  /** How long a stage of a request took, which is noted of it as well; only called while `timingOn`. */
   stage(stage: TimingStage, duration: Nanoseconds, request: StageSums | undefined): void {
     const index = timingStages.indexOf(stage)
     this.#tables.timing.add(this.#row, index, duration)
     request?.add(index, duration)
   }
 
+  /** The last stage of a request is over: what was noted of it becomes `timing.last`. */
   stagesDone({ durations }: StageSums): void {
     this.#tables.timing.publish(this.#row, durations, process.hrtime.bigint())
   }
 }
+
+/** What the HTTP layer reports of its requests and connections; one per front end. */
+export type RequestMeter = Pick<RequestCounters, keyof RequestCounters>

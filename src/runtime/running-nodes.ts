@@ -13,10 +13,9 @@ import {
 import { type Choice, OwnerChoice } from '../cluster/placing.js'
 import { type NodeAddress, parseAddress } from '../cluster/route-table.js'
 import type { Log } from '../log/log.js'
-import type { NodeStanding } from '../measure/node-standing.js'
+import type { NodeStanding } from '../measure/meters.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
 import type { LogSequence } from '../wal/record-log.js'
-
 import type { FrontNodes } from './tasks.js'
 
 interface RunningNodesParts {

@@ -6,13 +6,8 @@ import { type HttpOptions, type HttpServer, type HttpServerParts, openHttpServer
 import { AlarmReports } from '../../src/log/alarms.js'
 import type { Log } from '../../src/log/log.js'
 import { DamageLog } from '../../src/log/worker-log.js'
-import {
-  type Rejection,
-  type RequestMeter,
-  type StageSums,
-  type TimingStage,
-  timingStages,
-} from '../../src/measure/requests.js'
+import type { RequestMeter } from '../../src/measure/request-counters.js'
+import { type Rejection, type StageSums, type TimingStage, timingStages } from '../../src/measure/requests.js'
 import type { WaitMeter } from '../../src/measure/waits.js'
 import { ngsi1Interface } from '../../src/ngsi1/routes.js'
 import { ngsi2Interface } from '../../src/ngsi2/routes.js'
