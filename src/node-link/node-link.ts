@@ -30,12 +30,19 @@ const statistics_ms = 2_000
 /** How long a node may take to say what it has acknowledged. */
 const positions_ms = 2_000
 
+/** What there is of a node that was asked for something. */
+interface LinkedMember {
+  readonly address: NodeAddress
+  readonly questions: PositionQuestions
+  /** By the kind of what is asked. */
+  readonly connections: Map<LinkTarget['kind'], NodeConnection>
+}
+
 /** What a front end asks of other nodes. */
 export class NodeLink {
   readonly #parts: NodeLinkParts
-  readonly #questions = new Map<string, PositionQuestions>()
-  /** For changes of what the coordinator owns. */
-  readonly #control = new Map<string, NodeConnection>()
+  /** By the name of the node. */
+  readonly #members = new Map<string, LinkedMember>()
   #generation = 0
 
   constructor(parts: NodeLinkParts) {
@@ -109,38 +116,44 @@ export class NodeLink {
 
   /** On one connection for each kind, whose requests do not wait for those of another kind. */
   async #ask(node: string, target: LinkTarget, body: unknown): Promise<LinkResponse> {
-    const address = this.#parts.addressOf(node)
-    if (address === undefined) return { kind: 'unsent', reason: 'it is no member' }
-    const name = `${target.kind} ${nameOf(address)}`
-    let connection = this.#control.get(name)
+    const member = this.#member(node)
+    if (member === undefined) return { kind: 'unsent', reason: 'it is no member' }
+    let connection = member.connections.get(target.kind)
     if (connection === undefined || connection.isOver) {
-      connection = new NodeConnection(address, this.#parts)
-      this.#control.set(name, connection)
+      connection = new NodeConnection(member.address, this.#parts)
+      member.connections.set(target.kind, connection)
     }
     return connection.ask(target, Buffer.from(JSON.stringify(body)))
   }
 
   /** Asks a node for the last acknowledged sequences of logs; never rejects. */
   async positions(node: string, partitions: readonly LogName[]): Promise<Positions> {
-    const address = this.#parts.addressOf(node)
-    if (address === undefined) return noMember(node)
-    const name = nameOf(address)
-    let questions = this.#questions.get(name)
-    if (questions === undefined) {
-      questions = new PositionQuestions(() => new NodeConnection(address, this.#parts), positions_ms)
-      this.#questions.set(name, questions)
-    }
-    return questions.ask(partitions)
+    return this.#member(node)?.questions.ask(partitions) ?? noMember(node)
   }
 
   close(): void {
-    for (const questions of this.#questions.values()) questions.close()
-    for (const connection of this.#control.values()) connection.close()
+    for (const node of [...this.#members.keys()]) this.#forget(node)
   }
-}
 
-function nameOf({ node, host, port }: NodeAddress): string {
-  return `${host} ${port} ${node}`
+  /** A node where it listens now: what was opened to it elsewhere is closed, and so is all of one that is no member any more. */
+  #member(node: string): LinkedMember | undefined {
+    const address = this.#parts.addressOf(node)
+    const known = this.#members.get(node)
+    if (known !== undefined && known.address.host === address?.host && known.address.port === address.port) return known
+    this.#forget(node)
+    if (address === undefined) return undefined
+    const questions = new PositionQuestions(() => new NodeConnection(address, this.#parts), positions_ms)
+    const member = { address, questions, connections: new Map() }
+    this.#members.set(node, member)
+    return member
+  }
+
+  #forget(node: string): void {
+    const member = this.#members.get(node)
+    member?.questions.close()
+    for (const connection of member?.connections.values() ?? []) connection.close()
+    this.#members.delete(node)
+  }
 }
 
 /** What became of a change that another node was asked for. */

@@ -1,4 +1,6 @@
-import { test } from 'tap'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type Test, test } from 'tap'
 import type { LogName } from '../../src/cluster/engine.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { until } from '../until.js'
@@ -82,4 +84,38 @@ test('an answer that is not one to the question is none', async (t) => {
     t.match(await link.positions('b', [0]), { ok: false, error: { reason: /200/ } }, JSON.stringify(answer))
   }
   await until(() => asked === wrong.length)
+})
+
+/** Where something listens that answers nothing. */
+async function silent(t: Test): Promise<{ readonly host: string; readonly port: number }> {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => sockets.push(socket))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
+}
+
+test('nothing stays open to where a node was that listens elsewhere, or is no member any more', async (t) => {
+  const node = await GivenNode.start(t)
+  node.services = { positions: () => [at(7)] }
+  const addresses = [{ node: 'b', ...(await silent(t)) }, node.address, { node: 'c', ...(await silent(t)) }]
+  const link = linkTo(t, addresses)
+  const ended: string[] = []
+  for (const name of ['b', 'c']) void link.mark(name, 1).then(() => ended.push(name))
+  /** Asks again until enough has ended, but not for as long as what is open has time. */
+  const areEnded = async (names: readonly string[]): Promise<void> => {
+    for (let asked = 0; asked < 10 && ended.length < names.length; asked += 1) {
+      t.match(await link.positions('b', [0]), { ok: true })
+    }
+    t.same(ended, names)
+  }
+  addresses.shift()
+  await areEnded(['b'])
+  addresses.pop()
+  t.match(await link.positions('c', [0]), { error: { reason: /no member/ } })
+  await areEnded(['b', 'c'])
 })
