@@ -68,24 +68,18 @@ const pingLimit_ms = 1000
 
 /** The broker as one front end has it: mailboxes of its own to every partition, snapshots of its own. */
 export class FrontBroker implements Broker {
+  readonly subscriptions: SubscriptionService
+  readonly registry: RegistryService
+  readonly listening: StreamService
   readonly #parts: FrontBrokerParts
   readonly #updates: Updates
 
   constructor(parts: FrontBrokerParts) {
     this.#parts = parts
+    this.subscriptions = parts.subscriptions
+    this.registry = parts.registry
+    this.listening = parts.listening
     this.#updates = new Updates(parts)
-  }
-
-  get subscriptions(): SubscriptionService {
-    return this.#parts.subscriptions
-  }
-
-  get registry(): RegistryService {
-    return this.#parts.registry
-  }
-
-  get listening(): StreamService {
-    return this.#parts.listening
   }
 
   update(elements: readonly UpdateElement[], client?: Client): ReturnType<Broker['update']> {
@@ -165,38 +159,39 @@ export class FrontBroker implements Broker {
    * client has gone.
    */
   async query(query: Query, client: Client): Promise<Result<Page, Unavailable>> {
-    const page = await this.#reading(this.#page(query, client), client)
+    const confirmed = this.#confirmed(query, () => this.#page(query, client))
+    const page = await this.#reading(confirmed, client)
     if (!page.ok) return page
     return ok({ entities: new StoredEntities(page.value.records), count: page.value.count })
   }
 
   async #page(query: Query, client: Client): Promise<Result<RecordPage, Unavailable>> {
     const { readers, queries } = this.#parts
-    const confirming = this.#confirming(query)
-    const known = confirming && (await confirming)
-    if (known?.ok === false) return known
     const here = this.#isSmall(query) ? await readers.query(query, lookups, client.times) : undefined
     const page = here?.ok ? here : await queries.page(query, client)
     return held(page, client)
   }
 
   /** A page of a query with the last notice of each partition, which orders the page among the notices of changes [subscriptions 5.2]. */
-  async state(query: Query): Promise<Result<StatePage, Unavailable>> {
-    const { readers, queries } = this.#parts
-    const confirming = this.#confirming(query)
-    const known = confirming && (await confirming)
-    if (known?.ok === false) return known
-    const here = this.#isSmall(query) ? await readers.state(query, lookups) : undefined
-    const page = here?.ok ? here : await queries.state(query)
-    if (!page.ok) return page
-    const { records, lastNotices } = page.value
-    return ok({ entities: await gathered(new StoredEntities(records)), lastNotices })
+  state(query: Query): Promise<Result<StatePage, Unavailable>> {
+    return this.#confirmed(query, async () => {
+      const { readers, queries } = this.#parts
+      const here = this.#isSmall(query) ? await readers.state(query, lookups) : undefined
+      const page = here?.ok ? here : await queries.state(query)
+      if (!page.ok) return page
+      const { records, lastNotices } = page.value
+      return ok({ entities: await gathered(new StoredEntities(records)), lastNotices })
+    })
   }
 
-  /** Before anything is read of the partitions of a query, or of all. */
-  #confirming(query?: Query): Promise<Result<undefined, Unavailable>> | undefined {
+  /** Reads once the partitions of a query, or all, show what was acknowledged; refuses when that is not known in time. */
+  #confirmed<Read>(
+    query: Query | undefined,
+    read: () => Promise<Result<Read, Unavailable>>,
+  ): Promise<Result<Read, Unavailable>> {
     const { readers, confirmed } = this.#parts
-    return confirmed?.confirm(readers.partitionsOf(query))
+    if (confirmed === undefined) return read()
+    return confirmed.confirm(readers.partitionsOf(query)).then((known) => (known.ok ? read() : known))
   }
 
   #isSmall({ selectors, scopes }: Query): boolean {
@@ -234,16 +229,15 @@ export class FrontBroker implements Broker {
     return count > mostOfId ? err({ kind: 'pageTooLarge' }) : ok(await gathered(new StoredEntities(records)))
   }
 
-  async types(
+  types(
     tenant: Tenant,
     paths: readonly PathRange[],
     client: Client,
     isDetailed = false,
   ): Promise<Result<readonly TypeSummary[], Unavailable>> {
-    const confirming = this.#confirming()
-    const known = confirming && (await confirming)
-    if (known?.ok === false) return known
-    return this.#reading(this.#parts.queries.types(tenant, paths, isDetailed, client), client)
+    return this.#confirmed(undefined, () =>
+      this.#reading(this.#parts.queries.types(tenant, paths, isDetailed, client), client),
+    )
   }
 
   view<Name extends ViewName>(
