@@ -6,7 +6,7 @@ import { Helper } from './helper.js'
 import { fewConnections } from './options.js'
 import type { RawResult, RawTask } from './raw-lmdb.js'
 import { fresh } from './request.js'
-import { inTurns, medianRate, medians, rounded, times, versus } from './rounds.js'
+import { inTurns, medianRate, medians, rounded, times, versus, wholeRate } from './rounds.js'
 
 const sizes: readonly number[] = [1, 10, 100, 1000]
 
@@ -83,10 +83,10 @@ async function measure(
     connections,
     rounds,
     ...medians(measured),
-    elements_per_s: Math.round(rate_per_s),
-    raw_lmdb_per_s: Math.round(stored_per_s),
+    elements_per_s: wholeRate(rate_per_s),
+    raw_lmdb_per_s: wholeRate(stored_per_s),
     ratio: rounded(rate_per_s / stored_per_s),
-    echo_per_s: Math.round(echoed_per_s),
+    echo_per_s: wholeRate(echoed_per_s),
     echo_ratio: rounded(rate_per_s / echoed_per_s),
     ...versus(measured, against),
   })

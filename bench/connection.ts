@@ -42,7 +42,7 @@ export class Connection {
   #socket: Socket | undefined
   #waiting: Waiting | undefined
 
-  constructor(address: Address, timeout_ms = 10_000) {
+  constructor(address: Address, timeout_ms = 60_000) {
     this.#address = address
     this.#timeout_ms = timeout_ms
   }

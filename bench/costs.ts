@@ -4,7 +4,7 @@ import { Helper } from './helper.js'
 import type { LoadResult, LoadTask } from './load.js'
 import { pageSize } from './queries.js'
 import { firstFresh, type Request } from './request.js'
-import { inTurns, medianRate, medians, rounded, times } from './rounds.js'
+import { inTurns, medianRate, medians, rounded, times, wholeRate } from './rounds.js'
 
 const updaters = 64
 const nobody = 'humidity==nobody'
@@ -96,7 +96,7 @@ async function measureUpdates(harness: Harness, url: string): Promise<void> {
       entities,
       rounds,
       ...medians(measured),
-      without_per_s: Math.round(medianRate(reference)),
+      without_per_s: wholeRate(medianRate(reference)),
       ratio: rounded(medianRate(measured) / medianRate(reference)),
     })
   } finally {

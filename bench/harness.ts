@@ -1,4 +1,5 @@
-import { BrokerProcess, DataFolder, versionOf } from './broker-process.js'
+import { versionFacts } from '../src/version.js'
+import { BrokerProcess, DataFolder, ownBroker, versionOf } from './broker-process.js'
 import type { EchoReply, EchoTask } from './echo.js'
 import { type Append, createDevices, removeDevices } from './fleet.js'
 import { Helper } from './helper.js'
@@ -8,7 +9,7 @@ import type { BenchOptions } from './options.js'
 import { PreparedFolders } from './prepared.js'
 import type { Report } from './report.js'
 import { firstFresh, type Request } from './request.js'
-import { count, inTurns, median, medianRate, medians, rateSpread, rounded, times, versus } from './rounds.js'
+import { count, inTurns, median, medianRate, medians, rateSpread, rounded, times, versus, wholeRate } from './rounds.js'
 import type { Line } from './table.js'
 
 /** A benchmark: one question, answered by cases that it adds to the report. */
@@ -125,11 +126,17 @@ export class Harness {
 
   /** The versions of the brokers that are measured, as they say themselves. */
   async versions(): Promise<Line> {
-    const { against } = this.options
+    const { main, against, url } = this.options
     return {
-      broker: (await this.withBroker([], versionOf)) ?? 'unknown',
-      ...(against === undefined ? {} : { against: (await this.#withOwnBroker(against, [], versionOf)) ?? 'unknown' }),
+      broker: url === undefined ? await this.#versionOf(main) : ((await versionOf(url)) ?? 'unknown'),
+      ...(against !== undefined && { against: await this.#versionOf(against) }),
     }
+  }
+
+  /** Another program than that which was built with this one says its version when it runs. */
+  async #versionOf(main: string): Promise<string> {
+    if (main === ownBroker) return versionFacts.version
+    return (await this.#withOwnBroker(main, [], versionOf)) ?? 'unknown'
   }
 
   /** Where the reference listens, which from now on answers this to every read. */
@@ -196,7 +203,7 @@ export class Harness {
       ...varied,
       rounds,
       ...medians(measured),
-      reference_per_s: Math.round(medianRate(reference)),
+      reference_per_s: wholeRate(medianRate(reference)),
       ratio: rounded(medianRate(measured) / medianRate(reference)),
       ...versus(measured, against),
       ...(reference.length < 2 ? {} : { reference_spread: { reference_per_s: rateSpread(reference) } }),

@@ -7,23 +7,25 @@ import { fileURLToPath } from 'node:url'
  * each with an event loop to itself. It ends itself when this process is gone.
  */
 export class Helper<Question extends object, Reply> {
-  readonly #child: ChildProcess
   readonly #name: string
+  #child: ChildProcess | undefined
 
+  /** The process begins when it is asked for the first time. */
   constructor(entry: string) {
     this.#name = entry
-    this.#child = fork(fileURLToPath(new URL(entry, import.meta.url)), { execArgv: [] })
   }
 
   /** Rejects when the helper ended instead of answering; it has said why on the standard error by then. */
   async ask(question: Question): Promise<Reply> {
     const ended = new AbortController()
+    this.#child ??= fork(fileURLToPath(new URL(this.#name, import.meta.url)), { execArgv: [] })
+    const child = this.#child
     try {
-      const reply = once(this.#child, 'message', { signal: ended.signal })
-      const end = once(this.#child, 'exit', { signal: ended.signal }).then(([code]) => {
+      const reply = once(child, 'message', { signal: ended.signal })
+      const end = once(child, 'exit', { signal: ended.signal }).then(([code]) => {
         throw new Error(`${this.#name} ended with code ${String(code)}`)
       })
-      this.#child.send(question)
+      child.send(question)
       const [answer] = await Promise.race([reply, end])
       return answer // Both ends of the channel are built from the same types.
     } finally {
@@ -32,9 +34,10 @@ export class Helper<Question extends object, Reply> {
   }
 
   async end(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    const ended = once(this.#child, 'exit')
-    if (this.#child.connected) this.#child.disconnect()
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    if (child.connected) child.disconnect()
     await ended
   }
 }

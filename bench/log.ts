@@ -2,7 +2,7 @@ import { DataFolder } from './broker-process.js'
 import type { Bench } from './harness.js'
 import { Helper } from './helper.js'
 import type { AppendResult, AppendTask } from './raw-log.js'
-import { inTurns, median, medianRate, rounded, times } from './rounds.js'
+import { inTurns, median, medianRate, rounded, times, wholeRate } from './rounds.js'
 
 /** Turns of some 4, 20 and 100 updates are so long in the log. */
 const sizes_bytes: readonly number[] = [4_000, 20_000, 100_000]
@@ -27,10 +27,10 @@ export const log: Bench = {
           case: 'append',
           record_bytes,
           rounds,
-          appends_per_s: Math.round(medianRate(measured)),
+          appends_per_s: wholeRate(medianRate(measured)),
           p50_ms: rounded(median(measured.map(({ p50_ms }) => p50_ms))),
           p99_ms: rounded(median(measured.map(({ p99_ms }) => p99_ms))),
-          bare_per_s: Math.round(medianRate(reference)),
+          bare_per_s: wholeRate(medianRate(reference)),
           bare_p50_ms: rounded(median(reference.map(({ p50_ms }) => p50_ms))),
           bare_p99_ms: rounded(median(reference.map(({ p99_ms }) => p99_ms))),
           ratio: rounded(medianRate(measured) / medianRate(reference)),

@@ -3,7 +3,7 @@ import type { Bench, Harness } from './harness.js'
 import { listFiltered, patchAttributes, queryFiltered, showEntity, updateInBatch } from './ngsi2-requests.js'
 import { fewConnections } from './options.js'
 import { fresh, type Request } from './request.js'
-import { inTurns, median, medianRate, medians, rounded, times } from './rounds.js'
+import { inTurns, median, medianRate, medians, rounded, times, wholeRate } from './rounds.js'
 import type { Line } from './table.js'
 
 /** What is asked through one interface and, meaning the same, through the other. */
@@ -76,7 +76,7 @@ async function measure(harness: Harness, url: string, pair: Pair, connections: n
     ...varied,
     rounds,
     ...medians(measured),
-    ngsi1_per_s: Math.round(medianRate(reference)),
+    ngsi1_per_s: wholeRate(medianRate(reference)),
     ngsi1_p50_ms: rounded(median(reference.map(({ p50_ms }) => p50_ms))),
     ngsi1_p99_ms: rounded(median(reference.map(({ p99_ms }) => p99_ms))),
     ratio: rounded(medianRate(measured) / medianRate(reference)),

@@ -4,7 +4,7 @@ import type { Bench, Harness } from './harness.js'
 import { Helper } from './helper.js'
 import type { ReceiverReply, ReceiverTask } from './receiver.js'
 import { fresh, type Request } from './request.js'
-import { inTurns, medianRate, medians, rounded, times, versus } from './rounds.js'
+import { inTurns, medianRate, medians, rounded, times, versus, wholeRate } from './rounds.js'
 import { devicesEndingWith, everyDevice, type Meant, oneDevice, subscribe } from './subscriber.js'
 import type { Line } from './table.js'
 
@@ -17,7 +17,7 @@ const calm_per_s = 500
 const connections = 64
 
 /** Without a notification for so long, the rest is taken for lost. */
-const patience_ms = 10_000
+const patience_ms = 60_000
 
 export const notify: Bench = {
   name: 'notify',
@@ -84,8 +84,8 @@ export async function measureNotified(harness: Harness, notified: Notified, subs
         ...notified.line,
         case: pace,
         subscriptions,
-        updates_per_s: Math.round(result.rate_per_s),
-        notified_per_s: Math.round((got.received / Math.max(1, got.lasted_ms)) * 1000),
+        updates_per_s: wholeRate(result.rate_per_s),
+        notified_per_s: wholeRate((got.received / Math.max(1, got.lasted_ms)) * 1000),
         delay_p50_ms: rounded(got.p50_ms),
         delay_p90_ms: rounded(got.p90_ms),
         delay_p99_ms: rounded(got.p99_ms),
@@ -201,8 +201,8 @@ async function compareCost(harness: Harness, receiver: Receiver): Promise<void> 
           bench: 'notify cost',
           case: `subscriptions to ${kind}`,
           subscriptions,
-          updates_per_s: Math.round(medianRate(measured)),
-          without_per_s: Math.round(medianRate(reference)),
+          updates_per_s: wholeRate(medianRate(measured)),
+          without_per_s: wholeRate(medianRate(reference)),
           ratio: rounded(medianRate(measured) / medianRate(reference)),
         })
       }),

@@ -1,7 +1,7 @@
 import { updateDevice } from './device.js'
 import type { Bench, Harness } from './harness.js'
 import { fresh } from './request.js'
-import { rounded } from './rounds.js'
+import { rounded, wholeRate } from './rounds.js'
 
 /** Loads, as multiples of what the broker can do. */
 const loads: readonly number[] = [0.5, 1, 2, 4]
@@ -29,8 +29,8 @@ export const overload: Bench = {
         harness.report.add({
           bench: 'overload',
           case: `after ${times} times`,
-          capacity_per_s: Math.round(capacity),
-          recovered_per_s: Math.round(after),
+          capacity_per_s: wholeRate(capacity),
+          recovered_per_s: wholeRate(after),
           ratio: rounded(after / capacity),
         })
       }
@@ -61,19 +61,19 @@ async function arrive(
   const rate_per_s = Math.max(1, capacity * times)
   const task = { url, connections: open, requests, rate_per_s, warmUp_s: Math.min(1, duration_s / 2), duration_s }
   const result = await harness.arrivals(`overload, ${times} times what the broker can do`, task)
-  const { accepted, refused, unsent, failed } = result
-  const reached_per_s = (accepted + refused + failed) / duration_s
+  const { accepted, refused, unsent, failed, measured_s } = result
+  const reached_per_s = (accepted + refused + failed) / measured_s
   harness.report.add({
     bench: 'overload',
     case: `${times} times`,
-    offered_per_s: Math.round(rate_per_s),
+    offered_per_s: wholeRate(rate_per_s),
     reached_times: rounded(reached_per_s / capacity),
-    accepted_per_s: Math.round(accepted / duration_s),
-    refused_per_s: Math.round(refused / duration_s),
+    accepted_per_s: wholeRate(accepted / measured_s),
+    refused_per_s: wholeRate(refused / measured_s),
     p50_ms: rounded(result.accepted_p50_ms),
     p99_ms: rounded(result.accepted_p99_ms),
     refused_p99_ms: rounded(result.refused_p99_ms),
-    unsent_per_s: Math.round(unsent / duration_s),
+    unsent_per_s: wholeRate(unsent / measured_s),
     generator_cpu_ratio: rounded(result.generator_cpu_ratio),
     ...(failed === 0 ? {} : { failures: failed }),
   })

@@ -5,7 +5,7 @@ import { Helper } from './helper.js'
 import { missingPackages } from './installed.js'
 import type { PeerReply } from './postgres-peer.js'
 import { fresh } from './request.js'
-import { inTurns, medianRate, medians, rounded, times } from './rounds.js'
+import { inTurns, medianRate, medians, rounded, times, wholeRate } from './rounds.js'
 
 /** The same promise kept by other means: an update that is answered is on disk. */
 export const peers: Bench = {
@@ -53,7 +53,7 @@ async function measure(harness: Harness, connections: number, url: string, peer:
     connections,
     rounds,
     ...medians(measured),
-    reference_per_s: Math.round(medianRate(reference)),
+    reference_per_s: wholeRate(medianRate(reference)),
     ratio: rounded(medianRate(measured) / medianRate(reference)),
   })
 }

@@ -48,7 +48,7 @@ export class PostgresServer {
     const data = join(folder.path, 'data')
     const run = (program: string, ...words: readonly string[]): string =>
       execFileSync(join(programs, program), words, { ...owner, cwd: folder.path, encoding: 'utf8', stdio: 'pipe' })
-    run('initdb', '-D', data, '-U', this.user, '--auth=trust', '--encoding=UTF8', '--no-locale')
+    run('initdb', '--no-sync', '-D', data, '-U', this.user, '--auth=trust', '--encoding=UTF8', '--no-locale')
     process.prependListener('exit', () => {
       // Before the folder is removed; there is nothing to keep.
       if (existsSync(join(data, 'postmaster.pid'))) run('pg_ctl', 'stop', '-D', data, '-m', 'immediate', '-w')

@@ -11,7 +11,7 @@ import type { UnappliedReply, UnappliedTask } from './unapplied.js'
 const connections = 64
 
 /** Longer than from one checkpoint to the next: the log holds what is written in that time, or less. */
-const load_s = 1.5
+const longest_s = 1.5
 
 /** The load under which it is killed ends with the broker. */
 const patience_s = 120
@@ -74,6 +74,7 @@ async function unapplied(task: UnappliedTask): Promise<UnappliedReply> {
 /** The requests that are under way at the end get no answer, as they should. */
 async function killUnderLoad(harness: Harness, broker: BrokerProcess, entities: number): Promise<void> {
   const generator = new Helper<LoadTask, LoadResult>('./load-generator.js')
+  const load_s = Math.min(longest_s, harness.options.duration_s)
   try {
     const requests = [updateAnyDevice(entities)]
     const load = { url: broker.url, connections, requests, checked: true, firstFresh }

@@ -42,7 +42,7 @@ export function times(duration_s: number): Pick<LoadTask, 'warmUp_s' | 'duration
 export function medians(rounds: readonly LoadResult[]): Line {
   const failures = rounds.reduce((sum, round) => sum + count(round.failures), 0)
   return {
-    rate_per_s: Math.round(medianRate(rounds)),
+    rate_per_s: wholeRate(medianRate(rounds)),
     p50_ms: rounded(median(rounds.map((round) => round.p50_ms))),
     p90_ms: rounded(median(rounds.map((round) => round.p90_ms))),
     p99_ms: rounded(median(rounds.map((round) => round.p99_ms))),
@@ -66,7 +66,7 @@ function spread(rounds: readonly LoadResult[]): Readonly<Record<string, readonly
 
 /** The least and the highest rate of the rounds. */
 export function rateSpread(rounds: readonly LoadResult[]): readonly [least: number, most: number] {
-  const rates = rounds.map((round) => Math.round(round.rate_per_s))
+  const rates = rounds.map((round) => wholeRate(round.rate_per_s))
   return [Math.min(...rates), Math.max(...rates)]
 }
 
@@ -75,7 +75,7 @@ export function versus(measured: readonly LoadResult[], against: readonly LoadRe
   if (against.length === 0) return {}
   const p99_ms = median(against.map((round) => round.p99_ms))
   return {
-    against_per_s: Math.round(medianRate(against)),
+    against_per_s: wholeRate(medianRate(against)),
     against_ratio: rounded(medianRate(measured) / medianRate(against)),
     against_p50_ms: rounded(median(against.map((round) => round.p50_ms))),
     against_p99_ms: rounded(p99_ms),
@@ -100,9 +100,14 @@ export function count({ status, refused, timedOut, disconnected }: Failures): nu
   return status + refused + timedOut + disconnected
 }
 
-/** To three digits after the point: more is noise. */
+/** To three digits after the point, of less than a tenth to three digits that count: more is noise. */
 export function rounded(value: number): number {
-  return Math.round(value * 1000) / 1000
+  return Math.abs(value) < 0.1 ? Number(value.toPrecision(3)) : Math.round(value * 1000) / 1000
+}
+
+/** A rate as it is shown: whole, unless it is so low that digits after the point count. */
+export function wholeRate(rate_per_s: number): number {
+  return rate_per_s < 100 ? rounded(rate_per_s) : Math.round(rate_per_s)
 }
 
 /** How long something took in each of so many rounds: the first, which has nothing at hand yet, the median and the longest. */

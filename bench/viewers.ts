@@ -2,7 +2,7 @@ import { updateDevice } from './device.js'
 import type { Bench, Harness, Load } from './harness.js'
 import type { LoadResult } from './load.js'
 import { fresh } from './request.js'
-import { inTurns, medianRate, medians, rounded, times } from './rounds.js'
+import { inTurns, medianRate, medians, rounded, times, wholeRate } from './rounds.js'
 import { type Watched, watch } from './watchers.js'
 
 const connections = 64
@@ -44,7 +44,7 @@ async function measure(harness: Harness, url: string, look: Look): Promise<void>
     try {
       return await harness.rounds(title, load)(round)
     } finally {
-      seen.push(end())
+      seen.push(await end())
     }
   }
   const alone = harness.rounds(`${title}, nobody`, load)
@@ -57,7 +57,7 @@ async function measure(harness: Harness, url: string, look: Look): Promise<void>
     connections,
     rounds,
     ...medians(measured),
-    alone_per_s: Math.round(medianRate(reference)),
+    alone_per_s: wholeRate(medianRate(reference)),
     ratio: rounded(medianRate(measured) / medianRate(reference)),
     least_ratio: rounded(Math.min(...ratios)),
     events: seen.reduce((sum, { events }) => sum + events, 0),

@@ -4,7 +4,7 @@ import type { Bench, Harness, Load } from './harness.js'
 import type { LoadResult } from './load.js'
 import { member } from './ngsi.js'
 import { fresh } from './request.js'
-import { inTurns, medianRate, medians, rounded, times } from './rounds.js'
+import { inTurns, medianRate, medians, rounded, times, wholeRate } from './rounds.js'
 import type { Line } from './table.js'
 
 const names = ['requestSemaphore', 'dbConnectionPool', 'transactionSemaphore'] as const
@@ -56,7 +56,7 @@ async function measure(harness: Harness, connections: number, url: string, witho
 
 function costs(measured: readonly LoadResult[], without: readonly LoadResult[]): Line {
   return {
-    without_per_s: Math.round(medianRate(without)),
+    without_per_s: wholeRate(medianRate(without)),
     ratio: rounded(medianRate(measured) / medianRate(without)),
   }
 }

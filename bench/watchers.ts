@@ -8,8 +8,8 @@ export interface Watched {
   readonly events: number
 }
 
-/** Opens a stream of the management as so many viewers; what it gives ends them and says what they got. */
-export async function watch(url: string, viewers: number): Promise<() => Watched> {
+/** Opens a stream of the management as so many viewers; what it gives ends them when something has come, and says what they got. */
+export async function watch(url: string, viewers: number): Promise<() => Promise<Watched>> {
   const got = { bytes: 0, events: 0 }
   const open = async (): Promise<IncomingMessage> => {
     const response = await seated(url)
@@ -26,13 +26,15 @@ export async function watch(url: string, viewers: number): Promise<() => Watched
     return response
   }
   const streams = await Promise.all(Array.from({ length: viewers }, open))
-  return () => {
+  return async () => {
+    const until_ms = performance.now() + patience_ms
+    while (got.events === 0 && performance.now() < until_ms) await pause()
     for (const stream of streams) stream.destroy()
     return got
   }
 }
 
-/** For so long viewers that have gone may take the place of those that come. */
+/** For so long viewers that have gone may take the place of those that come, and the first event may be on its way. */
 const patience_ms = 20_000
 
 /** A stream that has begun: the broker may have to notice first that the clients of the round before have gone, or be busy. */
@@ -46,6 +48,10 @@ export async function seated(url: string): Promise<IncomingMessage> {
     if (response?.statusCode !== 503 || performance.now() - began_ms > patience_ms) {
       throw new Error(`${url}: HTTP ${response?.statusCode}`)
     }
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await pause()
   }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 50))
 }

@@ -138,7 +138,7 @@ export class EtcdProcesses {
 
   /** A member that is healthy has a leader, and so a majority. */
   async #until(isEnough: (healthy: number) => boolean): Promise<void> {
-    for (let tries = 0; tries < 300; tries += 1) {
+    for (let tries = 0; tries < 1200; tries += 1) {
       const healthy = await Promise.all(this.urls.map(isHealthy))
       if (isEnough(healthy.filter(Boolean).length)) return
       await delay(100)

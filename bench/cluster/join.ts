@@ -12,6 +12,9 @@ import { processorTime_ms } from './spent.js'
 
 const sampled_ms = 100
 
+/** How soon a node owns its share is to be what it takes, not what it waits: partitions are handed over as soon as they may. */
+const atOnce = ['-clusterRebalanceDelay', '0']
+
 /** How soon does a new node serve what a cluster has? */
 export const clusterJoin: Bench = {
   name: 'cluster-join',
@@ -27,7 +30,7 @@ export const clusterJoin: Bench = {
         harness.report.progress(`creating devices: ${created} of ${entities}`),
       )
       await NodesUnderTest.with(start, async (nodes) => {
-        await nodes.start('n0', { filled })
+        await nodes.start('n0', { flags: atOnce, filled })
         await nodes.untilPlaced()
         await measure(harness, nodes)
       })
@@ -76,6 +79,7 @@ async function joinedBy(nodes: NodesUnderTest, name: string): Promise<Joined> {
   let resident_max_MiB = 0
   try {
     const { pid } = await nodes.start(name, {
+      flags: atOnce,
       filled: folder,
       begun: (started) => {
         sampling = setInterval(() => {

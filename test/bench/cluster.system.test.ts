@@ -17,7 +17,7 @@ const skip = noEtcd || own.skip
 const few = ['--partitions', '2']
 
 test('cluster measures updates and reads of a node with what each part takes for them', { skip }, async (t) => {
-  const small = ['--nodes', '1', '--no-share', '--rounds', '1', '--connections', '4', ...few]
+  const small = ['--nodes', '1', '--no-share', '--connections', '4', ...few]
   const lines = await linesFrom(t, 'cluster', ...small)
   t.same(columns(lines, 'case', 'nodes', 'share', 'connections'), [
     ['idle', 1, 'none', undefined],
@@ -26,14 +26,16 @@ test('cluster measures updates and reads of a node with what each part takes for
     ['local reads', 1, 'none', 4],
   ])
   const [, updates] = lines
-  for (const figure of ['brokers_us', 'load_us', 'records', 'logged_bytes', 'etcd_received_bytes', 'etcd_fsyncs']) {
+  // Processor time is counted in hundredths of a second, which so few updates need not take.
+  t.type(member(updates, 'brokers_us'), 'number')
+  for (const figure of ['load_us', 'records', 'logged_bytes', 'etcd_received_bytes', 'etcd_fsyncs']) {
     t.ok(Number(member(updates, figure)) > 0, figure)
   }
   t.ok(Number(member(updates, 'records')) <= 1.5, 'an update has a record of its own or shares one')
 })
 
 test('cluster-join says how soon a new node serves what another one has', { skip }, async (t) => {
-  const [line] = await linesFrom(t, 'cluster-join', '--entities', '100', '--rounds', '1', ...few)
+  const [line] = await linesFrom(t, 'cluster-join', '--entities', '100', ...few)
   t.match(line, { bench: 'cluster-join', entities: 100 })
   for (const figure of ['serves_median_s', 'owns_median_s', 'processor_median_s', 'resident_MiB', 'folder_MiB']) {
     t.ok(Number(member(line, figure)) > 0, figure)

@@ -10,7 +10,7 @@ test(
   missing === undefined ? {} : { skip: missing },
   async (t) => {
     // In its first seconds everything grows: how much is no question of a short run.
-    const ended = await run('console-soak', '--minutes', '0.02', '--interval', '0.5', '--tolerance', '1000000')
+    const ended = await run('console-soak', '--minutes', '0.005', '--interval', '0.3', '--tolerance', '1000000')
     t.equal(ended.code, 0, ended.errors)
     t.match(linesOf(ended, 'console soak')[0], { failed: 0, steady: true })
     const tab = member(ended.lines[0], 'walkedTab')

@@ -7,7 +7,7 @@ const missing = missingBrowser()
 const options = { skip: own.skip === false ? (missing ?? false) : own.skip }
 
 test('resources and pages of the console are measured', options, async (t) => {
-  const small = ['--sizes', '400', '--subscriptions', '5', '--flags=-partitions 1', '--rounds', '1']
+  const small = ['--sizes', '400', '--subscriptions', '5', '--flags=-partitions 1']
   const lines = await linesFrom(t, 'console', ...small)
   const cases = columns(lines, 'case').map(([name]) => String(name))
   for (const expected of ['/admin/types', 'first view', 'page overview', 'page settings', 'map drawn']) {

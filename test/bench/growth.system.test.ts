@@ -5,7 +5,7 @@ import { areCompared, columns, linesFrom, own } from './programs.js'
 test('growth compares each size with the smallest and with another version that has as many, and updates beside scans with those without', {
   skip: own.skip,
 }, async (t) => {
-  const lines = await linesFrom(t, 'growth', '--against', own.main, '--sizes', '40,20', '--rounds', '1')
+  const lines = await linesFrom(t, 'growth', '--against', own.main, '--sizes', '40,20')
   t.same(columns(lines, 'bench', 'case', 'entities', 'reference_entities'), [
     ['growth', 'updateContext', 20, undefined],
     ['growth', 'first page by type', 20, undefined],

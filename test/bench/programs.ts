@@ -68,9 +68,9 @@ export function linesOf(ended: Ended, bench: string): readonly unknown[] {
 /** A run that is over soon: enough for each case to have been measured. */
 export const short = ['--duration', '0.2', '--rounds', '2', '--connections', '1,4', '--devices', '20']
 
-/** Runs benchmarks for a moment and gives their lines, of which those of loads are whole. */
+/** Runs benchmarks for one moment and gives their lines, of which those of loads are whole. */
 export async function linesFrom(t: Test, ...argv: readonly string[]): Promise<readonly unknown[]> {
-  const ended = await run('run', ...short, '--duration', '0.1', ...argv)
+  const ended = await run('run', ...short, '--duration', '0.05', '--rounds', '1', ...argv)
   t.equal(ended.code, 0, ended.errors)
   const [, ...lines] = ended.lines
   t.ok(lines.length > 0)

@@ -9,7 +9,7 @@ test('updates beside viewers are compared with those that nobody sees', { skip: 
 })
 
 test('notifications on streams are counted beside those that are posted', { skip: own.skip }, async (t) => {
-  const lines = await linesFrom(t, 'streams', '--subscriptions', '3')
+  const lines = await linesFrom(t, 'streams', '--subscriptions', '1')
   t.same(columns(lines, 'way', 'case'), [
     ['event streams', 'full speed'],
     ['event streams', '500 updates/s'],
