@@ -21,7 +21,17 @@ function rigelKey(...words: readonly string[]): string {
 
 const writer = rigelKey('writer', '--file', file)
 const reader = rigelKey('reader', '--tenants', 'alpha,-', '--read', '--file', file)
-const flags = ['-multiservice', '-httpThreads', '2', '-logLevel', 'INFO', '-rateLimit', 'busy=1:3,alpha=100000']
+const flags = [
+  '-multiservice',
+  '-httpThreads',
+  '2',
+  '-httpTimeout',
+  '60000',
+  '-logLevel',
+  'INFO',
+  '-rateLimit',
+  'busy=1:3,alpha=100000',
+]
 const broker = await RunningBroker.startOn(root, join(folder, 'data'), [...flags, '-apiKeys', file, '-t', '245'])
 
 const element = { id: 'Tank1', type: 'Tank', attributes: [{ name: 'level', type: 'Number', value: '1' }] }

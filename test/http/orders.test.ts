@@ -287,20 +287,35 @@ test('a body that does not come in time is 408, also one that trickles', async (
 test('an idle connection is closed after its time, and one whose request is worked on is not', async (t) => {
   const { answers, resource } = held()
   const { connect } = await givenFrontEnd(t, { idleTimeout_s: 1 }, [resource])
-  const [idle, busy] = [await connect(), await connect()]
-  idle.write('GET /version HTTP/1.1\r\nHost: h\r\n\r\n')
-  busy.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
-  t.same(statuses(await everything(idle)), [200])
+  // Where this process stands still, a connection may have been idle for that long before its request is read: then once more.
+  let worked = ''
+  const isBegun = async () => {
+    const [socket, before] = [await connect(), answers.length]
+    let isClosed = false
+    void everything(socket).then((text) => {
+      ;[worked, isClosed] = [text, true]
+    })
+    socket.write(get('/v1/held'))
+    await until(() => answers.length > before || isClosed)
+    return answers.length > before
+  }
+  await until(isBegun, 'a request is worked on')
+  await until(async () => {
+    const idle = await connect()
+    idle.write('GET /version HTTP/1.1\r\nHost: h\r\n\r\n')
+    return statuses(await everything(idle)).join() === '200'
+  }, 'a connection is closed behind its response')
   await delay(1500)
-  answers[0]?.({ status: 200, body: '"worked"' })
-  t.match(await untilReceived(busy, 'worked'), /^HTTP\/1\.1 200/)
+  answers.at(-1)?.({ status: 200, body: '"worked"' })
+  await until(() => worked !== '')
+  t.match(worked, /^HTTP\/1\.1 200[\s\S]*worked/)
 })
 
 test('a client that does not read its answers is cut off, and one that reads slowly is not', async (t) => {
   const large = 'x'.repeat(64 * 2 ** 20)
   const answer = { status: 200, body: large }
   const operations = { GET: { use: 'read' as const, prepare: () => ok(() => answer) } }
-  const { connect, meter } = await givenFrontEnd(t, { sendTimeout_s: 2 }, [
+  const { connect, meter } = await givenFrontEnd(t, { sendTimeout_s: 4 }, [
     { pattern: '/v1/large', anyCase: true, operations },
   ])
   const [deaf, slow] = [await connect(), await connect()]

@@ -3,6 +3,7 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
+import { freePort } from '../../bench/free-port.js'
 import type { ApiRequest, ApiResponse, Resource } from '../../src/api/api.js'
 import { ProxyNotice } from '../../src/http/management-access.js'
 import { openHttpServer } from '../../src/http/server.js'
@@ -250,12 +251,7 @@ test('a key that can not be read or used is a refusal', async (t) => {
 })
 
 test('with a port of its own the management is unknown on the main port, but for version and health', async (t) => {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  const adminPort = address !== null && typeof address === 'object' ? address.port : 0
-  probe.close()
-  await once(probe, 'close')
+  const adminPort = await freePort()
   const { talk } = await givenFrontEnd(t, { adminPort })
   const admin = async (text: string) => {
     const socket = connect(adminPort, '127.0.0.1')

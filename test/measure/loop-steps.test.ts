@@ -65,16 +65,18 @@ function watched(t: { teardown(end: () => void): void }, stepWarning_ms: number)
 
 test('a step that has a name and lasts too long is a warning with what it was and how long that is', async (t) => {
   const { steps, table, lines } = watched(t, 30)
-  const since = steps.begin()
-  busy(60)
-  t.ok(steps.isLong(since))
-  steps.name('POST /v2/op/update', 1234)
-  t.notOk(steps.isLong(steps.begin()), 'a shorter one is not named')
-  await until(() => lines.length !== 0)
-  t.match(lines[0], {
-    level: 'WARN',
-    message: /^front end 0 did nothing else for \d+ ms: POST \/v2\/op\/update, 1234 bytes; /,
-  })
+  const isNamed = ({ level, message }: Line) =>
+    level === 'WARN' && /^front end 0 did nothing else for \d+ ms: POST \/v2\/op\/update, 1234 bytes; /.test(message)
+  // Where this process gets no processor beside it, the step is the smaller part of what the timer finds: then once more.
+  await until(async () => {
+    const since = steps.begin()
+    busy(60)
+    t.ok(steps.isLong(since))
+    steps.name('POST /v2/op/update', 1234)
+    t.notOk(steps.isLong(performance.now()), 'a shorter one is not named')
+    await delay(700)
+    return lines.some(isNamed)
+  }, 'the step is named')
   t.ok(table.longest(0, process.hrtime.bigint()) >= 60_000_000n)
 })
 
@@ -85,13 +87,12 @@ test('a step that nobody has named is found', async (t) => {
     await delay(150)
     busy(1500)
     await delay(700)
-    return lines.length > 0
+    return lines.length > 0 && table.longest(0, process.hrtime.bigint()) >= 1_000_000_000n
   })
   t.match(lines[0], {
     level: 'WARN',
     message: /^front end 0 did nothing else for \d+ ms: unnamed; the process used \d+ ms/,
   })
-  t.ok(table.longest(0, process.hrtime.bigint()) >= 1_000_000_000n)
 })
 
 test('what is worked on in slices names the steps that have no name', async (t) => {
@@ -103,9 +104,8 @@ test('what is worked on in slices names the steps that have no name', async (t) 
     busy(1500)
     steps.endSlices(subject)
     await delay(700)
-    return lines.length > 0
-  })
-  t.match(lines[0], { message: /: a slice of POST \/v2\/op\/update, 99 bytes, or unnamed; / })
+    return lines.some(({ message }) => /: a slice of POST \/v2\/op\/update, 99 bytes, or unnamed; /.test(message))
+  }, 'the slice is named')
 })
 
 test('without a limit nothing is logged, and the longest step is known all the same', async (t) => {

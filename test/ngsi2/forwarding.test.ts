@@ -3,7 +3,8 @@ import { type Answering, answering, FarEnd } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { Client } from '../wire/client.js'
 
-const flags = ['-multiservice', '-httpThreads', '2', '-httpTimeout', '1500', '-cprAnswerMaxSize', '200000']
+// A provider that answers late, on a machine that stands still, is none that fails.
+const flags = ['-multiservice', '-httpThreads', '2', '-httpTimeout', '60000', '-cprAnswerMaxSize', '200000']
 const broker = await RunningBroker.start(root, flags)
 
 const unknown = { error: 'NotFound', description: 'The requested entity has not been found. Check type and id' }
@@ -241,8 +242,6 @@ const hostile: readonly (readonly [string, Answering])[] = [
   ['gives what is no entity', gives([1, null, [], 'x', {}, { id: 5 }, { id: '' }, { type: 'Street' }])],
   ['is too deep', gives(`${'['.repeat(100_000)}`)],
   ['hangs up', (_, response) => response.destroy()],
-  ['breaks off', (_, response) => void response.writeHead(200, { 'Content-Length': '100' }).write('[')],
-  ['says nothing', () => undefined],
   [
     'does not end',
     (_, response) => {
@@ -266,6 +265,23 @@ test('a provider that fails is missing, and nothing of it is seen [NGSIv2 subscr
   }
   await ill.close()
   t.strictSame(await city.ask('GET', '/v2/entities/Lane-1'), [404, unknown], 'nobody listens')
+})
+
+/** What is waited for up to the limit. */
+const endless: readonly (readonly [string, Answering])[] = [
+  ['breaks off', (_, response) => void response.writeHead(200, { 'Content-Length': '100' }).write('[')],
+  ['says nothing', () => undefined],
+]
+
+test('a provider that does not answer in time is missing [NGSIv2 subscriptions 11.2, 11.4]', async (t) => {
+  const city = new City(await RunningBroker.start(t, ['-multiservice', '-httpTimeout', '100']))
+  const ill = await FarEnd.listen(t)
+  await city.registers(ill.url('/v2'), { id: 'Lane-1', type: 'Street' })
+  for (const [what, answer] of endless) {
+    ill.answer = answer
+    t.strictSame(await city.ask('GET', '/v2/entities/Lane-1'), [404, unknown], what)
+    t.strictSame(await city.ask('GET', '/v2/entities?type=Street'), [200, []], what)
+  }
 })
 
 test('of an answer what is malformed is left out, all else is as the provider gave it', async (t) => {

@@ -38,7 +38,7 @@ function opened(t: Test, settings: Partial<ProvidersSettings> = {}) {
     lines.push(`${area ?? op} ${context?.corr} ${context?.trans}: ${message}`)
   })
   const providers = new Providers({
-    limit_ms: 5000,
+    limit_ms: 60_000,
     requestLimit_bytes: 1_000_000,
     insecure: false,
     log,

@@ -6,7 +6,7 @@ import { until } from '../until.js'
 import { attribute, type Client, stranger } from './client.js'
 
 const broker = await RunningBroker.shared([
-  ...['-multiservice', '-partitions', '3', '-httpThreads', '2'],
+  ...['-multiservice', '-partitions', '3', '-httpThreads', '2', '-httpTimeout', '60000'],
   ...['-notifRetryMin', '50', '-notifRetryMax', '100', '-notifDeny', '127.0.0.7,*.evil.example'],
 ])
 
@@ -156,16 +156,23 @@ test('a subscription to intervals is sent the state at once and at every tick, c
   const end = await FarEnd.listen(t)
   await client.given(tank('Tank1', '1'))
   const conditions = [{ type: 'ONTIMEINTERVAL', condValues: ['PT1S'] }]
+  const begun_ms = performance.now()
   const id = await subscribe(client, { reference: end.url(), notifyConditions: conditions })
   await heard(end, 1)
   await client.update('UPDATE', [tank('Tank1', '2')])
-  t.same(await heard(end, 3), [[['Tank1', '1']], [['Tank1', '2']], [['Tank1', '2']]])
-  const [first = 0, , third = 0] = end.received.map(({ at }) => at)
-  t.ok(third - first > 1100, 'ticks are a second apart')
+  // A tick may come before the update, if that takes its time, and further ones while it is looked.
+  const values = () => end.bodies.map((body) => /"value":"(\d)"/.exec(body)?.[1])
+  await until(() => values().filter((value) => value === '2').length >= 2, 'the state comes at two ticks')
+  t.match(values().join(''), /^1+2+$/)
+  const passed_ms = performance.now() - begun_ms
+  t.ok(
+    passed_ms > (end.received.length - 1) * 1000 - 100,
+    `${end.received.length} in ${passed_ms} ms: ticks are a second apart`,
+  )
   await client.ask('DELETE', `/v1/contextSubscriptions/${id}`)
   const before = end.received.length
-  await delay(1200)
-  t.equal(end.received.length, before)
+  await delay(2200)
+  t.ok(end.received.length <= before + 1, 'one may have been on its way')
 })
 
 test('what fails is visible, is tried again, and an update of the subscription tries at once', async (t) => {

@@ -201,7 +201,7 @@ for (const [what, served, details] of failures) {
     const there = await provider(t)
     there.serve(served)
     const { broker } = holding(registered({ attributes: ['noise'], provider: there.url }))
-    const { forwarding } = passing(t, { limit_ms: served === undefined ? 50 : 5000 })
+    const { forwarding } = passing(t, { limit_ms: served === undefined ? 50 : 60_000 })
     const sent = { body: query(['noise']), forwarding }
     const errorCode = details === undefined ? notFound : { ...notFound, details }
     t.same((await send(broker, 'POST', 'queryContext', sent)).body, { errorCode })

@@ -220,7 +220,7 @@ for (const [what, served, details] of failures) {
     const there = await provider(t)
     there.serve(served)
     const index = registered({ attributes: ['noise'], provider: there.url })
-    const { forwarding } = passing(t, { limit_ms: served === undefined ? 50 : 5000 })
+    const { forwarding } = passing(t, { limit_ms: served === undefined ? 50 : 60_000 })
     const status = details === undefined ? notFound : { ...notFound, details }
     const body = update('UPDATE', element([noise]))
     const alone = await send(holding(index).broker, 'POST', 'updateContext', { body, forwarding })
