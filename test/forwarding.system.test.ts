@@ -5,8 +5,11 @@ import { attribute, echo, item, metadata, ok, responses, shown, status } from '.
 const noise = attribute('noise', 'dB', '58', metadata('window', 'text', '10m'))
 const lamp = attribute('lamp', 'state', 'on')
 
+/** A broker whose disk is slow is no provider that fails. */
+const patient = ['-httpTimeout', '60000']
+
 async function three(t: Test, flags: readonly string[] = []) {
-  const [front, north, south] = await RunningBroker.startAll(t, 3, flags)
+  const [front, north, south] = await RunningBroker.startAll(t, 3, [...patient, ...flags])
   if (!front || !north || !south) throw new Error('three brokers were asked for')
   return { front, north, south }
 }

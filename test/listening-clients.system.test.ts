@@ -18,7 +18,7 @@ test('clients that do not read, die or read a byte at a time', async (t) => {
     const writer = new Writer(broker, 'Tank', 'x'.repeat(60_000))
     await reading.until(() => reading.notifications.length >= 80)
     await writer.end()
-    await reading.until(() => reading.notifications.length === writer.count)
+    await reading.until(() => reading.notifications.length >= writer.count)
     const received = new Received()
     received.take(reading)
     t.same(received.missing(writer.acknowledged), [])
@@ -68,7 +68,7 @@ test('clients that do not read, die or read a byte at a time', async (t) => {
     const writer = new Writer(broker, 'Valve')
     await client.until(() => writer.count >= 20)
     await writer.end()
-    await client.until(() => client.notifications.length === writer.count)
+    await client.until(() => client.notifications.length >= writer.count)
     const received = new Received()
     received.take(client)
     t.same(received.missing(writer.acknowledged), [])
@@ -122,7 +122,10 @@ test('there are no more of them than may be, and one that goes makes room', asyn
   const second = await ListeningClient.open(t, small, { path: path(two) })
   const refused = await small.send('GET', path(three))
   t.same([refused.status, refused.headers.get('retry-after')], [503, '10'])
-  t.match((await small.send('GET', '/metrics')).text, /^rigel_notification_streams 2$/m)
+  await until(
+    async () => /^rigel_notification_streams 2$/m.test((await small.send('GET', '/metrics')).text),
+    'both are counted',
+  )
   const replacing = await ListeningClient.open(t, small, { path: path(two) })
   t.equal(replacing.status, 200, 'the one that it replaces makes room')
   await second.until(() => second.isOver)

@@ -10,6 +10,8 @@ let broker: RunningBroker
 test('a broker', async (t) => {
   broker = await RunningBroker.start(t, [
     '-mutexTimeStat',
+    '-httpTimeout',
+    '60000',
     '-httpThreads',
     '2',
     '-partitions',
@@ -85,8 +87,11 @@ test('a broker', async (t) => {
     // Query threads begin after the rest.
     const text = await until(async () => {
       const text = await metrics()
-      return !/^rigel_thread_heap_limit_bytes\{.*\} 0$/m.test(text) && text
-    }, 'all threads have a heap')
+      const isCollected = /\nrigel_thread_collections_total\{kind="front_end",number="0",collection="\w+"\} [1-9]/.test(
+        text,
+      )
+      return isCollected && !/^rigel_thread_heap_limit_bytes\{.*\} 0$/m.test(text) && text
+    }, 'all threads have a heap, and a front end has collected its garbage')
     const threads = ['front_end 0', 'front_end 1', 'partition 0', 'partition 1', 'query 0', 'query 1', 'courier 0']
     for (const name of ['busy_seconds_total', 'heap_used_bytes', 'heap_limit_bytes', 'external_bytes']) {
       const values = [...text.matchAll(new RegExp(`^rigel_thread_${name}{kind="(\\w+)",number="(\\d)"} (.*)$`, 'gm'))]

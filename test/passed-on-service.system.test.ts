@@ -3,6 +3,9 @@ import { FarEnd } from './far-end.js'
 import { RunningBroker } from './running.js'
 import { until } from './until.js'
 
+// A receiver that answers late, on a machine that stands still, is not sent to again.
+const patient = ['-httpTimeout', '60000']
+
 const vat = (heat: number) => ({ id: 'Vat-3', type: 'Vat', heat: { type: 'Number', value: heat } })
 
 function services(receiver: FarEnd): readonly unknown[] {
@@ -15,7 +18,7 @@ function sentAs(broker: RunningBroker, service: string | undefined, method: stri
 
 test('without -multiservice a notification carries the service of the update, also after a crash', async (t) => {
   const receiver = await FarEnd.listen(t)
-  const broker = await RunningBroker.start(t, ['-notifRetryMin', '100'])
+  const broker = await RunningBroker.start(t, [...patient, '-notifRetryMin', '100'])
   const http = { url: receiver.url() }
   const subject = { entities: [{ idPattern: '.*', type: 'Vat' }] }
   await sentAs(broker, 'other', 'POST', '/v2/subscriptions', { subject, notification: { http } })
@@ -41,7 +44,7 @@ test('without -multiservice a notification carries the service of the update, al
 
 test('without -multiservice an initial notification carries the service of its subscription request', async (t) => {
   const receiver = await FarEnd.listen(t)
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.start(t, patient)
   await broker.send('POST', '/v2/entities', vat(1))
   await sentAs(broker, 'Farm', 'POST', '/v1/subscribeContext', {
     entities: [{ type: 'Vat', isPattern: 'true', id: '.*' }],
@@ -56,7 +59,7 @@ test('without -multiservice an initial notification carries the service of its s
 
 test('without -multiservice an availability notification carries the service of what caused it', async (t) => {
   const receiver = await FarEnd.listen(t)
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.start(t, patient)
   const entities = [{ type: 'Street', isPattern: 'false', id: 'Street-4' }]
   const register = (service: string, name: string) =>
     sentAs(broker, service, 'POST', '/v1/registry/registerContext', {
@@ -80,7 +83,7 @@ test('without -multiservice an availability notification carries the service of 
 
 test('without -multiservice templates know the service of the update', async (t) => {
   const receiver = await FarEnd.listen(t)
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.start(t, patient)
   const httpCustom = { url: receiver.url(), json: { from: `\${service}` } }
   const subject = { entities: [{ idPattern: '.*', type: 'Vat' }] }
   await broker.send('POST', '/v2/subscriptions', { subject, notification: { httpCustom } })
@@ -91,7 +94,7 @@ test('without -multiservice templates know the service of the update', async (t)
 
 test('without -multiservice what is forwarded carries the service of the client, in both forms', async (t) => {
   const provider = await FarEnd.listen(t)
-  const broker = await RunningBroker.start(t)
+  const broker = await RunningBroker.start(t, patient)
   for (const legacyForwarding of [true, false]) {
     await sentAs(broker, 'other', 'POST', '/v2/registrations', {
       dataProvided: { entities: [{ id: `Street-${legacyForwarding}`, type: 'Street' }], attrs: ['noise'] },

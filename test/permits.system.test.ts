@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { type ClientRequest, request } from 'node:http'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { makeApiKey } from '../src/api-keys.js'
@@ -101,7 +102,8 @@ const level = (id: string, value = '1') => ({
 })
 
 test('scans hold up neither updates, nor reads of one id, nor short pages, and end when their clients go', async (t) => {
-  const broker = await RunningBroker.start(t, ['-reqPoolSize', '4', '-queryThreads', '1'])
+  // Nobody is refused for having waited long: a slow machine takes its time.
+  const broker = await RunningBroker.start(t, ['-reqPoolSize', '4', '-reqMaxWait', '0'])
   await filled(broker)
   const under = new Requests()
   under.keepScanning(broker)
@@ -112,20 +114,18 @@ test('scans hold up neither updates, nor reads of one id, nor short pages, and e
   t.ok(under.open > scans / 3, `${under.open} scans are still under way`)
   const waiting = under.open
   under.destroy()
-  // What the broker works, since the processors have others to serve as well.
-  const scanned = async (times: number): Promise<number> => {
-    const began_ms = broker.work_ms
-    for (let scan = 0; scan < times; scan += 1) {
-      t.match((await broker.send('POST', '/v1/queryContext', long)).json, { errorCode: { code: '404' } })
-    }
-    return (broker.work_ms - began_ms) / times
+  const scanned_ms = async () => {
+    const began_ms = broker.worked_ms
+    t.match((await broker.send('POST', '/v1/queryContext', long)).json, { errorCode: { code: '404' } })
+    return broker.worked_ms - began_ms
   }
-  const one = await scanned(1)
-  const alone = await scanned(10)
+  const one = await scanned_ms()
+  await broker.becomesIdle()
+  const alone = await scanned_ms()
   // That a client has gone is found out within two looks at the connections, a second apart.
   t.ok(
-    one < 2500 + alone * (waiting / 2),
-    `one after the others: ${one} ms, one alone: ${alone} ms, others: ${waiting}`,
+    one < 2500 * availableParallelism() + alone * (waiting / 2),
+    `work on one after the others: ${one} ms, on one alone: ${alone} ms, others: ${waiting}`,
   )
 })
 
@@ -242,6 +242,7 @@ test('a partition that stands still refuses what comes at once, answers what it 
   const body = { contextElements: [level('Silo-1', '2')], updateAction: 'UPDATE' }
   for (let at = 0; at < 4; at += 1) under.send(broker, '/v1/updateContext', body)
   await inFlight(broker, 5) // With the request that asks.
+  const began_ms = performance.now()
   const late = new Requests()
   for (let at = 0; at < 20; at += 1) late.send(broker, '/v1/updateContext', body)
   await late.allOver()
@@ -254,10 +255,14 @@ test('a partition that stands still refuses what comes at once, answers what it 
   const { text } = await broker.send('GET', '/metrics')
   t.match(text, /rigel_http_rejected_total\{reason="overload"\} 21/)
   await broker.writes('refused: more arrive than can be done')
-  t.equal(broker.output.match(/refused: more arrive than can be done/g)?.length, 1)
+  const passed_s = (performance.now() - began_ms) / 1000
+  const said = broker.output.match(/refused: more arrive than can be done/g)?.length ?? 0
+  t.ok(said <= 1 + passed_s / 10, `${said} lines in ${passed_s} s: one in ten seconds`)
   await lock.release()
   await under.allOver()
   t.same(under.statuses, [200, 200, 200, 200])
+  // A front end may still have those in its queue that it has refused.
+  await until(async () => (await broker.update('UPDATE', level('Silo-1'))).status === 200, 'it goes on')
   for (let at = 0; at < 20; at += 1) t.equal((await broker.update('UPDATE', level('Silo-1'))).status, 200)
 })
 
@@ -298,17 +303,17 @@ test('whoever has no key gets 401 under overload too, and a tenant that sends to
   }
   t.match(await update(alpha), { status: 503, text: /too many requests are waiting/ }, 'there still is overload')
   t.match(await update({ Authorization: `Bearer ${key}`, 'Fiware-Service': 'alpha' }), { status: 503 })
-  // On a slow machine there may be a second between two of them, and one more is let through each second.
+  // One a second and two at once: of many at once some are too many, however slow the machine is.
   const statuses: number[] = []
-  await until(async () => {
-    const replies = await Promise.all([update(busy), update(busy), update(busy)])
+  const isLimited = async () => {
+    const replies = await Promise.all(Array.from({ length: 10 }, () => update(busy)))
     statuses.push(...replies.map(({ status }) => status))
     return statuses.includes(429)
-  }, 'the tenant sends too much')
+  }
+  await until(isLimited, 'a tenant sends too much')
   t.same(new Set(statuses), new Set([503, 429]))
-  const tooMany = statuses.filter((status) => status === 429).length
-  const limited = `rigel_http_rejected_total{reason="rate_limit"} ${tooMany}\n`
-  t.ok((await broker.send('GET', '/metrics')).text.includes(limited))
+  const limited = statuses.filter((status) => status === 429).length
+  t.match((await broker.send('GET', '/metrics')).text, `rigel_http_rejected_total{reason="rate_limit"} ${limited}\n`)
   t.match((await broker.send('GET', '/metrics')).text, /rigel_http_rejected_total\{reason="unauthorized"\} 6\n/)
   await broker.end('SIGKILL')
   await Promise.all(stuck)

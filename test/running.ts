@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { freePort } from '../bench/free-port.js'
 import { brokerProgram, nodeBySh } from './program.js'
@@ -12,6 +13,11 @@ const shared = new Map<string, Promise<RunningBroker>>()
 
 /** Linux counts the time of processes in hundredths of a second. */
 export const tick_ms = 10
+
+/** A broker is idle that uses no more of a processor than this at so many looks, one after the other: a tick between two of them at most. */
+const idleShare = 0.2
+const idleLooks = 3
+const look_ms = 60
 
 /** How many tenants were given to tests. */
 let tenants = 0
@@ -168,13 +174,26 @@ export class RunningBroker {
     return this.#process?.pid
   }
 
-  /** Of all processors that the program has used, where the system tells, else of the clock. */
-  get work_ms(): number {
+  /** The time of all processors that it has used, where the system tells, else that of the clock. */
+  get worked_ms(): number {
     if (process.platform !== 'linux') return performance.now()
     const text = readFileSync(`/proc/${this.pid}/stat`, 'utf8')
     // Behind the name, which may have anything in it, the processor times are the 12th and 13th.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     return (Number(fields[11]) + Number(fields[12])) * tick_ms
+  }
+
+  /** Resolves when it has done what requests before have left to do. An idle broker has timers, so it uses some of a processor on a slow machine. */
+  async becomesIdle(): Promise<void> {
+    if (process.platform !== 'linux') return
+    let [seen_ms, before_ms, idle] = [performance.now(), this.worked_ms, 0]
+    await until(async () => {
+      await delay(look_ms)
+      const [now_ms, worked_ms] = [performance.now(), this.worked_ms]
+      idle = worked_ms - before_ms <= (now_ms - seen_ms) * idleShare ? idle + 1 : 0
+      ;[seen_ms, before_ms] = [now_ms, worked_ms]
+      return idle >= idleLooks
+    }, 'the broker has nothing to do')
   }
 
   /** The exit code or the signal that ended the program; null while it runs. */
@@ -213,6 +232,12 @@ export class RunningBroker {
       return said.startsWith('200 ')
     }
     await until(isReady, () => `the broker is ready: ${said}`)
+  }
+
+  /** Resolves when it says that its storage is full: while a partition is slow that is the reason why it is not ready. */
+  async saysFull(): Promise<void> {
+    const isFull = async () => /unavailable.*storage full/s.test((await this.send('GET', '/health/ready')).text)
+    await until(isFull, 'the broker says that its storage is full')
   }
 
   /** Sends a request; of a stream of events, which has no end, it reads the beginning only. */

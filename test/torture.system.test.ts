@@ -213,13 +213,19 @@ async function statesOf(broker: RunningBroker): Promise<ReadonlyMap<string, Stat
   return new Map((json as readonly State[]).map((state) => [state.id, state]))
 }
 
-/** The states when all receivers that never accept have failed: attempts at those that hang take their time. */
+/**
+ * The states when all receivers that never accept have failed, and nothing waits for the others: attempts at those that hang take their
+ * time, and what was accepted leaves its queue a moment later.
+ */
 function whenFailed(broker: RunningBroker, ids: readonly string[]): Promise<ReadonlyMap<string, State>> {
   return until(async () => {
     const states = await statesOf(broker)
-    const failed = meant.every(({ receiver }, at) => isLive(receiver) || states.get(ids[at] ?? '')?.status === 'failed')
-    return failed && states
-  }, 'receivers that never accept have failed')
+    const isOver = meant.every(({ receiver }, at) => {
+      const state = states.get(ids[at] ?? '')
+      return isLive(receiver) ? state?.queueDepth === 0 : state?.status === 'failed'
+    })
+    return isOver && states
+  }, 'receivers that never accept have failed, and nothing waits for the others')
 }
 
 /** Operators see which receivers fail, and what waits for them. */

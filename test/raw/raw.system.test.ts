@@ -8,7 +8,8 @@ const duration_s = Number(process.env['RAW_FUZZ_SECONDS'] ?? 3)
 const seed = Number(process.env['RAW_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 test('raw bytes, cut and damaged anywhere, end nothing and leave nothing behind', {
-  timeout: (duration_s + 120) * 1000,
+  // More than what is waited for one after the other.
+  timeout: (2 * duration_s + 550) * 1000,
 }, async (t) => {
   const broker = await RunningBroker.start(t, [
     '-partitions',

@@ -7,7 +7,7 @@ import { waits } from '../until.js'
 import { fileMark, filesOfUnit, underWayMark } from './unit-run.js'
 
 /** How long the process may go on after its last test. */
-const endLimit_ms = 15_000
+const endLimit_ms = 60_000
 
 const fixtures = join('.tap', 'fixtures')
 
