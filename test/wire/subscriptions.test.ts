@@ -120,6 +120,13 @@ test('no change after the answer to a subscription is missed, and the initial st
       await client.ask('POST', '/v1/updateContextSubscription', { subscriptionId: id, notifyConditions })
       await delay(50)
     })
+    // The last changes may not have reached the queue yet.
+    const isLast = (text: string, tankId: string) =>
+      text.includes(`"${tankId}"`) && text.includes(`"value":"${next - 1}"`)
+    await until(
+      () => ids.every((tankId) => end.bodies.some((text) => isLast(text, tankId))),
+      'the last change of all comes',
+    )
     await comesTo(id, { queueDepth: 0 })
     const messages = await heard(end, 0)
     // Changes from between its coming into force and the look at the state come before the initial notification.
