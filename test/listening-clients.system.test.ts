@@ -7,7 +7,7 @@ import { RunningBroker } from './running.js'
 import { until } from './until.js'
 
 test('clients that do not read, die or read a byte at a time', async (t) => {
-  t.setTimeout(300_000)
+  t.setTimeout(550_000)
   const broker = await RunningBroker.start(t, ['-partitions', '2', '-httpThreads', '2'], { nodeOptions: withDebugger })
 
   await t.test('one that never reads holds back its own subscription, and loses nothing', async (t) => {

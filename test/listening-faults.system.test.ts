@@ -8,7 +8,7 @@ const isLong = process.env['RIGEL_LISTENING'] === 'long'
 
 for (const query of isLong ? ['', '?confirm=explicit'] : ['']) {
   test(`a client that goes on where it was loses nothing when the broker is killed three times ${query}`, async (t) => {
-    t.setTimeout(300_000)
+    t.setTimeout(550_000)
     const broker = await RunningBroker.start(t, ['-partitions', '2', '-httpThreads', '2', '-sseKeep', '1'])
     const id = await subscribedTo(broker, 'Room')
     const path = `/v2/subscriptions/${id}/events${query}`

@@ -1,9 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { test } from 'tap'
+import { t as root, test } from 'tap'
 import { RunningBroker } from './running.js'
 import { until } from './until.js'
 
-test('a long step is a warning that names the route and the length of the body, and a metric of each thread', async (t) => {
+// One of them waits most of the time.
+root.jobs = 2
+
+test('a long step is a warning that names the route and the length of the body, and a metric of each thread', {
+  buffered: true,
+}, async (t) => {
   const flags = ['-partitions', '2', '-httpThreads', '2', '-stepWarning', '1']
   const broker = await RunningBroker.start(t, flags)
   const entities = Array.from({ length: 2000 }, (_, at) => ({
@@ -33,7 +38,7 @@ test('a long step is a warning that names the route and the length of the body, 
   t.ok(values.some(([, kind, , seconds]) => kind === 'front_end' && Number(seconds) > 0.001))
 })
 
-test('a broker that is stopped for a while does not take that for work', async (t) => {
+test('a broker that is stopped for a while does not take that for work', { buffered: true }, async (t) => {
   const broker = await RunningBroker.start(t, ['-partitions', '1', '-httpThreads', '1', '-stepWarning', '5000'])
   // What was worked on when it was stopped would count as work during all of that time.
   await broker.becomesIdle()

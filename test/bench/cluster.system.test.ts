@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { test } from 'tap'
+import { t as root, test } from 'tap'
 import { ProcessorShares } from '../../bench/cluster/processor-share.js'
 import { member } from '../../bench/ngsi.js'
 import { noEtcd } from '../cluster/etcd-members.js'
@@ -13,10 +13,16 @@ const isLong = process.env['RIGEL_BENCH'] === 'long'
 
 const skip = noEtcd || own.skip
 
+// Members, nodes and partitions are waited for most of the time.
+root.jobs = 2
+
 /** Each partition has a thread on each node: with twelve of them, most of the time would be that of their starts. */
 const few = ['--partitions', '2']
 
-test('cluster measures updates and reads of a node with what each part takes for them', { skip }, async (t) => {
+test('cluster measures updates and reads of a node with what each part takes for them', {
+  skip,
+  buffered: true,
+}, async (t) => {
   const small = ['--nodes', '1', '--no-share', '--connections', '4', ...few]
   const lines = await linesFrom(t, 'cluster', ...small)
   t.same(columns(lines, 'case', 'nodes', 'share', 'connections'), [
@@ -34,7 +40,7 @@ test('cluster measures updates and reads of a node with what each part takes for
   t.ok(Number(member(updates, 'records')) <= 1.5, 'an update has a record of its own or shares one')
 })
 
-test('cluster-join says how soon a new node serves what another one has', { skip }, async (t) => {
+test('cluster-join says how soon a new node serves what another one has', { skip, buffered: true }, async (t) => {
   const [line] = await linesFrom(t, 'cluster-join', '--entities', '100', ...few)
   t.match(line, { bench: 'cluster-join', entities: 100 })
   for (const figure of ['serves_median_s', 'owns_median_s', 'processor_median_s', 'resident_MiB', 'folder_MiB']) {

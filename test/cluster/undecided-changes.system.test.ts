@@ -12,6 +12,9 @@ import { freshName } from './given.js'
 import { nodeFlags, rebalancedSoon, tokenFlags } from './given-nodes.js'
 import { subscribedToTanks, tanks, Written } from './written-tanks.js'
 
+// They wait for limits most of the time.
+file.jobs = 2
+
 let etcd: EtcdMembers
 
 if (noEtcd === false) {
@@ -42,6 +45,8 @@ async function linkedNodes(t: Test, names: readonly string[]): Promise<readonly 
         ...rebalancedSoon,
         '-logLevel',
         'INFO',
+        '-httpTimeout',
+        '60000',
         '-notifRetryMin',
         '50',
         '-notifRetryMax',
@@ -74,6 +79,7 @@ function toTanks(url: string) {
 
 test('a change of a subscription that one node does not hear of is refused, and has never had an effect', {
   skip: noEtcd,
+  buffered: true,
 }, async (t) => {
   t.setTimeout(300_000)
   const written = new Written()
@@ -142,6 +148,7 @@ test('a change of a subscription that one node does not hear of is refused, and 
 
 test('what is undecided when the coordinator is killed is withdrawn by the next one', {
   skip: noEtcd,
+  buffered: true,
 }, async (t) => {
   t.setTimeout(300_000)
   const written = new Written()
