@@ -5,8 +5,7 @@ import type { NoticeHead } from '../subscription/notice.js'
 import { streamReference } from '../subscription/targets.js'
 import { type Nanoseconds, secondsText } from '../time.js'
 import type { TraceArea } from '../trace.js'
-import { type AttemptOutcome, reasonText } from './outcome.js'
-import { type HttpMessage, type MqttMessage, receiverName } from './outgoing.js'
+import { type AttemptOutcome, type HttpMessage, type MqttMessage, reasonText, receiverName } from './outgoing.js'
 import { pathsText } from './request.js'
 
 const requestAreas: readonly TraceArea[] = ['notify.request', 'payload.client.out', 'payload.client.dump']

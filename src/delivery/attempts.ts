@@ -8,8 +8,14 @@ import { now } from '../time.js'
 import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { Recipient } from './message.js'
-import { type AttemptOutcome, reasonText } from './outcome.js'
-import { type AttemptAlarm, type HttpMessage, type Outgoing, receiverName } from './outgoing.js'
+import {
+  type AttemptAlarm,
+  type AttemptOutcome,
+  type HttpMessage,
+  type Outgoing,
+  reasonText,
+  receiverName,
+} from './outgoing.js'
 import { type PreparedNotice, preparedNotice, tellOfDrop } from './prepared-notice.js'
 import type { BegunAttempt } from './receiver-turns.js'
 import { headersOf, messageSize, sentRequest, tooLong } from './request.js'

@@ -3,8 +3,15 @@ import { GivenUp, type HttpResponse } from '../http-client/exchange.js'
 import { HttpClient, type OutgoingRequest } from '../http-client/http-client.js'
 import { isSecretHeader } from '../log/secrets.js'
 import { now } from '../time.js'
-import { type Acceptance, type AttemptOutcome, outcomeOf, outcomeOfFault, refusal, retryAfter } from './outcome.js'
-import type { HttpMessage } from './outgoing.js'
+import {
+  type Acceptance,
+  type AttemptOutcome,
+  type HttpMessage,
+  outcomeOf,
+  outcomeOfFault,
+  refusal,
+  retryAfter,
+} from './outgoing.js'
 
 export interface HttpSettings {
   /** Time limit of an attempt, up to the head of the response. */

@@ -1,8 +1,15 @@
 import type { Destinations } from '../http-client/destinations.js'
 import { isTopic } from '../subscription/targets.js'
 import { MqttConnection } from './mqtt-connection.js'
-import { type AttemptOutcome, outcomeOfFault, refusal } from './outcome.js'
-import { endpointName, type MqttEndpoint, type MqttMessage, mqttEndpoint } from './outgoing.js'
+import {
+  type AttemptOutcome,
+  endpointName,
+  type MqttEndpoint,
+  type MqttMessage,
+  mqttEndpoint,
+  outcomeOfFault,
+  refusal,
+} from './outgoing.js'
 
 export interface MqttSettings {
   /** Time limit of opening a connection, and of the acknowledgement of a message. */

@@ -1,7 +1,6 @@
 import type { Provisional } from '../subscription/decisions.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
-import type { Fifo } from './fifo.js'
 import type { SourceNumber } from './source.js'
 
 /** What memory holds of a notice until it leaves; its body stays on disk. */
@@ -93,5 +92,52 @@ export class NoticeList {
 
   *[Symbol.iterator](): Generator<QueuedNotice> {
     for (let notice = this.#first; notice !== undefined; notice = notice.next) yield notice
+  }
+}
+
+/** A queue whose two ends cost the same however long it is. */
+export class Fifo<Item extends object> {
+  #items: (Item | undefined)[] = []
+  #head = 0
+
+  get size(): number {
+    return this.#items.length - this.#head
+  }
+
+  get first(): Item | undefined {
+    return this.#items[this.#head]
+  }
+
+  push(item: Item): void {
+    this.#items.push(item)
+  }
+
+  /** Puts an item before all others. */
+  unshift(item: Item): void {
+    if (this.#head === 0) {
+      this.#items.unshift(item)
+      return
+    }
+    this.#head -= 1
+    this.#items[this.#head] = item
+  }
+
+  /** Leaves only the items that a test holds of, in their order. */
+  keep(isKept: (item: Item) => boolean): void {
+    this.#items = this.#items.slice(this.#head).filter((item) => item !== undefined && isKept(item))
+    this.#head = 0
+  }
+
+  shift(): Item | undefined {
+    const item = this.#items[this.#head]
+    if (item === undefined) return undefined
+    this.#items[this.#head] = undefined
+    this.#head += 1
+    // Moving what is left costs no more than what was taken since the last time.
+    if (this.#head > 16 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head)
+      this.#head = 0
+    }
+    return item
   }
 }

@@ -1,8 +1,7 @@
 import type { NoticeHead, NoticeNumber, OrderingKey } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
-import { Fifo } from './fifo.js'
-import { type KeyQueue, NoticeList, type QueuedNotice } from './notice-list.js'
+import { Fifo, type KeyQueue, NoticeList, type QueuedNotice } from './notice-list.js'
 import type { Arrived, SourceNumber } from './source.js'
 
 export interface OrderParts {

@@ -1,8 +1,7 @@
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { streamReference } from '../subscription/targets.js'
-import { Fifo } from './fifo.js'
 import type { Recipient } from './message.js'
-import type { QueuedNotice } from './notice-list.js'
+import { Fifo, type QueuedNotice } from './notice-list.js'
 import { endpointName, mqttEndpoint } from './outgoing.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 

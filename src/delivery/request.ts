@@ -2,7 +2,7 @@ import { viaOf } from '../hosts.js'
 import type { SentRequest } from '../measure/service-metrics.js'
 import { type NoticeHead, type NoticeMessage, type NoticeNumber, serviceOf } from '../subscription/notice.js'
 import { versionFacts } from '../version.js'
-import type { AttemptOutcome } from './outcome.js'
+import type { AttemptOutcome } from './outgoing.js'
 import type { SourceNumber } from './source.js'
 
 /**

@@ -1,7 +1,6 @@
 import { HttpSender, type HttpSettings } from './http-sender.js'
 import { MqttSender, type MqttSettings } from './mqtt-sender.js'
-import type { AttemptOutcome } from './outcome.js'
-import type { Outgoing } from './outgoing.js'
+import type { AttemptOutcome, Outgoing } from './outgoing.js'
 
 export interface SenderSettings {
   readonly http: HttpSettings

@@ -5,7 +5,7 @@ import { type Milliseconds, now } from '../time.js'
 import type { InspectedQueue, Recipient } from './message.js'
 import type { KeyQueue, QueuedNotice } from './notice-list.js'
 import { isSuperseded, NoticeOrder, type OrderParts } from './notice-order.js'
-import type { Failed } from './outcome.js'
+import type { Failed } from './outgoing.js'
 import type { Arrived, SourceNumber } from './source.js'
 
 /** The clocks and timers of a delivery queue. */

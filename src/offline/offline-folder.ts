@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { compareBytes, type Entity, type Tenant } from '../context/entity.js'
-import { mergedStats } from '../delivery/delivery-stats.js'
+import { mergedStats } from '../delivery/delivery-records.js'
 import { LmdbRegistryStore } from '../lmdb/control-registry.js'
 import { ControlStore } from '../lmdb/control-store.js'
 import { type DataFolder, openDataFolder } from '../lmdb/data-folder.js'

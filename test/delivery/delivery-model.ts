@@ -1,5 +1,5 @@
 import assert from 'node:assert'
-import { refusal, trouble } from '../../src/delivery/outcome.js'
+import { refusal, trouble } from '../../src/delivery/outgoing.js'
 import type { BegunAttempt } from '../../src/delivery/receiver-turns.js'
 import type { AttemptResult } from '../../src/measure/delivery-figures.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { noStats } from '../../src/delivery/delivery-stats.js'
+import { noStats } from '../../src/delivery/delivery-records.js'
 import type { RecipientTerms } from '../../src/delivery/message.js'
 import { at } from '../given.js'
 import { runs } from '../runs.js'
