@@ -148,7 +148,7 @@ export class ControlStore implements SubscriptionStore {
    */
   transact(change: ControlRecord, grows: boolean): Promise<void> {
     return new Promise((done, failed) => {
-      this.#disk.look()
+      this.#disk.lookIfDue()
       if (grows && !this.#disk.mayGrow) return failed(new StorageFull('no room for a change'))
       this.#waiting.push({ change, grows, done, failed })
       if (this.#waiting.length === 1) void this.inTurn(() => this.#writeWaiting())

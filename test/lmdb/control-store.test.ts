@@ -1,4 +1,6 @@
 import assert from 'node:assert'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { DiskFault, LogGivenUp } from '../../src/faults.js'
@@ -93,6 +95,27 @@ test('a write that fails fails alone, and gives back the numbers of its notices'
     { number: 1, notice: { body: 'a' } },
     { number: 2, notice: { body: 'b' } },
   ])
+})
+
+test('many changes look for room on the disk as often as time passes, not as often as they are', async (t) => {
+  const store = opened(t.testdir())
+  t.teardown(() => store.close())
+  const { statfsSync } = fs
+  const put = (statfs: typeof fs.statfsSync): void => {
+    Object.assign(fs, { statfsSync: statfs })
+    syncBuiltinESMExports()
+  }
+  t.teardown(() => put(statfsSync))
+  let looks = 0
+  const counted = (...given: Parameters<typeof statfsSync>): ReturnType<typeof statfsSync> => {
+    looks += 1
+    return statfsSync(...given)
+  }
+  put(counted as typeof statfsSync)
+  const begun_ms = performance.now()
+  const ack = { subscription: subscriptionId(), gone: [], stats }
+  await Promise.all(Array.from({ length: 2000 }, () => store.commit({ acks: [ack] })))
+  t.ok(looks <= 2 + (performance.now() - begun_ms) / 10, `${looks} looks`)
 })
 
 test('when the log has no space for a record, what removes something is written, and what grows is refused', async (t) => {
