@@ -10,7 +10,7 @@ export const withDebugger: readonly string[] = ['--inspect=127.0.0.1:0']
  * How long the debugger may take to answer, and how long a thread is waited for before it is asked again: what is said to one that begins
  * or ends just then never is answered.
  */
-const patience_ms = { debugger: 30_000, thread: 5_000 }
+const patience_ms = { debugger: 30_000, thread: 5_000, death: 30_000 }
 
 /** How a thread of a running process is made to end. */
 export const deaths = {
@@ -75,7 +75,7 @@ export class ThreadKiller {
     this.#socket.close()
   }
 
-  /** Makes a thread end that runs this entry, and waits until it is gone. */
+  /** Makes a thread end that runs this entry, and waits until it is gone; one that is to stand still is there as long as its process. */
   async kill(entry: Entry, death: Death): Promise<void> {
     // A thread in the place of one that died may not have begun yet.
     await until(() => this.killOne(entry, death), `a thread runs ${entry}`)
@@ -88,7 +88,10 @@ export class ThreadKiller {
       const isAsked = await this.#askThread(session, 'Debugger.enable')
       if (!(isAsked && (await this.#askThread(session, 'Debugger.disable')))) continue
       if (![...scripts].some((script) => script.endsWith(`/workers/${entry}.js`))) continue
-      await this.#askThread(session, 'Runtime.evaluate', { expression: deaths[death].code })
+      const code = { expression: deaths[death].code }
+      const isHeard = await this.#askThread(session, 'Runtime.evaluate', code, patience_ms.death)
+      if (death === 'stands') return true
+      if (!isHeard && this.#sessions.has(session)) continue
       // One whose heap is nearly full collects garbage all the time, on a processor that others need too.
       await until(() => !this.#sessions.has(session), `the thread of ${entry} ends`)
       return true
@@ -108,7 +111,12 @@ export class ThreadKiller {
   }
 
   /** Says whether the thread has answered; one that is gone does not. */
-  async #askThread(sessionId: string, method: string, params = {}): Promise<boolean> {
+  async #askThread(
+    sessionId: string,
+    method: string,
+    params = {},
+    most_ms: number = patience_ms.thread,
+  ): Promise<boolean> {
     const id = this.#next()
     const message = JSON.stringify({ id, method, params })
     const envelope = { id: this.#next(), method: 'NodeWorker.sendMessageToWorker', params: { sessionId, message } }
@@ -117,7 +125,7 @@ export class ThreadKiller {
       isAnswered = true
     })
     this.#socket.send(JSON.stringify(envelope))
-    const again_ms = performance.now() + patience_ms.thread
+    const again_ms = performance.now() + most_ms
     await until(() => isAnswered || !this.#sessions.has(sessionId) || performance.now() > again_ms)
     return isAnswered
   }

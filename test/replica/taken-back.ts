@@ -27,14 +27,14 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 export const mends: readonly Mend[] = [
   {
     fault: 'an owner answers what changes nothing without a look at its read lease',
-    first: 12,
+    first: 37,
     file: 'mailbox/turn-runner.ts',
     now: 'if (!isLogged && !this.#isConfirmed(batch))',
     before: 'if (!isLogged && batch.length === 0)',
   },
   {
     fault: 'the claim of a dead thread and that of its successor are offered in one request',
-    first: 28,
+    first: 32,
     file: 'cluster/appender.ts',
     now: 'if (isEnough || this.#busy.has(log)) {',
     before: 'if (isEnough) {',
@@ -71,7 +71,7 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'a turn that is given up in an orderly end is said not to be carried out',
-    first: 170,
+    first: 203,
     file: 'mailbox/turn-runner.ts',
     now: 'if (fault instanceof LogGivenUp) {',
     before: "if (fault instanceof LogGivenUp && fault.message === '') {",
@@ -90,7 +90,7 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'the read lease of an owner whose date was put back is not over',
-    first: 18,
+    first: 36,
     file: 'shared-memory/partition-position.ts',
     now: 'Atomics.load(this.#cells, untilCell) > process.hrtime.bigint() &&',
     before: 'Atomics.load(this.#cells, untilCell) > 0n &&',
@@ -103,7 +103,7 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'what is claimed after a close is kept',
-    first: 28,
+    first: 52,
     file: 'replica/transitions.ts',
     now: 'state.isToOwn ? wentOn(elected) : left(elected)',
     before: 'wentOn(elected)',
@@ -122,7 +122,7 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'a claim behind that of a process before it, of the same node, waits for nobody',
-    first: 56,
+    first: 60,
     file: 'replica/read-lease.ts',
     now: 'before.node !== node || before.isClaim',
     before: 'before.node !== node',
@@ -141,7 +141,7 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'what a node has said before stands, since a request was carried out that was given up',
-    first: 94,
+    first: 175,
     file: 'cluster/etcd-nodes.ts',
     now: 'if (standing !== undefined && !isSameFacts(standing.own, meant)) untold ??= meant',
     before: 'if (standing !== undefined && !isSameFacts(meant, meant)) untold ??= meant',
@@ -175,7 +175,7 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'a change that came with others is said to be refused, and nobody knows whether it stands',
-    first: 125,
+    first: 128,
     log: 'control',
     file: 'lmdb/control-store.ts',
     now: 'if (batch.length === 1 || fault instanceof LogGivenUp || fault instanceof DiskFault) {',

@@ -34,15 +34,16 @@ export function roomOf(path: string): string {
  * first as well.
  */
 const usual_ms: ReadonlyMap<string, number> = new Map([
-  ['cluster/failures.system', 120_000],
+  ['cluster/failures.system', 160_000],
   ['replica', 100_000],
   ['torture.system', 90_000],
   ['bench/cluster.system', 60_000],
   ['cluster/nodes-streams.system', 60_000],
   ['cluster/rolling-restart.system', 60_000],
   ['faults/stand-still.system', 60_000],
-  ['growth/growth.system', 55_000],
-  ['replica/taken-back.system', 50_000],
+  ['growth/growth.system', 100_000],
+  ['lmdb', 70_000],
+  ['replica/taken-back.system', 40_000],
   ['cluster/becoming-several.system', 50_000],
   ['cluster/shown-cluster.system', 50_000],
   ['cluster/undecided-changes.system', 45_000],
