@@ -38,11 +38,11 @@ export interface RawElements extends RawUpdateHead {
   readonly elements: readonly { readonly id: EntityId; readonly text: string }[]
 }
 
-/** What a raw update says beside its payload. */
+/** A raw update without its payload. */
 export interface RawUpdateHead {
   readonly tenant: Tenant
   readonly path: ServicePath
-  /** What the partition's interpreter is told beside the body. */
+  /** Options for the partition's interpreter. */
   readonly flags: number
   readonly origin: Origin
 }
@@ -53,14 +53,14 @@ export interface PartitionHealth {
   readonly storageFull: boolean
 }
 
-/** What a client asks for when it subscribes; id, order and dates are given by the broker [subscriptions 2.1]. */
+/** A subscription as a client asks for it; the broker gives id, order and dates [subscriptions 2.1]. */
 export interface SubscriptionRequest extends Omit<Subscription, 'id' | 'order' | 'expires'> {
   readonly duration_ms: number
   /** The request, which its initial notification tells of. */
   readonly origin: Origin
 }
 
-/** What a client of NGSIv2 subscribes to; it is not notified of the state as it is [NGSIv2 subscriptions 3.1]. */
+/** A subscription as a client of NGSIv2 asks for it; there is no initial notification [NGSIv2 subscriptions 3.1]. */
 export type SilentSubscriptionRequest = Omit<Subscription, 'id' | 'order'>
 
 /** Which subscriptions a list shows; those with a time-interval condition are in none [NGSIv2 subscriptions 3.2, 9]. */
@@ -80,7 +80,7 @@ export interface ShownSubscription {
   readonly fired: boolean
 }
 
-/** Which subscriptions of whichever tenant an operator looks for: all that is given has to hold. */
+/** A search of an operator over the subscriptions of all tenants: all conditions have to hold. */
 export interface SubscriptionSearch extends WhichSubscriptions {
   readonly status?: ShownStatus | undefined
   /** A part of the URL of the receiver, without its secrets; in lower case. */
@@ -100,7 +100,7 @@ export interface SubscriptionPage {
   readonly subscriptions: readonly ShownSubscription[]
 }
 
-/** What an update changes of a subscription; what is not given stays [subscriptions 2.2]. */
+/** A change of a subscription; members without a value stay as they are [subscriptions 2.2]. */
 export interface SubscriptionChange {
   readonly tenant: Tenant
   readonly id: SubscriptionId
@@ -138,7 +138,7 @@ export interface SubscriptionService {
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** A page of those that an operator looks for, also those with a time-interval condition. */
   search(which: SubscriptionSearch): Promise<SubscriptionPage>
-  /** What waits for one of them, and which attempts have failed. */
+  /** The delivery queue of a subscription, with its failed attempts. */
   inspected(id: SubscriptionId): Promise<InspectedQueue>
   /** A page of the receivers of all subscriptions of either kind. */
   receivers(which: WhichReceivers): Promise<ReceiverPage>
@@ -188,8 +188,8 @@ export interface Broker {
   /** Has the partition of an id parse, apply and answer an update as it came. */
   rawUpdate(update: RawUpdate, client?: Client): Promise<Result<RawUpdateReply, Unavailable>>
   /**
-   * The same of each element: its reply, or why it has none, in their order. Refuses before anything is carried out when
-   * there is no room for all of them, or no partition for some.
+   * Has the partition of each element parse, apply and answer it: its reply, or why it has none, in their order. Refuses before
+   * anything is carried out when there is no room for all of them, or no partition for some.
    */
   rawElements(
     update: RawElements,
@@ -213,8 +213,8 @@ export interface Broker {
     client: Client,
   ): Promise<Result<readonly (readonly ServicePath[])[], Unavailable>>
   /**
-   * The same as `entities` of every type, if they can be had at once: they were read lately and have not changed since. It is the same
-   * array for as long as that holds.
+   * The entities of an id, of every type, if they were read lately and have not changed since. It is the same array for as long as that
+   * holds.
    */
   recentEntities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined
   /** One page of what a query matches, in its order over all partitions. A scan ends when its client has gone. */
@@ -226,7 +226,7 @@ export interface Broker {
     client: Client,
     isDetailed?: boolean,
   ): Promise<Result<readonly TypeSummary[], Unavailable>>
-  /** What the console reads of all partitions, of any tenant. */
+  /** A view for the console of all partitions and tenants. */
   view<Name extends ViewName>(
     name: Name,
     ask: Views[Name]['ask'],

@@ -5,7 +5,7 @@ import type { EntityNamed, EntityReads } from './broker.js'
 import type { PartitionReaders } from './partition-readers.js'
 import type { Unavailable } from './unavailable.js'
 
-/** What a node that owns partitions answers: the last record of each that it may say so of now. */
+/** The last record of each partition that its owner can confirm now. */
 export type ConfirmedPositions = Result<ReadonlyMap<number, number>, unknown>
 
 export interface ConfirmedReadsParts {
@@ -17,14 +17,14 @@ export interface ConfirmedReadsParts {
   readonly ask: (node: string, partitions: readonly number[]) => Promise<ConfirmedPositions>
 }
 
-/** How long a read waits for the owner of what it reads to be known and to answer, and for its own copy to have caught up. */
+/** How long a read waits for the owner of what it reads to be known and to answer, and for its own replica to have caught up. */
 const patience_ms = 5000
 const again_ms = 100
 
 /**
  * Confirms reads on one of several nodes: whatever was acknowledged before a read began, on whichever node, is shown by the
  * snapshots that are taken when it is confirmed. What this node owns needs one look at shared memory; for the rest the owners are
- * asked how far they are, and the copies here waited for.
+ * asked for their positions, and the replicas here waited for.
  */
 export class ConfirmedReads {
   readonly #parts: ConfirmedReadsParts
@@ -59,7 +59,7 @@ export class ConfirmedReads {
     }
   }
 
-  /** Those of the partitions whose owners have said how far they are, and whose copies here are as far. */
+  /** Those of the partitions whose owners have confirmed a position that the replicas here have reached. */
   async #reached(partitions: readonly number[], limit_ms: number): Promise<ReadonlySet<number>> {
     const byOwner = new Map<string, number[]>()
     const own: number[] = []
@@ -104,7 +104,7 @@ interface RequestReadsParts {
   readonly readers: Pick<PartitionReaders, 'partitionOf'>
   /** Nothing where all partitions are owned here. */
   readonly confirmed: Pick<ConfirmedReads, 'confirm'> | undefined
-  /** What is known to be shown here. */
+  /** Reads snapshots of this node that are confirmed already. */
   readonly held: (named: EntityNamed) => Promise<Result<readonly Entity[], Unavailable>>
 }
 

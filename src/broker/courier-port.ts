@@ -22,9 +22,9 @@ type Answer = Extract<StreamReport, { kind: 'opened' | 'refused' | 'confirmed' }
 /** The streams of the courier of this node, as a front end has them by a port. */
 export class CourierPort implements StreamSource {
   #port: MessagePort | undefined
-  /** What the courier is asked, by the number of the stream or of the question. */
+  /** Requests to the courier by the number of the stream or of the question. */
   readonly #calls = new OpenCalls<Answer>()
-  /** Who takes what comes on each stream. */
+  /** The consumer of each stream. */
   readonly #takers = new Map<number, (piece: StreamPiece) => void>()
 
   constructor() {

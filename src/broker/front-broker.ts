@@ -135,7 +135,7 @@ export class FrontBroker implements Broker {
     return ok(found)
   }
 
-  /** What is known to be shown here. */
+  /** Reads snapshots of this node that are confirmed already. */
   async #held(
     tenant: Tenant,
     paths: readonly PathRange[],

@@ -229,10 +229,10 @@ function read(
   return meant.length > 1 ? [...meant].sort((a, b) => a.sequence - b.sequence) : meant
 }
 
-/** What a type and the name of one of its attributes take in memory beside their characters. */
+/** Memory of a type and the name of one of its attributes beside their characters. */
 const entry_bytes = 100
 
-/** What is known of a type: how many entities it has, and the types of each attribute by its name. */
+/** A type: how many entities it has, and the types of each attribute by its name. */
 interface TypeSum {
   entities: number
   readonly names: Map<string, Set<string>>
@@ -243,7 +243,7 @@ export class TypeSums {
   readonly #types = new Map<EntityType, TypeSum>()
   #bytes = 0
 
-  /** What the types and names take in memory, about. */
+  /** The approximate memory of types and names. */
   get bytes(): number {
     return this.#bytes
   }

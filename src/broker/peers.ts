@@ -1,9 +1,9 @@
 import { BroadcastChannel } from 'node:worker_threads'
 
-/** What front ends ask each other: by name, what is asked and what one of them has to say. */
+/** Questions of front ends to each other by name, with the part that each one answers. */
 type Asking<Questions> = { readonly [Name in keyof Questions]: { readonly ask: unknown; readonly part: unknown } }
 
-/** What this front end has to say. */
+/** The part of this front end. */
 export type PeerAnswer<Questions extends Asking<Questions>> = <Name extends keyof Questions>(
   name: Name,
   ask: Questions[Name]['ask'],
@@ -74,7 +74,7 @@ export class Peers<Questions extends Asking<Questions>> {
     return [await own, ...(await others)]
   }
 
-  /** What is asked from now on is answered by this front end alone; what others ask is not answered. */
+  /** From now on this front end answers its own questions alone, and none of others. */
   close(): void {
     this.#isClosed = true
     this.#channel?.close()

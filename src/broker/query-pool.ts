@@ -14,7 +14,7 @@ import type { StateRecords } from './partition-readers.js'
 import type { PoolThreads } from './pool-threads.js'
 import { ScanQueue, type ScanRun, type ScanStops } from './scan-queue.js'
 
-/** What a query thread is asked, and whether it is to say how long it waited for read handles. */
+/** A request to a query thread, and whether it reports how long it waited for read handles. */
 export type QueryTask = { readonly isTimed?: boolean } & (
   | { readonly kind: 'page' | 'state'; readonly query: Query }
   | { readonly kind: 'view'; readonly view: ViewTask }
@@ -30,7 +30,7 @@ export type QueryTask = { readonly isTimed?: boolean } & (
 /** A task as it goes to a query thread. */
 export type ScanTask = QueryTask & ScanRun
 
-/** What a query thread says of a scan; nothing when it was stopped. A fault of its own is not the end of the thread. */
+/** The result of a scan; undefined when it was stopped. A fault of the scan does not end the thread. */
 export type Scanned =
   | (Result<unknown, QueryRefusal> & HandlesTaken)
   | { readonly fault: unknown }
@@ -59,13 +59,13 @@ export interface QueryPoolSettings {
   readonly queueLimit: number
   /** How long a query may take, waiting included. */
   readonly limit_ms: number
-  /** Where the threads take their numbers and say that they have started. */
+  /** The threads take their numbers here, and report that they have started. */
   readonly members: PoolThreads
   /** The thread of a number has ended before its time: gives back what it held in shared memory. */
   readonly ended: (number: number) => void
-  /** Where the threads look whether a scan is to end. */
+  /** The threads read here whether a scan is to end. */
   readonly stops: ScanStops
-  /** What the threads need to open the partitions. */
+  /** For the threads to open the partitions. */
   readonly workerData: unknown
   /** See `ScanQueueSettings`. */
   readonly changed?: (waiting: number, running: number) => void

@@ -3,7 +3,7 @@ import { heapSize } from '../context/entity-size.js'
 import { LruCache } from '../lru-cache.js'
 import type { VersionGroup, Versions } from '../shared-memory/versions.js'
 
-/** What was read, and the version of its group of ids before the read. */
+/** Entities that were read, and the version of their group of ids before the read. */
 interface RecentRead {
   readonly version: number
   readonly entities: readonly Entity[]
@@ -24,7 +24,7 @@ export class RecentEntities {
     this.#read = new LruCache(limit_bytes)
   }
 
-  /** What was read under this name and has not changed since. */
+  /** The entities that were read under this name, if they have not changed since. */
   get(name: string, group: VersionGroup, versions: Versions): readonly Entity[] | undefined {
     const read = this.#read.get(name)
     return read?.version === versions.changesOf(group) ? read.entities : undefined

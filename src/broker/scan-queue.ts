@@ -58,7 +58,7 @@ export interface ScanQueueSettings<Task, Found> {
 /** How long a scan may show that it is short: longer than nearly every page takes whose results are not rare. */
 const trialSlices = 2
 
-/** How long one may take that is thought to be short. */
+/** How long a scan that is expected to be short may take. */
 const shortSlices = 20
 
 /**

@@ -17,7 +17,7 @@ import type { Unavailable } from './unavailable.js'
 /** The request, as far as the notifications tell of it that what it registers causes. */
 export type RegistryOrigin = Pick<Origin, 'correlator' | 'service' | 'via' | 'ends'>
 
-/** What a client registers; id and dates are given by the broker [subscriptions 7.1]. */
+/** A registration as a client asks for it; the broker gives id and dates [subscriptions 7.1]. */
 export interface RegistrationRequest extends RegistryOrigin {
   readonly tenant: Tenant
   readonly path: ServicePath
@@ -27,7 +27,7 @@ export interface RegistrationRequest extends RegistryOrigin {
   readonly contexts: readonly RegisteredContext[]
 }
 
-/** What a client of NGSIv2 registers [NGSIv2 subscriptions 10]. */
+/** A registration as a client of NGSIv2 asks for it [NGSIv2 subscriptions 10]. */
 export interface NewRegistration
   extends RegistryOrigin,
     Pick<Registration, 'tenant' | 'path' | 'expires' | 'contexts' | 'terms'> {}
@@ -37,14 +37,14 @@ export interface RegistrationUnknown {
   readonly kind: 'registrationUnknown'
 }
 
-/** What a client asks for when it subscribes to registrations [subscriptions 7.4]. */
+/** A subscription to registrations as a client asks for it [subscriptions 7.4]. */
 export interface AvailabilityRequest extends Omit<AvailabilitySubscription, 'id' | 'order' | 'expires'> {
   readonly duration_ms: number
   readonly correlator: string
   readonly service?: string | undefined
 }
 
-/** What an update changes of an availability subscription: entities and attributes are always replaced [subscriptions 7.4]. */
+/** A change of an availability subscription, which always replaces entities and attributes [subscriptions 7.4]. */
 export interface AvailabilityChange
   extends Pick<AvailabilitySubscription, 'id' | 'tenant' | 'selectors' | 'attributes'> {
   /** Nothing: it expires when it did before. */
@@ -53,7 +53,7 @@ export interface AvailabilityChange
   readonly service?: string | undefined
 }
 
-/** What another registry tells [subscriptions 7.5]. */
+/** A notification of another registry [subscriptions 7.5]. */
 export interface AvailabilityNotification
   extends RegistryOrigin,
     Pick<RegistrationRequest, 'tenant' | 'path' | 'contexts'> {
@@ -66,7 +66,7 @@ export interface AvailabilityNotification
  * front end may be another thread than the owner.
  */
 export interface RegistryService {
-  /** What is registered, as this thread knows it: a change is in it before its response. */
+  /** All registrations, as this thread knows them: a change is in the index before its response. */
   readonly index: RegistrationIndex
   /** Of one of several nodes: resolves when the index has all that was acknowledged before; refuses when that is not known. */
   readonly confirmed?: (() => Promise<Result<undefined, Unavailable>>) | undefined
@@ -128,7 +128,7 @@ export interface SubscriptionState {
 
 /** The data of the broker at one moment: what was answered before it, and nothing that was sent after it. */
 export interface BackupPoint {
-  /** Names the backup to the service. */
+  /** Identifies the backup. */
   readonly number: number
   /** Id and format of the data folder. */
   readonly folder: string
@@ -144,13 +144,13 @@ export interface BackupRefusal {
   readonly kind: 'underWay' | 'notConfirmed' | 'notTogether' | 'unreadable'
 }
 
-/** Who keeps the data of one moment while it is copied: for one backup at a time, and for one that gets on. */
+/** Keeps the data of one moment while a backup copies it: for one backup at a time, as long as it makes progress. */
 export interface BackupService {
-  /** Begins a backup. It has to get on: without a word of it for some seconds its moment is given up. */
+  /** Begins a backup. If `goOn` is not called for some seconds its moment is given up. */
   begin(): Promise<Result<BackupPoint, BackupRefusal>>
-  /** The backup gets on; says whether its moment is still kept. */
+  /** The backup makes progress; false when its moment is no longer kept. */
   goOn(backup: number, bytes: number): Promise<boolean>
-  /** Everything is copied, or nothing more will be; says whether the moment was kept until now. */
+  /** Everything is copied, or nothing more will be; false when the moment was not kept until now. */
   end(backup: number, bytes: number, why: 'copied' | 'givenUp'): Promise<boolean>
 }
 
@@ -164,11 +164,11 @@ export interface KeptCopy {
   readonly applied: LogSequence
 }
 
-/** Who keeps commits of what follows logs for other nodes of the cluster, one for each log at a time. */
+/** Keeps commits of replicas while other nodes of the cluster copy them, one for each log at a time. */
 export interface CopyService {
   /** Keeps the last commit; nothing when it is being copied, nobody follows the log here now, or the file cannot be read. */
   beginCopy(log: LogName): Promise<KeptCopy | undefined>
-  /** Lets go of it; says whether it was kept until now. */
+  /** Releases the commit; false when it was not kept until now. */
   endCopy(log: LogName): Promise<boolean>
 }
 

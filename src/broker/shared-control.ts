@@ -4,7 +4,7 @@ import { type SubscriptionService, subscriptionServiceOperations } from './broke
 import { type RegistryService, registryServiceOperations } from './services.js'
 import type { Unavailable } from './unavailable.js'
 
-/** What is changed by one node of a cluster alone, the one that coordinates, whichever node is asked. */
+/** Changes that only the coordinating node of a cluster makes, whichever node is asked. */
 const changes = {
   subscriptions: ['subscribe', 'add', 'change', 'patch', 'unsubscribe', 'disable'],
   registry: ['register', 'add', 'remove', 'notified', 'subscribe', 'change', 'unsubscribe'],
@@ -12,7 +12,7 @@ const changes = {
 
 type Changes = typeof changes
 
-/** A change of what the coordinator owns, as it is asked of another node: the arguments are plain data. */
+/** A change of the coordinator's data as another node asks for it: the arguments are plain data. */
 export interface ControlRequest<Service extends keyof Changes = keyof Changes> {
   readonly service: Service
   readonly operation: Changes[Service][number]
@@ -26,7 +26,7 @@ export interface NotCoordinator {
   readonly owner: string | undefined
 }
 
-/** What a node does for others that do not coordinate. */
+/** The work of a node for those that do not coordinate. */
 export interface CoordinatorService {
   /** Carries out a change if this node coordinates; gives what its service has answered. */
   take(request: ControlRequest): Promise<Result<unknown, NotCoordinator>>
@@ -39,7 +39,7 @@ export interface CoordinatorService {
 
 /** A coordinator service that front ends of this node can ask to confirm that they read its latest state. */
 export interface SharingService extends CoordinatorService {
-  /** See `ControlSharing`. */
+  /** Resolves when this node has all that was acknowledged before; refuses when that is not known. */
   confirmed(): Promise<Result<undefined, Unavailable>>
 }
 
@@ -49,15 +49,15 @@ export type PartitionMark = readonly [partition: number, lastNotice: number]
 /** The operations of the service, for callers behind a port. */
 export const coordinatorOperations = { take: 'asked', mark: 'asked', confirmed: 'asked' } as const
 
-/** How a node of several has changed what the coordinator owns, and knows that it has what was acknowledged. */
+/** Changes the coordinator's data from any node of a cluster, and confirms that this node has all that was acknowledged. */
 export interface ControlSharing {
-  /** Has the coordinator carry out a change; gives what its service answers, or that none is reached. */
+  /** Has the coordinator carry out a change; gives the answer of its service, or that no coordinator is reached. */
   change<Answer>(request: ControlRequest): Promise<Answer>
   /** Resolves when this node has all that was acknowledged before; refuses when that is not known. */
   confirmed(): Promise<Result<undefined, Unavailable>>
 }
 
-/** The request that a text from another node is; nothing when it is none. */
+/** Reads a request of another node; undefined when the text is none. */
 export function parseControlRequest(text: string): ControlRequest | undefined {
   const raw = parsed(text)
   if (typeof raw !== 'object' || raw === null || !('service' in raw) || !('operation' in raw) || !('given' in raw)) {
@@ -147,14 +147,14 @@ async function inTime(changing: unknown, limit_ms: number): Promise<unknown> {
   }
 }
 
-/** The number of a record that a text from another node names; nothing when it names none. */
+/** Reads the number of a record that another node names; undefined when the text names none. */
 export function parseMarkRequest(text: string): number | undefined {
   const raw = parsed(text)
   if (typeof raw !== 'object' || raw === null || !('control' in raw)) return undefined
   return isCount(raw.control) ? raw.control : undefined
 }
 
-/** The marks that another node has answered; nothing when it has none, or they are none. */
+/** Reads the marks that another node has answered; undefined when it has none, or the text is malformed. */
 export function parseMarks(text: string): readonly PartitionMark[] | undefined {
   const raw = parsed(text)
   if (typeof raw !== 'object' || raw === null || !('marks' in raw) || !Array.isArray(raw.marks)) return undefined
@@ -169,7 +169,7 @@ function isCount(raw: unknown): raw is number {
   return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 0
 }
 
-/** What another node has answered to a change; nothing when it is no answer of a service. */
+/** Reads the answer of another node to a change; undefined when the text is no answer of a service. */
 export function parseControlAnswer(text: string): Result<unknown, unknown> | undefined {
   const raw = parsed(text)
   if (typeof raw !== 'object' || raw === null || !('ok' in raw)) return undefined

@@ -36,7 +36,6 @@ export class Updates {
     this.#parts = parts
   }
 
-  /** As `Broker.update`. */
   async update(
     elements: readonly UpdateElement[],
     client?: Client,
@@ -54,7 +53,6 @@ export class Updates {
     return elements.length === 1 ? atOnce(replies) : inSlices(replies)
   }
 
-  /** As `Broker.rawUpdate`. */
   rawUpdate(update: RawUpdate, client?: Client): Promise<Result<RawUpdateReply, Unavailable>> {
     const { tenant, path, id, body, flags, target, origin } = update
     const sequence = this.#parts.sequences.next()
@@ -65,7 +63,6 @@ export class Updates {
       .then((result) => this.#rawReply(result, parseStage, client))
   }
 
-  /** As `Broker.rawElements`. */
   async rawElements(
     update: RawElements,
     client?: Client,

@@ -8,7 +8,7 @@ export interface Permit {
   leave(): void
 }
 
-/** What is told about the semaphore besides the waits themselves. */
+/** Receives the state of the semaphore, its waits and its refusals. */
 export interface AdmissionReport {
   /** Its state, after each change; free is negative where a front end has more than its share. */
   permits(free: number, taken: number, queued: number): void
@@ -16,7 +16,6 @@ export interface AdmissionReport {
   readonly tracing: boolean
   /** A request got its permit after waiting. */
   waited(wait: Nanoseconds): void
-  /** A request was refused because of overload. */
   refused(): void
 }
 
@@ -198,7 +197,7 @@ export class Admission {
   }
 }
 
-/** Of a request that was refused: it has nothing to give back. */
+/** The permit of a refused request, which has nothing to give back. */
 const noPermit: Permit = { leave: () => {} }
 
 class Waiting implements Permit {

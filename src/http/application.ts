@@ -6,13 +6,13 @@ import type { Resource } from '../api/api.js'
 import { LruCache } from '../lru-cache.js'
 import { type MatchedRoute, parsePath, placeholderName, type RequestPath, splitTarget, type Target } from './target.js'
 
-/** What Node gives for a request; there is no response for one that Node's parser has given up. */
+/** `outgoing` is undefined for a request that Node's parser has given up. */
 interface NodeExchange {
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse | undefined
 }
 
-/** Takes a request and what its path means. Never throws. */
+/** Serves a request whose path has been resolved. Never throws. */
 type Serve = (incoming: IncomingMessage, outgoing: ServerResponse | undefined, target: Target) => void
 
 /**
@@ -44,7 +44,7 @@ export class Application {
   readonly #remembered: LruCache<Target>
   /** The first segments, in lower case, of the paths whose fixed segments are compared without regard to case. */
   readonly #anyCase = new Map<string, boolean>()
-  /** By path: what only navigation in a browser finds there. */
+  /** By path: resources that only navigation in a browser reaches. */
   readonly #navigated = new Map<string, Resource>()
   #latest: NodeExchange | undefined
 
@@ -83,7 +83,7 @@ export class Application {
     }
   }
 
-  /** For what the adapter has no request for: handlers look at nothing but `env`. */
+  /** Routes a request that the adapter cannot represent: handlers look at nothing but `env`. */
   #fetch(exchange: NodeExchange): void {
     void this.#app.fetch(noRequest, exchange)
   }
@@ -166,14 +166,14 @@ interface Route {
   readonly resource: Resource
   readonly pattern: string
   readonly honoPath: string
-  /** Of the placeholders, by position; undefined for fixed segments. */
+  /** The names of placeholders by position; undefined for fixed segments. */
   readonly names: readonly (string | undefined)[]
 }
 
 /** For paths that are requested again and again; longer paths are not remembered. */
 const rememberedMax_bytes = 8 * 2 ** 20
 const longestRemembered = 256
-/** What a target takes beside the characters of its segments, which are not more than those of the path. */
+/** The size of a target without the characters of its segments, of which there are no more than in the path. */
 const target_bytes = 512
 
 /** A path that no resource has: the root is an unknown one [management 11.4]. */
@@ -208,7 +208,7 @@ function folded(segment: string, anyCase: boolean): string {
 
 const noSegments: MatchedRoute['segments'] = Object.freeze({})
 
-/** What stands for the placeholders, as it came: the routed path has lost upper and lower case. */
+/** The values of the placeholders as they came: the routed path has lost upper and lower case. */
 function namedSegments(names: Route['names'], segments: readonly string[]): MatchedRoute['segments'] {
   const named: Record<string, string> = {}
   let isEmpty = true

@@ -20,7 +20,7 @@ import {
   verbsOf,
 } from './target.js'
 
-/** What the checks go by: the options and what the interfaces add. */
+/** The options and interfaces that the checks depend on. */
 export interface CheckRules {
   readonly hasToken: TokenCheck
   readonly isTrusted: TrustCheck
@@ -31,7 +31,7 @@ export interface CheckRules {
   readonly interfaces: Interfaces
 }
 
-/** What a request with a good head asks for. */
+/** A request that has passed the checks of its head. */
 export interface Admitted {
   readonly route: MatchedRoute
   /** Nothing for OPTIONS, which has no operation. */
@@ -104,7 +104,7 @@ function checkMediaType(
   return errorResponse(target.kind, 415, `not supported content type: ${type}`)
 }
 
-/** What the client takes is checked before its parameters, that it takes nothing but text after them. */
+/** Accept is checked before the parameters; whether it allows text only, after them. */
 function checkAccept(rules: CheckRules, head: Head, parameters: ReturnType<typeof parseParameters>) {
   const { kind, route } = head.target
   const isOfText = interfaceOf(rules.interfaces, kind)?.isOfText(head.path) === true
@@ -165,7 +165,7 @@ function unknownPath({ interfaces }: CheckRules, kind: PathKind, path: string, v
   return used.unknownPath(parsePath(path).segments, verb)
 }
 
-/** What a verb does on a resource; HEAD is GET where machines poll [management 8.2]. */
+/** The operation of a verb; HEAD is GET where machines poll [management 8.2]. */
 function operationOf({ operations }: Resource, verb: string, polled: boolean): Operation | undefined {
   if (verb === 'HEAD') return polled ? operations.GET : undefined
   return isVerb(verb) ? operations[verb] : undefined

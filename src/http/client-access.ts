@@ -11,17 +11,17 @@ import type { RequestLog } from './request-log.js'
 import { errorResponse } from './responses.js'
 import { kinds } from './target.js'
 
-/** What of a request says who asks for what. */
+/** The parts of a head that say who asks for what. */
 type Asked = Pick<Head, 'target' | 'verb' | 'headers'>
 
-/** What limits who may use the interfaces for clients, and how much. */
+/** Who may use the interfaces for clients, and how much. */
 interface AccessRules {
-  /** Of `-apiKeys`. */
+  /** From `-apiKeys`. */
   readonly keys: ApiKeys | undefined
-  /** Of `-rateLimit`. */
+  /** From `-rateLimit`. */
   readonly rates: TenantRates | undefined
   readonly multiservice: boolean
-  /** Whether a request is the question of a browser what it may send, which carries no key. */
+  /** Whether a request is a browser's preflight, which carries no key. */
   readonly isPreflight: (head: Head) => boolean
   readonly lines: RefusalLines
 }

@@ -29,14 +29,13 @@ export class Activity {
   #read_bytes = 0
   #reading: { readonly call: InProgress; since_s: number; readonly from_bytes: number } | undefined
 
-  /** Of a connection that opens now. */
   constructor(connection: ClientConnection, now_s: number) {
     this.#connection = connection
     this.#sentAt_s = now_s
     this.#movedAt_s = now_s
   }
 
-  /** Looks what has moved since the last look; says why the connection is to be closed, if it is. */
+  /** Notes what has moved since the last call; gives why the connection is to be closed, if it is. */
   overdue(now_s: number, limits: ConnectionLimits): Overdue | undefined {
     const { socket, busy } = this.#connection
     const unsent_bytes = unsentBytes(socket)

@@ -8,7 +8,7 @@ import { ClientConnection, type ConnectionShares } from './connections.js'
 import { InputTurns } from './held-requests.js'
 import type { ServerContext } from './request-context.js'
 
-/** What bounds the connections of a listening socket. */
+/** The limits on the connections of a listening socket. */
 export interface TableLimits extends ConnectionLimits {
   /** Requests of one connection that work at a time. */
   readonly atWork: number
@@ -63,7 +63,6 @@ export class ConnectionTable {
     return this.#connections.get(socket)
   }
 
-  /** The requests in progress. */
   get inProgress(): number {
     let count = 0
     for (const connection of this.#connections.values()) count += connection.inProgress
@@ -79,7 +78,6 @@ export class ConnectionTable {
     })
   }
 
-  /** Drops every connection. */
   drop(): void {
     clearInterval(this.#checks)
     for (const socket of this.#handshakes.values()) socket.destroy()
@@ -143,7 +141,6 @@ export class ConnectionTable {
     )
   }
 
-  /** Whether there was one. */
   #closeLongestIdle(): boolean {
     const [handshake] = this.#handshakes.values()
     const socket = handshake ?? longestIdle(this.#connections.values())?.socket

@@ -13,7 +13,7 @@ export interface InProgress {
   readonly turn: 'wanted' | 'undecided' | 'unwanted'
   /** The connection has gone: nobody waits for the response. */
   lost(): void
-  /** What arrives of its body is no HTTP, or will never come. Whether the connection says so after its responses. */
+  /** The rest of its body is no HTTP, or will never come. Gives whether the connection says so after its responses. */
   malformed(): boolean
   /** The client has closed its sending half. */
   inputEnded(): void
@@ -32,12 +32,12 @@ const linger_ms = 5_000
 /** Unsent bytes of responses above which no further request of the connection begins to work. */
 const unsentMax_bytes = 1024 * 1024
 
-/** What a connection shares with the others of its listening socket. */
+/** Shared by the connections of a listening socket. */
 export interface ConnectionShares {
   /** Requests of one connection that work at a time. */
   readonly atWork: number
   readonly turns: InputTurns
-  /** What requests count for that have come and have not begun. */
+  /** Memory of requests that have come and have not begun. */
   readonly memory: RequestMemory
   /** Counts the uses of all connections. */
   use(): number
@@ -51,7 +51,7 @@ export class ClientConnection implements WaitingInput {
   /** In which order connections were used last: the one with the lowest has been idle longest. */
   usedAt: number
   readonly #shares: ConnectionShares
-  /** What has come beyond the requests in progress: what one read of the socket holds. */
+  /** The requests behind those in progress, at most as many as one read of the socket brings. */
   readonly #held: HeldRequests
   /** In the order in which they came, which is that of the responses. */
   readonly #requests = new Set<InProgress>()
@@ -71,7 +71,7 @@ export class ClientConnection implements WaitingInput {
   #latest: InProgress | undefined
   #closing = false
   #refused = false
-  /** What ends the connection when all responses have gone out. */
+  /** Ends the connection when all responses have gone out. */
   #atEnd: (() => void) | undefined
 
   constructor(socket: Socket, shares: ConnectionShares) {

@@ -1,4 +1,4 @@
-/** What becomes of the requests that a connection brings. */
+/** How a connection treats the requests that it brings. */
 export type InputState =
   /** They begin as they come. */
   | 'flowing'
@@ -11,7 +11,6 @@ export type InputState =
   /** It takes no more requests. */
   | 'ended'
 
-/** What happens to the requests of a connection. */
 export type InputEvent =
   /** A request has come, and the connection may begin it in this turn of the event loop. */
   | 'allowed'
@@ -28,7 +27,7 @@ export type InputEvent =
   /** The connection is closed, or takes no more requests. */
   | 'end'
 
-/** What is done about it: `begin` the request that has come, `keep` it, `queue` the connection, `serve` it, `drop` what is held. */
+/** `begin` the request that has come, `keep` it, `queue` the connection, `serve` it, `drop` what is held. */
 export type InputEffect = 'none' | 'begin' | 'keep' | 'queue' | 'serve' | 'drop'
 
 /**

@@ -22,7 +22,6 @@ import { LastResponseWriter, NodeResponseWriter, type ResponseWriter } from './r
 import { overloaded } from './responses.js'
 import { kinds, type Target } from './target.js'
 
-/** What is set on a server of Node's. */
 export interface ListenerLimits extends TableLimits {
   readonly maxHead_bytes: number
   /** How long a connection may be idle; 0 for any time [management 11.8]. */
@@ -39,7 +38,7 @@ export interface Tls {
 const headTimeout_ms = 60_000
 const headCheckInterval_ms = 5_000
 
-/** What Node reads of a connection at once: no more than that can have come of the bodies of requests that wait. */
+/** Node reads this much of a connection at once: the bodies of requests that wait have no more bytes. */
 const readMost_bytes = 65_536
 
 /** A server of Node's, the application that its requests are routed by, and the connections that it has accepted. */
@@ -69,7 +68,6 @@ export class Listener {
     return address === null || typeof address === 'string' ? undefined : address
   }
 
-  /** The requests in progress. */
   get inProgress(): number {
     return this.#connections.inProgress
   }
@@ -79,7 +77,6 @@ export class Listener {
     return this.#connections.drain()
   }
 
-  /** Drops every connection. */
   drop(): void {
     this.#connections.drop()
   }

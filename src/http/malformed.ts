@@ -5,7 +5,7 @@ import type { ConnectionTable } from './connection-table.js'
 import type { ClientConnection } from './connections.js'
 import type { ServerContext } from './request-context.js'
 
-/** What Node's parser has refused: malformed HTTP, too long or too slow heads, and verbs that it does not know [management 11.5]. */
+/** Answers what Node's parser has refused: malformed HTTP, too long or too slow heads, and verbs that it does not know [management 11.5]. */
 export class MalformedInput {
   readonly #context: ServerContext
   readonly #maxHead_bytes: number
@@ -69,7 +69,7 @@ export class MalformedInput {
   }
 }
 
-/** What a request whose verb the parser does not know turned out to be. */
+/** The outcome of reading a request whose verb the parser does not know. */
 type UnknownVerb = { readonly kind: 'request'; readonly incoming: IncomingMessage } | { readonly kind: 'malformed' }
 
 /**

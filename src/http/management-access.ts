@@ -5,7 +5,7 @@ import { HostNames, hopsOf, isHopName, isLoopback } from '../hosts.js'
 import type { Log } from '../log/log.js'
 import { type Head, single } from './headers.js'
 
-/** What of a head says where a request comes from. */
+/** The parts of a head that say where a request comes from. */
 type Comes = Pick<Head, 'headers' | 'peer'>
 
 /** Says whether a request may do what is for the broker's own machine [management 13]. */
@@ -38,7 +38,7 @@ function sentBy({ via }: IncomingHttpHeaders): string | undefined {
   return hopsOf(single(via)).some(isHopName) ? 'Via' : undefined
 }
 
-/** What is told to those who are not trusted. */
+/** The refusal of a request that is not trusted. */
 export const notFromHere =
   "without a token this is for requests from the broker's own machine: start the broker with -adminToken and send it as Authorization: Bearer <token>, or with -adminOpen"
 
@@ -56,7 +56,6 @@ export function needsTrust(pattern: string, verb: string): boolean {
 export interface KnownHosts {
   /** Those of `-adminHosts`: `host.example`, or `*.example` for all names below it. */
   readonly names: readonly string[]
-  /** The name of the machine. */
   readonly machine: string
   /** The origin of `-corsOrigin`, `__ALL` for every; nothing without the flag. */
   readonly shared: string | undefined
@@ -68,8 +67,9 @@ export interface KnownHosts {
 
 /**
  * Tells requests to the management that the page of another web site has caused in somebody's browser from all others
- * [console: security]. Programs send neither `Origin` nor `Sec-Fetch-Site`; browsers do, and pages cannot change them. A read
- * for which a browser sends neither, such as that of an image by plain HTTP, changes nothing, and its page does not get to see it.
+ * [console: security]. Programs send neither `Origin` nor `Sec-Fetch-Site`; browsers do, and pages cannot change them. Browsers send
+ * neither header when they load an image by plain HTTP. Such a read is let through: it changes nothing, and the page cannot see the
+ * response.
  *
  * An origin that `-corsOrigin` allows may read: it gets no headers that would let the page see it [management 11.6].
  *
@@ -158,7 +158,7 @@ export class ProxyNotice {
   /** The last host that is this machine: nearly all requests have the same one. */
   #lastOwn = ''
 
-  /** What front ends share of it. */
+  /** The memory that the front ends share. */
   static memory(): SharedArrayBuffer {
     return new SharedArrayBuffer(4)
   }
@@ -170,7 +170,6 @@ export class ProxyNotice {
     this.#log = log
   }
 
-  /** Looks at a request. */
   look(head: Pick<Head, 'headers' | 'peer'>): void {
     if (this.#isOver) return
     const { host = '' } = head.headers

@@ -144,7 +144,7 @@ function firstForbidden(body: string): string | undefined {
   return found && `the first text with one of < > " ' = ; ( ) is ${found.path}, it has ${found.character}`
 }
 
-/** What of a path is shown: its members may be as long as a payload. */
+/** In characters: the members of a path may be as long as a payload. */
 const longestPath = 256
 
 interface Forbidden {

@@ -20,7 +20,7 @@ import type { RequestLife } from './request-life.js'
 import type { RequestLog } from './request-log.js'
 import type { ReplyInterleaving, ResponseBatch, ResponseWriter } from './response-writer.js'
 
-/** What all requests of a front end share. */
+/** Shared by all requests of a front end. */
 export interface FrontEndContext {
   readonly meter: RequestMeter
   /** Names the steps of the thread. */
@@ -34,26 +34,26 @@ export interface FrontEndContext {
   readonly alarms: Pick<AlarmReports, 'isActive' | 'occurred' | 'over'>
 }
 
-/** What the requests of one listening socket share. */
+/** Shared by the requests of one listening socket. */
 export interface ServerContext extends FrontEndContext {
   readonly rules: CheckRules
-  /** Nothing where everybody may use the interfaces for clients as much as they like. */
+  /** Undefined without keys and rates. */
   readonly access: ClientAccess | undefined
   /** Nothing where no request is taken for one of this machine, or that makes no difference. */
   readonly proxies: ProxyNotice | undefined
   readonly admission: Admission
   readonly responses: ResponseBatch
   readonly interleaving: ReplyInterleaving
-  /** What all requests hold until their responses have been written. */
+  /** Held by requests until their responses have been written. */
   readonly memory: RequestMemory
-  /** What large responses hold until they have been sent. */
+  /** Held by large responses until they have been sent. */
   readonly responseMemory: RequestMemory
   readonly policy: Options['reqMutexPolicy']
   /** Whether the front end is ending: responses say that their connection will be closed [management 12.2]. */
   stopping: boolean
 }
 
-/** As what an error before the operation is counted [management 7]. */
+/** The kind of rejection that an error before the operation counts as [management 7]. */
 export const rejectionOf: Readonly<Record<number, Rejection | undefined>> = {
   400: undefined,
   401: 'unauthorized',
@@ -102,7 +102,7 @@ export interface RequestSteps {
 
 /** How long the stages of one request took, for its line in the log [management 3.1]. */
 export class Stages {
-  /** What the operation waited for, while slow requests are kept. */
+  /** The waits of the operation, while slow requests are kept. */
   readonly times = new OperationTimes()
   readonly #facts: Record<string, string> = {}
   #since = process.hrtime.bigint()
@@ -140,7 +140,7 @@ export class Stages {
   }
 }
 
-/** What an operation waits for in a partition, in the order of an update; none that it never came to. */
+/** The waits of an operation in a partition, in the order of an update; those that took no time are left out. */
 function partsOf({
   mailbox_ns,
   decide_ns,

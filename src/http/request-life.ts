@@ -1,4 +1,3 @@
-/** The state of a request. */
 type RequestState =
   /** Its head is being checked. */
   | 'head'
@@ -20,7 +19,6 @@ type RequestState =
   /** Its connection has closed before there was a response; work on it may still be under way. */
   | 'gone'
 
-/** What happens to a request. */
 type RequestStep =
   | 'readBody'
   | 'bodyRead'
@@ -85,7 +83,6 @@ for (const [at, state] of states.entries()) {
 }
 const [head, over, gone] = [states.indexOf('head'), states.indexOf('over'), states.indexOf('gone')]
 
-/** The state of one request. */
 export class RequestLife {
   #state = head
 

@@ -5,7 +5,6 @@ import type { Switches } from '../shared-memory/switches.js'
 import { type TraceArea, traceArea } from '../trace.js'
 import { clientAddressOf, single, unusedHeaders } from './headers.js'
 
-/** What a line about a request shows of its response. */
 interface LoggedResponse {
   readonly status: number
   readonly headers: readonly string[]
@@ -35,7 +34,6 @@ const bodyAreas = numbersOf('http.payload', 'payload.in')
 const faultAreas = numbersOf('parse.check', 'alarm')
 const responseAreas = numbersOf('http.response', 'http.cors', 'http.transaction', 'payload.out', 'render', 'security')
 
-/** The log lines of one request. */
 export class RequestLog {
   readonly #log: Log
   readonly #switches: Switches
@@ -59,7 +57,7 @@ export class RequestLog {
     return this.#log.isTraced(area)
   }
 
-  /** A line of a trace area; the caller has looked whether it is wanted. */
+  /** A line of a trace area; the caller has checked that it is wanted. */
   trace(area: TraceArea, message: string, facts?: Facts): void {
     this.#log.trace(area, message, facts, this.context)
   }
@@ -100,7 +98,7 @@ export class RequestLog {
     return this.#log.shows('INFO') || this.#anyOn(faultAreas)
   }
 
-  /** What is wrong with the payload, and where: it stands in the line of the request, too. */
+  /** Logs what is wrong with the payload, and where; the line of the request shows it, too. */
   payloadFault(reason: string, fault: string): void {
     this.#fault = fault
     this.#maybe('parse.check', () => `${reason}: ${fault}`)

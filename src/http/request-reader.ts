@@ -31,7 +31,6 @@ export class RequestReader implements BodyReader {
     this.#received = exchange.begun
   }
 
-  /** The service paths of its header. */
   get paths(): readonly PathRange[] {
     return this.#paths
   }
@@ -41,7 +40,7 @@ export class RequestReader implements BodyReader {
     return this.#body
   }
 
-  /** What has come of the body. */
+  /** The bytes of the body that have come. */
   get body_bytes(): number {
     return this.#body_bytes
   }
@@ -156,7 +155,7 @@ export class RequestReader implements BodyReader {
   }
 }
 
-/** What is told while a body arrives. */
+/** Callbacks for a body that arrives. */
 interface BodyReader {
   chunk(bytes: number, received: number): void
   /** All of it has come. */

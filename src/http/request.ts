@@ -133,7 +133,6 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
     })
   }
 
-  /** The connection has closed. */
   lost(): void {
     const { log } = this.#exchange
     const wasReading = this.reading

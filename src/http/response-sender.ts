@@ -23,10 +23,10 @@ export class ResponseSender implements PendingResponse {
   readonly #exchange: RequestParts
   readonly #reader: RequestReader
   readonly #steps: RequestSteps
-  /** What a large response holds. */
+  /** The memory of a large response. */
   #memory: HeldMemory | undefined
   #ready: RenderedResponse | undefined
-  /** Aborted when nobody takes a body any more that is made while it is sent. */
+  /** Aborted when nobody reads a streamed body any more. */
   #gone: AbortController | undefined
   /** Aborted when its client has closed its sending half. */
   #halfClosed: AbortController | undefined
@@ -220,13 +220,13 @@ const noErrors: readonly string[] = []
 /** The times of a request that had begun before slow requests were kept. */
 const notTimed: SpentTimes = { stages_ms: {}, partitions: 0 }
 
-/** What is counted as errors for clients: those in the body, else that of HTTP. Operators see theirs by the status. */
+/** The errors that are counted for clients: those in the body, else that of HTTP. Operators see theirs by the status. */
 function errorsOf({ status, errors }: ApiResponse, kind: PathKind): readonly string[] {
   if (errors !== undefined) return errors
   return status < 400 || kinds[kind].isManagement ? noErrors : [String(status)]
 }
 
-/** What a request is counted under in the metrics: what the page of the console asks of the management stands apart [management 7]. */
+/** The route that the metrics count a request under; requests of the console to the management stand apart [management 7]. */
 function countedRoute({ target, headers }: Head): Countable | undefined {
   const resource = target.route?.resource
   if (!kinds[target.kind].isManagement || headers['rigel-console'] !== '1') return resource

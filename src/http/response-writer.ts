@@ -3,7 +3,6 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { BodyStream } from '../api/api.js'
 import type { ClientConnection } from './connections.js'
 
-/** A response as it goes out. */
 export interface RenderedResponse {
   readonly status: number
   /** Names and values in turn. */

@@ -3,7 +3,7 @@ import { type ErrorStatus, reasonPhrases, shortForm } from '../api/response.js'
 import type { Head } from './headers.js'
 import { type Interfaces, interfaceOf, kinds, type PathKind, verbsOf } from './target.js'
 
-/** What the headers of a response say besides what the response itself has. */
+/** Facts for the headers of a response that the response itself does not have. */
 interface ResponseFacts {
   readonly head: Head
   readonly body: string

@@ -66,19 +66,19 @@ export type HttpOptions = Pick<
 export interface HttpMemory {
   /** The permits for requests, see `SharedSemaphore`. */
   readonly permits: SharedArrayBuffer
-  /** How many connections are open, see `ConnectionLimit`. */
+  /** Of the `ConnectionLimit`. */
   readonly connections: SharedArrayBuffer
-  /** What the requests that have come hold, see `RequestMemory`. */
+  /** Of the `RequestMemory` of requests. */
   readonly requestMemory: SharedArrayBuffer
-  /** What large responses hold that have not been sent, likewise. */
+  /** Of the `RequestMemory` of large responses. */
   readonly responseMemory: SharedArrayBuffer
   /** Whether a proxy has been noticed, see `ProxyNotice`. */
   readonly proxies: SharedArrayBuffer
-  /** How much each tenant has sent, see `TenantRates`; nothing without limits. */
+  /** Of the `TenantRates`; undefined without limits. */
   readonly rates: SharedArrayBuffer | undefined
 }
 
-/** What a front end is put together from. */
+/** The parts of a front end. */
 export interface HttpServerParts extends FrontEndContext {
   readonly interfaces: Interfaces
   readonly management: readonly Resource[]

@@ -13,7 +13,7 @@ export function verbsOf({ operations }: Resource): readonly string[] {
   return Object.keys(operations)
 }
 
-/** What the path of a request means. */
+/** The resource and the kind of a path. */
 export interface Target {
   readonly kind: PathKind
   /** Nothing for an unknown path. */
@@ -111,7 +111,7 @@ function utf8(text: string): string {
   return /[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text
 }
 
-/** What a path belongs to, by its first segments, be it known or not [management 1]. */
+/** The kind of a path by its first segments, known or not [management 1]. */
 export type PathKind =
   | 'ngsi1'
   | 'ngsi2'
@@ -120,7 +120,7 @@ export type PathKind =
   | 'reference'
   | 'health'
   | 'metrics'
-  /** What is for people, where it is served; elsewhere such a path is none of the above. */
+  /** For people, where it is served; elsewhere such a path is none of the above. */
   | 'console'
   | 'other'
 

@@ -45,8 +45,8 @@ function archiveOf(point: BackupPoint, backups: BackupService, pace: Pace): ApiR
   }
 }
 
-/** How often the service hears that the backup gets on. */
-const word_ms = 1000
+/** How often the service is told that the backup makes progress. */
+const heartbeat_ms = 1000
 
 async function* paced(
   backup: number,
@@ -57,15 +57,15 @@ async function* paced(
 ): AsyncGenerator<Uint8Array, void> {
   let isOver = false
   let read_bytes = 0
-  let said_ms = performance.now()
+  let sentAt_ms = performance.now()
   try {
     yield* archived({
       ...contents,
       readOn: async (bytes) => {
         read_bytes = bytes
         await pace.rest(bytes, gone)
-        if (performance.now() - said_ms < word_ms) return
-        said_ms = performance.now()
+        if (performance.now() - sentAt_ms < heartbeat_ms) return
+        sentAt_ms = performance.now()
         if (!(await backups.goOn(backup, bytes))) throw new Error('the backup was given up')
       },
       allRead: async (bytes) => {
@@ -78,12 +78,12 @@ async function* paced(
   }
 }
 
-/** What is read in a second at most, while nothing else is under way and beside requests. */
+/** Most bytes that are read in a second: without requests, and beside them. */
 const rates_bytes = { alone: 64 * 2 ** 20, beside: 16 * 2 ** 20 } as const
-/** What a rest takes at least; shorter ones add up first. */
+/** The shortest rest; shorter ones add up first. */
 const rest_ms = 5
 
-/** Keeps a backup at its rates, so that updates go on beside it. What a slow client has missed is not caught up with. */
+/** Keeps a backup at its rates, so that updates go on beside it. Time that a slow client has lost is not caught up. */
 class Pace {
   readonly #measures: Measures
   #due_ms = performance.now()
@@ -93,7 +93,7 @@ class Pace {
     this.#measures = measures
   }
 
-  /** After a piece, when so much was read in all: rests until it is time for the next one. */
+  /** Rests until the next piece is due, after `read_bytes` in all. */
   async rest(read_bytes: number, gone: AbortSignal): Promise<void> {
     const now_ms = performance.now()
     const rate_bytes = rates_bytes[this.#measures.frontEnds.value('permits.taken') > 0 ? 'beside' : 'alone']

@@ -7,7 +7,7 @@ import { processFigures } from '../measure/figures.js'
 /** The type of the text below [management 7]. */
 export const metricContentType = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** What a figure shows: a number is that of one without labels, nothing where there is none. */
+/** The samples of a figure: a number for one without labels, undefined for none. */
 type Shown = number | undefined | readonly Sample[]
 
 /** The values of the figures of a list that no table has. */

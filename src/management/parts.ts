@@ -13,7 +13,7 @@ import type { RegistrationId } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
 import { ok } from '../result.js'
 
-/** What the management interface of one front end works on. */
+/** The services of the management interface of one front end. */
 export interface ManagementParts {
   readonly measures: Measures
   readonly log: Log
@@ -22,7 +22,7 @@ export interface ManagementParts {
   }
   /** How many read handles a partition has left to lend. */
   readonly freeHandles: (partition: number) => number
-  /** Nothing for a broker that is of none. */
+  /** Undefined outside a cluster. */
   readonly cluster: ClusterService | undefined
   /** Of one of several nodes: the last record of the log that each partition shows here. */
   readonly applied: readonly (() => number)[]
@@ -40,7 +40,7 @@ export function objectText(members: readonly JsonMember[]): string {
   return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
 }
 
-/** An operation that can not be refused. */
+/** An operation that is never refused. */
 export function operation(use: Use, work: (request: ApiRequest) => ReturnType<Work>): Operation {
   return { use, prepare: (request) => ok(() => work(request)) }
 }
@@ -50,19 +50,19 @@ export function emptyParameter(name: string): ApiResponse {
   return shortForm(400, `Empty right-hand-side for URI param /${name}/`)
 }
 
-/** Logs what a refusal whose text is fixed does not say: what is known instead. */
+/** Logs the accepted values when a fixed error text cannot name them. */
 export function logRefusal(log: Log, request: ApiRequest, refused: string, known: readonly string[]): void {
   log.info('management:refused', `${refused}: known are ${known.join(', ')}`, {}, lineContextOf(request))
 }
 
-/** Logs what somebody changed through the management interface [management 10.1, 2.5: 242]. */
+/** Logs a change that was made through the management interface [management 10.1, 2.5: 242]. */
 export function logChange(log: Log, request: ApiRequest, message: string, facts: Facts = {}): void {
   const context = lineContextOf(request)
   log.info('management:change', message, facts, context)
   log.trace('admin', `${request.verb}: ${message}`, facts, context)
 }
 
-/** What front ends ask each other for, because it is not in shared memory. */
+/** Requests of front ends to each other, for what is not in shared memory. */
 export interface Shared {
   /** Metrics by service, and whether they are to be reset in the same step [management 6.2]. */
   readonly services: { readonly ask: { readonly reset: boolean }; readonly part: readonly ServiceCount[] }
@@ -79,7 +79,7 @@ export interface Shared {
 }
 type SharedName = keyof Shared
 
-/** What a front end answers a peer; its own part of what `ProcessPeers` gather. */
+/** The part of one front end in what `ProcessPeers` gather. */
 export type SharedAnswer = <Name extends SharedName>(
   name: Name,
   ask: Shared[Name]['ask'],
@@ -98,7 +98,7 @@ export interface ProcessPeers {
   ): Promise<readonly Shared[Name]['part'][]>
 }
 
-/** What only some threads can answer: the main thread, and the front ends. */
+/** Answers that only some threads have: the main thread, and the front ends. */
 interface ProcessAnswers {
   readonly alarms?: () => Partial<AlarmCounts>
   readonly activeAlarms?: (most: number) => readonly ActiveAlarm[]

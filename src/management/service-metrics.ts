@@ -7,7 +7,7 @@ import { logChange, type ManagementParts } from './parts.js'
 
 /** Metrics by service and subservice [management 6.2]. */
 export function metricsResources({ measures, peers, log }: ManagementParts): readonly Resource[] {
-  /** What a front end has let go of and tells too late for this reply counts here, so that the next reply has it. */
+  /** Counts that come too late for this reply are given back, so that the next reply has them. */
   const late = (part: readonly ServiceCount[]) => measures.services.giveBack(part)
 
   async function take(request: ApiRequest, reset: boolean, keepsLate: boolean): Promise<readonly ServiceCount[]> {

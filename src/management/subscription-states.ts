@@ -40,7 +40,7 @@ export function stateReads(states: SubscriptionService['states']) {
   return { all, one }
 }
 
-/** The id of the path. What is no id is the id of nothing. */
+/** The id of the path; a malformed one names no subscription. */
 export function subscriptionIdOf(request: ApiRequest): SubscriptionId {
   return segment(request, 'id').toLowerCase() as SubscriptionId
 }
@@ -48,7 +48,7 @@ export function subscriptionIdOf(request: ApiRequest): SubscriptionId {
 /** The response to an id of no subscription. */
 export const unknownSubscription = shortForm(404, 'The requested subscription has not been found. Check id')
 
-/** A subscription as operators see it at a moment. What never happened, and what there is not, is absent. */
+/** A subscription as operators see it at a moment; members without a value are absent. */
 export function stateShown(
   { id, tenant, path, reference, expires, throttling_ms, status = 'active', delivery }: SubscriptionState,
   at: Milliseconds,

@@ -72,7 +72,7 @@ function readingShown({ count, waited, total, max, p50, p90, p99, p999 }: WaitRe
   }
 }
 
-/** What nothing can wait for is always free. */
+/** A semaphore of Orion that the broker does not have is always free. */
 function semaphores(measures: Measures, freeHandles: ManagementParts['freeHandles']) {
   const state = (taken: boolean) => ({ status: taken ? 'taken' : 'free' })
   const partitions = partitionNumbers(measures)
