@@ -20,12 +20,12 @@ import {
 import { requestedPage } from './parse/parameters.js'
 import { detailsOfPayload } from './parse/payload-errors.js'
 import {
+  type NotifiedPayload,
   parseDiscovery,
+  parseNotified,
   parseProvider,
   parseRegistration,
-  parseTold,
   type RegistrationPayload,
-  type ToldPayload,
 } from './parse/registry-payload.js'
 import { renderRegistered, renderStatus } from './render/elements.js'
 import {
@@ -64,7 +64,7 @@ export const registerByPath = payloadOperation({
 export const notifyContextAvailability = payloadOperation({
   use: 'write',
   wrapStatus: (responseCode) => ({ responseCode }),
-  parse: parseTold,
+  parse: parseNotified,
   refused: (refusal) => notificationResponse(statusOf(400, detailsOfPayload(refusal))),
   work: store,
 })
@@ -99,7 +99,7 @@ async function register(
   return notRegistered(givenId, statusOf(404, `registration id: /${givenId}/`))
 }
 
-async function store({ services, request, tenant }: Ngsi1Call, payload: ToldPayload): Promise<ApiResponse> {
+async function store({ services, request, tenant }: Ngsi1Call, payload: NotifiedPayload): Promise<ApiResponse> {
   const path = pathOfRegistration(request.paths)
   if (!path.ok) return notificationResponse(path.error)
   const origin = originOf(services, request)

@@ -21,12 +21,7 @@ import {
 import { batchResponse, tooMuch, writeOutcome } from './update-errors.js'
 
 /** `POST /v2/entities` [NGSIv2 context 8.2]. */
-export const createEntity = entityWrite((request) => {
-  const { form, overridesMetadata, forced } = writeOptionsOf(request)
-  const isUpsert = optionsOf(request.parameters).has('upsert')
-  const [operation, action] = ['create', 'APPEND'] as const
-  return { operation, action, form, overridesMetadata, forced, isUpsert, isText: false, target: undefined }
-})
+export const createEntity = entityWrite((request) => singleWrite(request, 'create', 'APPEND', undefined))
 
 /** `DELETE /v2/entities/{id}` [NGSIv2 context 8.4]. */
 export const removeEntity = removal('attributes', () => [])
@@ -58,9 +53,19 @@ export const putValue = entityWrite((request) => writeOfNamed(request, 'value', 
 
 /** A write of the entity that the path names. */
 function writeOfNamed(request: ApiRequest, operation: SingleWrite['operation'], action: UpdateAction): SingleWrite {
-  const { form, overridesMetadata, forced } = writeOptionsOf(request)
-  const isText = operation === 'value' && /^text\/plain\b/i.test(request.headers['content-type']?.trim() ?? '')
-  return { operation, action, form, overridesMetadata, forced, isUpsert: false, isText, target: targetOf(request) }
+  return singleWrite(request, operation, action, targetOf(request))
+}
+
+function singleWrite(
+  { headers, parameters }: ApiRequest,
+  operation: SingleWrite['operation'],
+  action: UpdateAction,
+  target: RawTarget | undefined,
+): SingleWrite {
+  const { form, overridesMetadata, forced } = writeOptionsOf({ parameters })
+  const isUpsert = operation === 'create' && optionsOf(parameters).has('upsert')
+  const isText = operation === 'value' && /^text\/plain\b/i.test(headers['content-type']?.trim() ?? '')
+  return { operation, action, form, overridesMetadata, forced, isUpsert, isText, target }
 }
 
 function targetOf({ segments, parameters }: ApiRequest): RawTarget {
@@ -115,18 +120,11 @@ async function carryOut(call: Ngsi2Call, write: SingleWrite, entity: AskedWrite)
 
 /** `POST /v2/op/update` [NGSIv2 context 11.1]. */
 export const updateBatch = payloadWrite({
-  single: batchOf,
+  // The action is that of the payload.
+  single: (request) => singleWrite(request, 'batch', 'APPEND', undefined),
   parse: (request) => parseBatch(request.body, writeOptionsOf(request).form),
   work: (call, { action, entities }) => carryOutBatch(call, action, entities, { status: 204 }),
 })
-
-/** A batch of one entity. */
-function batchOf(request: ApiRequest): SingleWrite {
-  const { form, overridesMetadata, forced } = writeOptionsOf(request)
-  // The action is that of the payload.
-  const [operation, action] = ['batch', 'APPEND'] as const
-  return { operation, action, form, overridesMetadata, forced, isUpsert: false, isText: false, target: undefined }
-}
 
 /** `POST /v2/op/notify`: every entity of a notification is appended [NGSIv2 context 11.3]. */
 export const takeNotification = payloadWrite({

@@ -104,7 +104,7 @@ function resolve(
 ): ReadonlyMap<Share, readonly ShareOutcome[]> {
   const open = shares.map((share) => new OpenShare(share))
   const find = finder(open)
-  for (const element of elements) find(element)?.hear(element)
+  for (const element of elements) find(element)?.addAnswer(element)
   return new Map(open.map((share) => [share.share, share.end(status)]))
 }
 
@@ -142,7 +142,7 @@ class EqualShares {
   }
 
   /** What an element lists comes back as the provider gave it. */
-  hear({ id, type, isPattern, attributes, status }: AnsweredElement): void {
+  addAnswer({ id, type, isPattern, attributes, status }: AnsweredElement): void {
     const entity = { id, type, isPattern }
     if (attributes.length === 0) this.#firstOpen()?.resolveRest(status, entity)
     for (const attribute of attributes) this.#taking(attribute)?.resolve(attribute, status, entity)

@@ -48,7 +48,7 @@ interface ProviderPayload extends RegistrationLife {
 }
 
 /** What notifyContextAvailability tells [subscriptions 7.5]. */
-export interface ToldPayload {
+export interface NotifiedPayload {
   /** The empty text without one. */
   readonly subscription: string
   readonly contexts: readonly RegisteredContext[]
@@ -96,7 +96,7 @@ export function* parseProvider(body: string, strictIds: boolean): Steps<Result<P
 }
 
 /** Reads and checks the payload of notifyContextAvailability [subscriptions 7.5]. */
-export function* parseTold(body: string, strictIds: boolean): Steps<Result<ToldPayload, PayloadRefusal>> {
+export function* parseNotified(body: string, strictIds: boolean): Steps<Result<NotifiedPayload, PayloadRefusal>> {
   const read = yield* parseBody(body, toldShape, strictIds)
   if (!read.ok) return read
   const { subscriptionId = '', contextRegistrationResponses = [] } = read.value
