@@ -61,7 +61,7 @@ async function heldLock(t: Test, path: string): Promise<() => Promise<void>> {
 /** Resolves when the broker says why it ends. Only the time counts for which a thread could run: its processor may have much else to do. */
 async function findsSilence(broker: RunningBroker): Promise<void> {
   const says = () => `the broker says why it ends: ${broker.output.slice(-3000)}`
-  const worked = () => broker.exit === null && Math.floor(broker.work_ms / 3000)
+  const worked = () => broker.exit === null && Math.floor(broker.worked_ms / 3000)
   await until(() => broker.output.includes('"lvl":"FATAL"'), says, worked)
 }
 
