@@ -129,6 +129,6 @@ test('every port is listened to where messages that cannot be read are heard of'
   )
   t.same(
     listening.map((file) => relative(root, file)),
-    ['src/mailbox/thread.ts', 'src/thread/messages.ts'], // The first one hears that its thread sleeps, with one text.
+    ['src/thread/linked-thread.ts', 'src/thread/messages.ts'], // The first one hears that its thread sleeps, with one text.
   )
 })

@@ -1,6 +1,5 @@
 import { remoteFeeds } from '../src/console/feeds.js'
 import { workerLog } from '../src/log/worker-log.js'
-import { parkWhenTold } from '../src/mailbox/parking.js'
 import { RegistrationIndex } from '../src/registration/registration-index.js'
 import { type Connectable, openFront, type RunningFrontEnd } from '../src/runtime/front-end-assembly.js'
 import {
@@ -16,6 +15,7 @@ import {
 import { unpacked } from '../src/shared-memory/packed.js'
 import { Switches } from '../src/shared-memory/switches.js'
 import { linkOver } from '../src/thread/link.js'
+import { parkWhenTold } from '../src/thread/parking.js'
 import { methodsOf } from '../src/thread/service.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */

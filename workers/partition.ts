@@ -11,7 +11,6 @@ import {
   partitionOperations,
 } from '../src/mailbox/batch.js'
 import { Inbox } from '../src/mailbox/inbox.js'
-import { parkWhenTold } from '../src/mailbox/parking.js'
 import { DeprecatedUses } from '../src/measure/deprecated-uses.js'
 import { Measures, rowOf } from '../src/measure/measures.js'
 import { type StorageMeter, watchLoop } from '../src/measure/meters.js'
@@ -27,6 +26,7 @@ import { Versions } from '../src/shared-memory/versions.js'
 import { unpackedWithClocks } from '../src/subscription/clocks.js'
 import type { SubscriptionInForce } from '../src/subscription/subscription.js'
 import { linkOver } from '../src/thread/link.js'
+import { parkWhenTold } from '../src/thread/parking.js'
 import { methodsOf, oneByOne } from '../src/thread/service.js'
 import { now } from '../src/time.js'
 

@@ -16,10 +16,10 @@ import {
 import type { SourceNumber } from '../delivery/source.js'
 import { isGivenUp, LogFenced } from '../faults.js'
 import type { Log } from '../log/log.js'
-import { LinkedThread } from '../mailbox/thread.js'
 import { ok } from '../result.js'
 import type { NoticeAck } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
+import { LinkedThread } from '../thread/linked-thread.js'
 import { methodsOf } from '../thread/service.js'
 import { type CourierEffect, type CourierEvent, type CourierInstruction, CourierState } from './courier-state.js'
 import { Deaths, deathsPerMinute, type FrontEndLink, type Launch, stackOf } from './partitions.js'
@@ -236,7 +236,11 @@ export class CourierThread<Task extends object> {
         this.#take({ kind: 'answered', ticket })
         resolve({ isDone: true, answer: answered.value })
       }
-      this.#open.set(ticket, { ask: (thread) => void asked(thread).catch(reject), resolve })
+      const failed = (fault: unknown): void => {
+        this.#take({ kind: 'abandoned', ticket })
+        reject(fault)
+      }
+      this.#open.set(ticket, { ask: (thread) => void asked(thread).catch(failed), resolve })
     })
     const timer = limit_ms === undefined ? undefined : setTimeout(() => this.#abandon(ticket), limit_ms)
     this.#take({ kind: 'instructed', instruction: make(ticket) })

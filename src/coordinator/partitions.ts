@@ -9,12 +9,12 @@ import {
   partitionEvents,
   partitionOperations,
 } from '../mailbox/batch.js'
-import { LinkedThread } from '../mailbox/thread.js'
 import type { PinnedFile } from '../partition/store.js'
 import { err, ok, type Result } from '../result.js'
 import { PinGate } from '../shared-memory/signals.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import { LinkedThread } from '../thread/linked-thread.js'
 import { methodsOf } from '../thread/service.js'
 import type { LogSequence } from '../wal/record-log.js'
 

@@ -56,28 +56,25 @@ async function grownTo(t: Test, broker: GrownBroker, dimension: Dimension): Prom
     const isWorth = whole.work_ms >= worthMeasuring_ms
     const half = isWorth ? await measured(t, broker, dimension, Math.floor(dimension.most / 2)) : undefined
     // Both of one moment: a processor that others share is not always as fast.
-    if (best === undefined || growth({ half, whole }) < growth(best)) best = { half, whole }
+    if (best === undefined || growth(dimension, { half, whole }) < growth(dimension, best)) best = { half, whole }
     wait_ms = Math.min(wait_ms, whole.wait_ms)
     const calm_ms = isLong ? mostWait_ms : (dimension.known?.wait_ms ?? mostWait_ms)
     const limit_ms = calm_ms * (wait_ms <= calm_ms ? 1 : await slowness(broker))
     const grown = { half: best.half, whole: { ...best.whole, wait_ms }, limit_ms }
-    if (tried === tries || (isLinear(dimension, grown) && wait_ms <= limit_ms)) return grown
+    if (tried === tries || (growth(dimension, grown) <= 1 && wait_ms <= limit_ms)) return grown
   }
 }
 
-/** How many times as long the whole takes as half of it; 0 where that is too little for a comparison. */
-function growth({ half, whole }: Pick<Grown, 'half' | 'whole'>): number {
+/** How many times as long the whole takes as half of it, of what is let pass; 0 where that is too little for a comparison. */
+function growth({ known }: Dimension, { half, whole }: Pick<Grown, 'half' | 'whole'>): number {
   if (half === undefined) return 0
-  return whole.work_ms / Math.max(half.work_ms, worthMeasuring_ms / mostGrowth)
+  const most = isLong ? mostGrowth : (known?.growth ?? mostGrowth)
+  return whole.work_ms / Math.max(most * half.work_ms, worthMeasuring_ms)
 }
 
 /** How many times as long a request, or work on a processor, takes now as on the machine for which limits are written. */
 async function slowness(broker: GrownBroker): Promise<number> {
   return Math.max((await broker.bare()) / quietBare_ms, limitNow_ms(1))
-}
-
-function isLinear({ known }: Dimension, grown: Pick<Grown, 'half' | 'whole'>): boolean {
-  return growth(grown) <= (isLong ? mostGrowth : (known?.growth ?? mostGrowth))
 }
 
 test('each dimension has a name of its own', async (t) => {
@@ -86,7 +83,7 @@ test('each dimension has a name of its own', async (t) => {
 
 test('what takes long grows no faster than its size, and nobody else waits for it', async (t) => {
   t.setTimeout(isLong ? 3_600_000 : 600_000)
-  const broker = await GrownBroker.start(t)
+  const broker = await GrownBroker.start(t, isLong)
   for (const dimension of meant) {
     const { name, most } = dimension
     if (isLong) {
@@ -98,7 +95,7 @@ test('what takes long grows no faster than its size, and nobody else waits for i
     if (half !== undefined) row(t, name, Math.floor(most / 2), half)
     row(t, name, most, whole)
     t.ok(
-      isLinear(dimension, { half, whole }),
+      growth(dimension, { half, whole }) <= 1,
       `${name}: ${half?.work_ms} ms for half of it, ${whole.work_ms} ms for the whole`,
     )
     t.ok(whole.wait_ms <= limit_ms, `${name}: others wait ${whole.wait_ms} ms, of ${limit_ms} ms`)

@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
 import { Piscina } from 'piscina'
-import { ThreadLink } from '../thread/link.js'
-import type { Methods, Operations } from '../thread/service.js'
+import { ThreadLink } from './link.js'
+import type { Methods, Operations } from './service.js'
 
 interface ThreadSettings<Task, Far extends object> {
   /** The thread's entry in `workers/`: its default export runs the task until it is told to end. */

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import { onMessages } from '../thread/messages.js'
+import { onMessages } from './messages.js'
 
 /**
  * Has a thread sleep for good when it is told so by a port that it was handed, after what it has begun has come to its end. Node
