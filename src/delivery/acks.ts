@@ -1,6 +1,6 @@
 import type { DeliveryStats, NoticeAck, NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import type { Source } from './source.js'
+import type { QueueClock } from './subscription-queue.js'
 
 /** What is to be stored of one subscription. */
 interface PendingAck {
@@ -9,18 +9,48 @@ interface PendingAck {
   readonly stored: (() => void)[]
 }
 
+/** The acks that are stored in one transaction. */
+type Batch = ReadonlyMap<SubscriptionId, PendingAck>
+
+interface OutboxAcksParts {
+  readonly statsOf: (id: SubscriptionId) => DeliveryStats | undefined
+  /** Asks the owner of the outbox to store a batch; `answered` hears whether it is on disk. See `Source.ack`. */
+  readonly ack: (acks: readonly NoticeAck[], answered: (isStored: boolean) => void) => void
+  readonly later: QueueClock['later']
+}
+
 /** Notices that leave in one batch: it is one turn of the partition, which updates wait for. Each may be of a group of its own. */
 const goneAtOnce = 400
 
-/** The acks of one outbox that are not on disk yet. At most one batch of them is under way. */
-export class PendingAcks {
-  readonly #statsOf: (id: SubscriptionId) => DeliveryStats | undefined
-  #pending = new Map<SubscriptionId, PendingAck>()
-  #underWay: ReadonlyMap<SubscriptionId, PendingAck> = new Map()
-  #whenEmpty: (() => void)[] = []
+/** How long acks are gathered, well below the 100 ms within which they are stored [subscriptions 5.7]. */
+const gather_ms = 20
+/** As soon as this many are pending they are stored without waiting for more. */
+const gather_most = 256
+/** Before a batch that was refused is offered again, at first and at most. */
+const again_ms = 50
+const againMost_ms = 2000
 
-  constructor(statsOf: (id: SubscriptionId) => DeliveryStats | undefined) {
-    this.#statsOf = statsOf
+/**
+ * The acks of one outbox until they are on disk. One batch is under way at a time.
+ *
+ *     note ──▶ pending ── gathered, flush ──▶ under way ── stored ──▶ on disk
+ *                                              ▲      │
+ *                                              └──────┘ refused: offered again after a pause
+ */
+export class OutboxAcks {
+  readonly #parts: OutboxAcksParts
+  #pending = new Map<SubscriptionId, PendingAck>()
+  /** Acks noted since the last batch was begun. */
+  #noted = 0
+  #underWay: Batch | undefined
+  #whenEmpty: (() => void)[] = []
+  /** Cancels the timer: until the next batch is begun, or the refused one is offered again. */
+  #cancel: (() => void) | undefined
+  #isFlushing = false
+  #isClosed = false
+
+  constructor(parts: OutboxAcksParts) {
+    this.#parts = parts
   }
 
   /** The stats of a subscription have changed, and the notice leaves if there is one. */
@@ -31,50 +61,94 @@ export class PendingAcks {
       this.#pending.set(id, pending)
     }
     if (gone !== undefined) pending.gone.push(gone)
-  }
-
-  /** The next batch, which is under way from now on; undefined while another one is, or when nothing is pending. */
-  next(): readonly NoticeAck[] | undefined {
-    if (this.#underWay.size > 0 || this.#pending.size === 0) return undefined
-    this.#underWay = this.#batch()
-    return Array.from(this.#underWay, ([subscription, { gone }]) => ({
-      ...{ subscription, gone, stats: this.#statsOf(subscription) },
-    }))
-  }
-
-  /** The batch that was under way is on disk; whether more acks are pending. */
-  acked(): boolean {
-    const batch = this.#underWay
-    this.#underWay = new Map()
-    for (const { stored } of batch.values()) for (const tell of stored) tell()
-    if (this.#pending.size > 0) return true
-    for (const tell of this.#whenEmpty.splice(0)) tell()
-    return false
+    this.#noted += 1
+    if (this.#underWay === undefined) this.#gather()
   }
 
   /** Resolves when everything that was noted of a subscription is on disk. */
   stored(id: SubscriptionId): Promise<void> {
-    const pending = this.#pending.get(id) ?? this.#underWay.get(id)
+    const pending = this.#pending.get(id) ?? this.#underWay?.get(id)
     return pending === undefined ? Promise.resolve() : new Promise((resolve) => pending.stored.push(resolve))
   }
 
   /** Resolves when nothing is left to be stored. */
   empty(): Promise<void> {
-    if (this.#pending.size === 0 && this.#underWay.size === 0) return Promise.resolve()
+    if (this.#pending.size === 0 && this.#underWay === undefined) return Promise.resolve()
     return new Promise((resolve) => this.#whenEmpty.push(resolve))
   }
 
-  /** Nothing of it is stored by this node any more: nobody waits for it. */
+  /** Stores what is pending in one batch after the other, without gathering more. */
+  flush(): void {
+    this.#isFlushing = this.#pending.size > 0
+    if (this.#underWay === undefined) this.#gather()
+  }
+
+  /** The outbox is another node's now: what is not on disk is given up, and nobody waits for it. */
   forget(): void {
-    const forgotten = [...this.#underWay.values(), ...this.#pending.values()]
-    this.#underWay = new Map()
+    const forgotten = [...(this.#underWay?.values() ?? []), ...this.#pending.values()]
+    this.#stopTimer()
     this.#pending = new Map()
+    this.#noted = 0
+    this.#underWay = undefined
+    this.#isFlushing = false
     for (const { stored } of forgotten) for (const tell of stored) tell()
     for (const tell of this.#whenEmpty.splice(0)) tell()
   }
 
+  /** What is not on disk by now is given up. */
+  close(): void {
+    this.#isClosed = true
+    this.#stopTimer()
+  }
+
+  /** Begins the next batch, now or a while later. */
+  #gather(): void {
+    if (this.#pending.size === 0 || this.#isClosed) return
+    if (this.#isFlushing || this.#noted >= gather_most) this.#begin()
+    else this.#cancel ??= this.#parts.later(gather_ms, () => this.#begin())
+  }
+
+  #begin(): void {
+    this.#noted = 0
+    const batch = this.#nextBatch()
+    this.#underWay = batch
+    const { statsOf } = this.#parts
+    const acks = Array.from(batch, ([subscription, { gone }]) => ({
+      ...{ subscription, gone, stats: statsOf(subscription) },
+    }))
+    this.#offer(batch, acks, again_ms)
+  }
+
+  #offer(batch: Batch, acks: readonly NoticeAck[], wait_ms: number): void {
+    this.#stopTimer()
+    this.#parts.ack(acks, (isStored) => {
+      if (this.#underWay !== batch || this.#isClosed) return // It was given up meanwhile.
+      if (isStored) this.#stored(batch)
+      else {
+        const longer_ms = Math.min(2 * wait_ms, againMost_ms)
+        this.#cancel = this.#parts.later(wait_ms, () => this.#offer(batch, acks, longer_ms))
+      }
+    })
+  }
+
+  #stored(batch: Batch): void {
+    this.#underWay = undefined
+    for (const { stored } of batch.values()) for (const tell of stored) tell()
+    if (this.#pending.size > 0) {
+      this.#gather()
+      return
+    }
+    this.#isFlushing = false
+    for (const tell of this.#whenEmpty.splice(0)) tell()
+  }
+
+  #stopTimer(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+  }
+
   /** Takes what fits into one batch; the rest of a long list stays. */
-  #batch(): ReadonlyMap<SubscriptionId, PendingAck> {
+  #nextBatch(): Batch {
     const batch = new Map<SubscriptionId, PendingAck>()
     let room = goneAtOnce
     for (const [id, pending] of this.#pending) {
@@ -88,98 +162,5 @@ export class PendingAcks {
       batch.set(id, pending)
     }
     return batch
-  }
-}
-
-/** How long acks are gathered, well below the 100 ms within which they are stored [subscriptions 5.7]. */
-const gather_ms = 20
-/** As soon as this many are pending they are stored without waiting for more. */
-const gather_most = 256
-/** Before a batch that was refused is offered again, at first and at most. */
-const again_ms = 50
-const againMost_ms = 2000
-
-interface AckWriterParts {
-  readonly source: Pick<Source, 'ack'>
-  /** The next batch of acks, unless there is none. */
-  readonly next: () => readonly NoticeAck[] | undefined
-  /** The batch is on disk; whether more acks are pending. */
-  readonly acked: () => boolean
-}
-
-/** Has the acks of one outbox stored by its owner, one batch at a time, each repeated until it is on disk. */
-export class AckWriter {
-  readonly #parts: AckWriterParts
-  #noted = 0
-  #underWay = false
-  #timer: NodeJS.Timeout | undefined
-  #flushing = false
-  #closed = false
-  /** Incremented when what is under way is forgotten. */
-  #term = 0
-
-  constructor(parts: AckWriterParts) {
-    this.#parts = parts
-  }
-
-  /** One more ack is pending. */
-  noted(): void {
-    this.#noted += 1
-    if (this.#noted >= gather_most) this.#send()
-    else this.#timer ??= setTimeout(() => this.#send(), gather_ms)
-  }
-
-  /** From now on one batch follows the other, until what is under way is forgotten. */
-  flush(): void {
-    this.#flushing = true
-    this.#send()
-  }
-
-  /** The outbox is another node's now: what is under way is given up, and what was noted. */
-  forget(): void {
-    this.#term += 1
-    this.#flushing = false
-    this.#underWay = false
-    this.#noted = 0
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-  }
-
-  /** What is not on disk by now is given up. */
-  close(): void {
-    this.#closed = true
-    clearTimeout(this.#timer)
-  }
-
-  #send(): void {
-    // Also where a batch is still under way: a timer that has run out would keep the next one from being set.
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    if (this.#underWay || this.#closed) return
-    const batch = this.#parts.next()
-    if (batch === undefined) return
-    this.#noted = 0
-    this.#underWay = true
-    const term = this.#term
-    this.#store(batch, term).then(() => {
-      if (term === this.#term) this.#stored()
-    })
-  }
-
-  async #store(batch: readonly NoticeAck[], term: number): Promise<void> {
-    let wait_ms = again_ms
-    while (!this.#closed && term === this.#term && !(await this.#parts.source.ack(batch))) {
-      await new Promise((resolve) => setTimeout(resolve, wait_ms))
-      wait_ms = Math.min(2 * wait_ms, againMost_ms)
-    }
-  }
-
-  #stored(): void {
-    if (this.#closed) return
-    this.#underWay = false
-    if (!this.#parts.acked()) return
-    // What gathered meanwhile has waited long enough if the courier ends or much has come.
-    if (this.#flushing || this.#noted >= gather_most) this.#send()
-    else this.#timer ??= setTimeout(() => this.#send(), gather_ms)
   }
 }

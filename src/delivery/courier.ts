@@ -8,7 +8,6 @@ import { inSlices } from '../slices.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { ClockStart } from '../time.js'
-import { AckWriter } from './acks.js'
 import { type AttemptParts, Attempts, type MessageLimits, tooLongFor } from './attempts.js'
 import { DeliveryQueue } from './delivery-queue.js'
 import type { HttpSettings } from './http-sender.js'
@@ -78,7 +77,6 @@ export class Courier implements DeliveryOperations {
   readonly #sender: Sender
   readonly #attempts: Attempts
   readonly #streams: Streams
-  readonly #ackWriters: readonly AckWriter[]
   #timer: NodeJS.Timeout | undefined
   #checking: NodeJS.Immediate | undefined
   #draining = false
@@ -102,10 +100,6 @@ export class Courier implements DeliveryOperations {
       ...parts,
       ...{ queue: this.#queue, clock: systemClock, limits: settings.streams, large_bytes: settings.underWay_bytes },
       ...{ maxSize: settings.maxSize, brokerId: settings.brokerId, known: (source) => this.#intake.known(source) },
-    })
-    this.#ackWriters = sources.map((source, number) => {
-      const next = () => this.#queue.records.acks(number)
-      return new AckWriter({ source, next, acked: () => this.#queue.records.acked(number) })
     })
     this.#intake = new Intake({
       ...{ sources, owned: this.#owned, barriers: this.#barriers },
@@ -162,7 +156,7 @@ export class Courier implements DeliveryOperations {
     await this.#intake.read()
     this.#streams.end(id, 'expired')
     this.#queue.expire(id)
-    await this.#queue.records.allAcked(id)
+    await this.#queue.records.stored(id)
   }
 
   /** What is not on disk at the limit is sent again by the next owner. */
@@ -172,9 +166,8 @@ export class Courier implements DeliveryOperations {
     // It was released and taken again meanwhile: what is sent now is sent under another epoch.
     if (!this.#owned.close(source, epoch) && this.#owned.isOpen(source)) return
     await this.#attempts.ended(source, limit_ms)
-    this.#ackWriters[source]?.flush()
     const left_ms = Math.max(0, begun_ms + limit_ms - performance.now())
-    await Promise.race([this.#queue.records.allAckedIn(source), sleep(left_ms, undefined, { ref: false })])
+    await Promise.race([this.#queue.records.flush(source), sleep(left_ms, undefined, { ref: false })])
   }
 
   async report(ids: readonly SubscriptionId[]): Promise<readonly KnownState[]> {
@@ -206,9 +199,8 @@ export class Courier implements DeliveryOperations {
     this.#streams.close()
     this.#sender.close()
     clearInterval(this.#timer)
-    for (const writer of this.#ackWriters) writer.flush()
-    await Promise.race([this.#queue.records.allAcked(), sleep(ackLimit_ms, undefined, { ref: false })])
-    for (const writer of this.#ackWriters) writer.close()
+    await Promise.race([this.#queue.records.flush(), sleep(ackLimit_ms, undefined, { ref: false })])
+    this.#queue.records.close()
     this.#isOver = true
     await Promise.all(this.#parts.sources.map((source) => source.close()))
   }
@@ -230,7 +222,6 @@ export class Courier implements DeliveryOperations {
   #lost(source: SourceNumber): void {
     this.#streams.interrupt()
     this.#queue.forget(source)
-    this.#ackWriters[source]?.forget()
     this.#attempts.releaseAlarms()
   }
 
@@ -277,7 +268,7 @@ export class Courier implements DeliveryOperations {
       ready: () => this.#attempts.schedule(),
       streamReady: (id) => this.#streams.ready(id),
       failing,
-      ackPending: (source) => this.#ackWriters[source]?.noted(),
+      ack: (source, acks, answered) => void sources[source]?.ack(acks).then(answered),
       elsewhere: (id) =>
         sources.flatMap((source, number) => (this.#owned.isRead(number) ? [] : (source.statsOf(id) ?? []))),
     })

@@ -2,12 +2,12 @@ import { lastNotified } from '../subscription/clocks.js'
 import type { DeliveryStats, NoticeAck, NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
-import { PendingAcks } from './acks.js'
+import { OutboxAcks } from './acks.js'
 import type { DeliveryState, Recipient } from './message.js'
 import type { QueuedNotice } from './notice-list.js'
 import { type AttemptOutcome, reasonText } from './outgoing.js'
 import type { SourceNumber } from './source.js'
-import type { SubscriptionQueue } from './subscription-queue.js'
+import type { QueueClock, SubscriptionQueue } from './subscription-queue.js'
 
 /** The stats of one subscription by outbox, with what its last attempt says over all of them. */
 interface SubscriptionStats {
@@ -17,8 +17,9 @@ interface SubscriptionStats {
 }
 
 export interface RecordsParts {
-  /** Called with the outbox of each ack that is to be stored. */
-  readonly ackPending: (source: SourceNumber) => void
+  readonly clock: QueueClock
+  /** Asks the owner of an outbox to store acks; `answered` hears whether they are on disk. */
+  readonly ack: (source: SourceNumber, acks: readonly NoticeAck[], answered: (isStored: boolean) => void) => void
   /** The stats of a subscription in the outboxes that other nodes send, as far as they are known here. */
   readonly elsewhere: (id: SubscriptionId) => readonly DeliveryStats[]
 }
@@ -31,15 +32,15 @@ type LeavingNotice = Pick<QueuedNotice, 'source' | 'number' | 'made'>
  */
 export class DeliveryRecords {
   readonly #subscriptions = new Map<SubscriptionId, SubscriptionStats>()
-  readonly #acks: readonly PendingAcks[]
-  readonly #pending: (source: SourceNumber) => void
+  readonly #acks: readonly OutboxAcks[]
   readonly #elsewhere: RecordsParts['elsewhere']
 
-  constructor(sources: number, { ackPending, elsewhere }: RecordsParts) {
-    this.#pending = ackPending
+  constructor(sources: number, { clock: { later }, ack, elsewhere }: RecordsParts) {
     this.#elsewhere = elsewhere
-    const statsOf = (source: SourceNumber) => (id: SubscriptionId) => this.#subscriptions.get(id)?.bySource.get(source)
-    this.#acks = Array.from({ length: sources }, (_, source) => new PendingAcks(statsOf(source)))
+    this.#acks = Array.from({ length: sources }, (_, source) => {
+      const statsOf = (id: SubscriptionId) => this.#subscriptions.get(id)?.bySource.get(source)
+      return new OutboxAcks({ statsOf, later, ack: (acks, answered) => ack(source, acks, answered) })
+    })
   }
 
   /** The stats of a subscription as an outbox holds them when it is read. */
@@ -106,27 +107,28 @@ export class DeliveryRecords {
       sources.add(source)
       this.#acks[source]?.note(id, number)
     }
-    for (const source of sources) this.#note(id, source)
+    for (const source of sources) this.#acks[source]?.note(id)
   }
 
-  /** The next batch of acks of an outbox, which is under way from now on; undefined while another one is, or if there is none. */
-  acks(source: SourceNumber): readonly NoticeAck[] | undefined {
-    return this.#acks[source]?.next()
+  /** Resolves when all acks of a subscription are on disk. */
+  async stored(id: SubscriptionId): Promise<void> {
+    await Promise.all(this.#acks.map((acks) => acks.stored(id)))
   }
 
-  /** The batch of an outbox is on disk; whether it has more acks. */
-  acked(source: SourceNumber): boolean {
-    return this.#acks[source]?.acked() ?? false
+  /** Stores what is pending at once: of an outbox, or of all. Resolves when it is on disk. */
+  async flush(source?: SourceNumber): Promise<void> {
+    const meant = source === undefined ? this.#acks : this.#acks.slice(source, source + 1)
+    await Promise.all(
+      meant.map((acks) => {
+        acks.flush()
+        return acks.empty()
+      }),
+    )
   }
 
-  /** Resolves when all acks are on disk: those of a subscription, or all. */
-  async allAcked(id?: SubscriptionId): Promise<void> {
-    await Promise.all(this.#acks.map((acks) => (id === undefined ? acks.empty() : acks.stored(id))))
-  }
-
-  /** Resolves when all acks of an outbox are on disk. */
-  async allAckedIn(source: SourceNumber): Promise<void> {
-    await this.#acks[source]?.empty()
+  /** What is not on disk by now is given up. */
+  close(): void {
+    for (const acks of this.#acks) acks.close()
   }
 
   /** An outbox is another node's now: its stats are forgotten, and the acks of it that are not on disk. */
@@ -145,12 +147,7 @@ export class DeliveryRecords {
   ): void {
     const { bySource } = this.#of(id)
     bySource.set(source, change(bySource.get(source) ?? noStats))
-    this.#note(id, source, gone)
-  }
-
-  #note(id: SubscriptionId, source: SourceNumber, gone?: number): void {
     this.#acks[source]?.note(id, gone)
-    this.#pending(source)
   }
 
   #of(id: SubscriptionId): SubscriptionStats {

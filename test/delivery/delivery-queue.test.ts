@@ -41,7 +41,10 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('expire' as const, 'end' as const), subscription }) },
   {
     weight: 3,
-    arbitrary: fc.record({ kind: fc.constantFrom('beginAck' as const, 'endAck' as const), source: fc.nat(2) }),
+    arbitrary: fc.record({
+      kind: fc.constantFrom('beginAck' as const, 'endAck' as const, 'refuseAck' as const),
+      source: fc.nat(2),
+    }),
   },
 )
 type Step = typeof step extends fc.Arbitrary<infer Kind> ? Kind : never
@@ -72,6 +75,7 @@ function take(model: DeliveryModel, taken: Step): void {
       break
     case 'beginAck':
     case 'endAck':
+    case 'refuseAck':
       model.tested[taken.kind](taken.source)
       break
     default:
@@ -255,23 +259,48 @@ test('a batch of acks has at most 400 notices, and whoever waits for a subscript
   }
   tested.queue.expire(id)
   let stored = false
-  const waiting = tested.queue.records.allAcked(id).then(() => {
+  const waiting = tested.queue.records.stored(id).then(() => {
     stored = true
   })
-  for (let batches = 1; batches <= 3; batches += 1) {
-    const batch = tested.queue.records.acks(0) ?? []
+  for (const leaving of [256, 400, 244]) {
     await new Promise(setImmediate)
     t.notOk(stored)
-    t.equal(tested.queue.records.acks(0), undefined, 'one batch is under way at a time')
-    t.equal(
-      batch.reduce((sum, { gone }) => sum + gone.length, 0),
-      batches < 3 ? 400 : 100,
-    )
-    t.equal(tested.queue.records.acked(0), batches < 3)
+    t.equal(tested.offered(0)?.flatMap(({ gone }) => gone).length, leaving)
+    tested.endAck(0)
+    // What gathered meanwhile waits for more.
+    tested.clock.advance(20)
   }
-  t.equal(tested.queue.records.acks(0), undefined)
+  t.equal(tested.offered(0), undefined)
   await waiting
-  await tested.queue.records.allAcked()
+  await tested.queue.records.flush()
+})
+
+test('acks are gathered for 20 ms, or until there are many', async (t) => {
+  const tested = new QueueUnderTest()
+  const id = subscriptionId(1)
+  tested.queue.put(recipient(id, 'http://receiver.example/in'))
+  const accept = (key: string): void => {
+    tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key } })
+    const attempt = tested.queue.next()
+    if (attempt !== undefined) tested.queue.accepted(attempt, { kind: 'accepted', status: 200 })
+  }
+  const offered = (): number | undefined => tested.offered(0)?.flatMap(({ gone }) => gone).length
+  for (const key of ['a', 'b']) accept(key)
+  tested.clock.advance(19)
+  t.equal(offered(), undefined)
+  tested.clock.advance(1)
+  t.equal(offered(), 2)
+  tested.endAck(0)
+  for (let key = 0; key < 200; key += 1) accept(String(key))
+  t.equal(offered(), 128, 'each attempt is one, and each departure')
+  tested.refuseAck(0)
+  tested.clock.advance(49)
+  t.equal(offered(), undefined)
+  tested.clock.advance(1)
+  t.equal(offered(), 128, 'what was refused is offered again')
+  tested.endAck(0)
+  tested.clock.advance(20)
+  t.equal(offered(), 72)
 })
 
 test('while deliveries are simulated a notice counts as accepted when it arrives, or when its subscription is put', async (t) => {
@@ -330,8 +359,9 @@ test('what outboxes held of a subscription at the start goes on; stats of an unk
   if (attempt !== undefined) tested.queue.failed(attempt, { kind: 'refused', reason: '404' })
   t.match(tested.queue.states([known]), [{ delivery: { timesSent: 3, failsCounter: 3 } }])
   t.same(tested.queue.states([unknown]), [])
+  tested.beginAck(0)
   t.same(
-    tested.queue.records.acks(0)?.map(({ subscription, stats }) => [subscription, stats?.sent]),
+    tested.offered(0)?.map(({ subscription, stats }) => [subscription, stats?.sent]),
     [
       [unknown, undefined],
       [known, 3],

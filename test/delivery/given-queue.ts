@@ -5,7 +5,7 @@ import type { QueueClock } from '../../src/delivery/subscription-queue.js'
 import { LineLog } from '../../src/log/log.js'
 import type { AttemptResult } from '../../src/measure/delivery-figures.js'
 import { logLevels, Switches } from '../../src/shared-memory/switches.js'
-import type { DeliveryStats, NoticeNumber, OrderingKey } from '../../src/subscription/notice.js'
+import type { DeliveryStats, NoticeAck, NoticeNumber, OrderingKey } from '../../src/subscription/notice.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
 import { notice } from './given.js'
@@ -68,7 +68,13 @@ export class QueueUnderTest {
   /** Outboxes of which nothing may be sent. */
   readonly closed = new Set<number>()
   readonly #acked = new Set<string>()
-  readonly #batches = new Set<number>()
+  /** The batch of each outbox that its owner has been given and has not answered. */
+  readonly #batches = new Map<
+    number,
+    { readonly acks: readonly NoticeAck[]; readonly answer: (isStored: boolean) => void }
+  >()
+  /** The batch of each outbox that was refused. */
+  readonly #refused = new Map<number, readonly NoticeAck[]>()
   #arrivals = 0
 
   constructor(more: Partial<QueueLimits> = {}, parts: Partial<DeliveryQueueParts> = {}) {
@@ -88,7 +94,7 @@ export class QueueUnderTest {
       countSimulated: () => undefined,
       ready: () => undefined,
       streamReady: () => undefined,
-      ackPending: () => undefined,
+      ack: (source, acks, answer) => this.#offered(source, acks, answer),
       elsewhere: () => [],
       meter: {
         ...{
@@ -110,8 +116,7 @@ export class QueueUnderTest {
 
   /** An outbox goes to another node, and comes back with what it holds: everything that has left is stored before. */
   move(source: number, held: readonly HeldNotice[]): void {
-    this.endAck(source)
-    for (this.beginAck(source); this.#batches.has(source); this.beginAck(source)) this.endAck(source)
+    this.#ackAllOf(source)
     this.queue.forget(source)
     const prefix = `${source} `
     const stored = [...this.stored].filter(([key]) => key.startsWith(prefix))
@@ -148,33 +153,64 @@ export class QueueUnderTest {
     return { number, since_ms }
   }
 
-  /** Begins to store a batch of acks; asserts that no other one is under way, and that no notice leaves twice. */
-  beginAck(source: number): void {
-    const batch = this.queue.records.acks(source)
-    if (batch === undefined) return
+  /** A batch is offered to its owner; asserts that no other one is under way, and that no notice leaves twice. */
+  #offered(source: number, acks: readonly NoticeAck[], answer: (isStored: boolean) => void): void {
     assert(!this.#batches.has(source), 'one batch of an outbox is under way at a time')
-    this.#batches.add(source)
-    assert(batch.reduce((sum, { gone }) => sum + gone.length, 0) <= 400)
-    for (const { subscription, gone, stats } of batch) {
-      for (const number of gone) {
-        assert(!this.#acked.has(`${source}-${number}`), 'a notice leaves once')
-        this.#acked.add(`${source}-${number}`)
-      }
-      if (stats === undefined) this.stored.delete(`${source} ${subscription}`)
-      else this.stored.set(`${source} ${subscription}`, stats)
+    this.#batches.set(source, { acks, answer })
+    const refused = this.#refused.get(source)
+    if (refused !== undefined) {
+      assert(acks === refused, 'what was refused is offered again')
+      return
+    }
+    assert(acks.reduce((sum, { gone }) => sum + gone.length, 0) <= 400)
+    for (const number of acks.flatMap(({ gone }) => gone)) {
+      assert(!this.#acked.has(`${source}-${number}`), 'a notice leaves once')
+      this.#acked.add(`${source}-${number}`)
     }
   }
 
+  /** The acks of an outbox that are offered to its owner. */
+  offered(source: number): readonly NoticeAck[] | undefined {
+    return this.#batches.get(source)?.acks
+  }
+
+  /** Has the acks of an outbox offered without gathering more. */
+  beginAck(source: number): void {
+    this.queue.records.flush(source)
+  }
+
+  /** The owner stores the batch that it was offered. */
   endAck(source: number): void {
-    if (this.#batches.delete(source)) this.queue.records.acked(source)
+    const batch = this.#batches.get(source)
+    if (batch === undefined) return
+    this.#batches.delete(source)
+    this.#refused.delete(source)
+    for (const { subscription, stats } of batch.acks) {
+      if (stats === undefined) this.stored.delete(`${source} ${subscription}`)
+      else this.stored.set(`${source} ${subscription}`, stats)
+    }
+    batch.answer(true)
+  }
+
+  /** The owner refuses the batch that it was offered, which comes again later. */
+  refuseAck(source: number): void {
+    const batch = this.#batches.get(source)
+    if (batch === undefined) return
+    this.#batches.delete(source)
+    this.#refused.set(source, batch.acks)
+    batch.answer(false)
+  }
+
+  #ackAllOf(source: number): void {
+    // What was refused comes again.
+    if (this.#refused.has(source) && !this.#batches.has(source)) this.clock.advance(2000)
+    this.beginAck(source)
+    while (this.#batches.has(source)) this.endAck(source)
   }
 
   /** Stores everything; gives the notices that have left their outboxes, by outbox and number. */
   ackAll(): ReadonlySet<string> {
-    for (const source of this.known.keys()) {
-      this.endAck(source)
-      for (this.beginAck(source); this.#batches.has(source); this.beginAck(source)) this.endAck(source)
-    }
+    for (const source of this.known.keys()) this.#ackAllOf(source)
     return this.#acked
   }
 }
