@@ -163,6 +163,12 @@ export class DeliveryRecords {
 /** The stats of a subscription in an outbox that none of its notices has left yet. */
 export const noStats: DeliveryStats = { sent: 0, discarded: 0, tried: [], fails: 0 }
 
+/**
+ * Notices that are remembered as tried, of one subscription in one outbox: each outcome stores all of them again. Further ones count
+ * once more if the courier starts anew before they leave.
+ */
+const mostTried = 1000
+
 /** An attempt that has ended. */
 interface EndedAttempt {
   readonly number: NoticeNumber
@@ -180,7 +186,7 @@ interface EndedAttempt {
 export function afterAttempt(stats: DeliveryStats, attempt: EndedAttempt): DeliveryStats {
   const { number, first, outcome, at, fails, attempted } = attempt
   const sent = stats.sent + (first ? 1 : 0)
-  const tried = first ? [...stats.tried, number] : stats.tried
+  const tried = first && stats.tried.length < mostTried ? [...stats.tried, number] : stats.tried
   const shared = { ...stats, sent, tried, fails, attempted }
   if (outcome.kind === 'accepted') {
     const { status } = outcome

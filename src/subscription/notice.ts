@@ -162,7 +162,7 @@ export interface DeliveryStats {
   readonly sent: number
   /** Notices dropped by a limit. */
   readonly discarded: number
-  /** Notices that were attempted and are still in the outbox, so that they do not count twice after a restart. */
+  /** Notices that were attempted and are still in the outbox, so that they do not count twice after a restart; not all if there are very many. */
   readonly tried: readonly NoticeNumber[]
   /** When the last notice was made that has left the outbox. */
   readonly lastNotification?: Milliseconds

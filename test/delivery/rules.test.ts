@@ -64,6 +64,18 @@ test('delivery stats count a notice once, whatever becomes of its attempts', asy
   t.match(afterDeparture(refused, { number: 4, made: at(5), discarded: true }), { tried: [], discarded: 1 })
 })
 
+test('what an outcome stores does not grow with the notices that wait after an attempt', async (t) => {
+  let stats = noStats
+  const facts = { first: true, outcome: refusal('404'), at: at(10), attempted: at(10) }
+  for (let number = 1; number <= 5000; number += 1) stats = afterAttempt(stats, { ...facts, number, fails: number })
+  t.match(stats, { sent: 5000, fails: 5000 })
+  t.ok(JSON.stringify(stats).length < 10_000)
+  for (let number = 1; number <= 5000; number += 1) {
+    stats = afterDeparture(stats, { number, made: at(5), discarded: false })
+  }
+  t.match(stats, { sent: 5000, tried: [] })
+})
+
 test('the delivery stats of several outboxes together say what the last attempt says', async (t) => {
   const stats = (more: Partial<DeliveryStats>): DeliveryStats => ({ ...noStats, ...more })
   t.same(mergedStats([]), { timesSent: 0, discarded: 0, failsCounter: 0 })
