@@ -3,7 +3,7 @@ import { alarmSubject } from '../log/secrets.js'
 import type { CounterName } from '../measure/counters.js'
 import type { DeliveryMeter } from '../measure/delivery-figures.js'
 import type { SentRequest } from '../measure/service-metrics.js'
-import type { NoticeRenderer, NumberedNotice, StoredNotice } from '../subscription/notice.js'
+import type { StoredNotice } from '../subscription/notice.js'
 import { now } from '../time.js'
 import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
 import type { DeliveryQueue } from './delivery-queue.js'
@@ -16,27 +16,16 @@ import {
   reasonText,
   receiverName,
 } from './outgoing.js'
-import { type PreparedNotice, preparedNotice, tellOfDrop } from './prepared-notice.js'
+import { type PreparingParts, preparedNotice, type ReadyNotice } from './prepared-notice.js'
 import type { BegunAttempt } from './receiver-turns.js'
-import { headersOf, messageSize, sentRequest, tooLong } from './request.js'
+import { sentRequest } from './request.js'
 import type { Sender } from './sender.js'
-import type { Source, SourceNumber } from './source.js'
+import type { SourceNumber } from './source.js'
 
-/** What decides how long a notification is, and how long it may be. */
-export interface MessageLimits {
-  /** Names this broker in the notifications [subscriptions 8.4]. */
-  readonly brokerId: string
-  /** Bytes of a notification as it is sent, head and body. */
-  readonly maxSize: number
-}
-
-export interface AttemptParts extends AttemptLineParts, MessageLimits {
-  readonly sources: readonly Source[]
+export interface AttemptParts extends AttemptLineParts, PreparingParts {
   readonly sender: Sender
   readonly queue: DeliveryQueue
   readonly meter: DeliveryMeter
-  /** Renders the bodies that were not rendered when their change was made. */
-  readonly word: NoticeRenderer
   readonly count: (name: CounterName) => void
   /** An attempt has ended; what the receiver responded beside its status is not measured [management 6.2]. */
   readonly sent: (request: SentRequest) => void
@@ -139,22 +128,14 @@ export class Attempts {
   }
 
   async #make(attempt: BegunAttempt): Promise<void> {
-    const { queue, maxSize, brokerId } = this.#parts
-    const { notice: queued, recipient } = attempt
-    const prepared = preparedNotice(this.#parts, queued, recipient)
-    if (prepared.kind !== 'ready') {
-      this.#drop(attempt, prepared)
-      return
-    }
-    const { notice, body } = prepared
-    const lines = new AttemptLines(this.#parts, notice, body)
-    const outgoing = outgoingOf(notice, recipient, Buffer.from(body), lines.onBody, () =>
-      headersOf(notice, queued.source, queued.number, brokerId),
-    )
-    const headers = outgoing.kind === 'http' ? outgoing.headers : []
-    const size = notice.body === undefined ? messageSize(outgoing.url, headers, outgoing.body.length) : 0
-    if (size > maxSize) queue.unsendable(attempt, tooLong(size))
-    else await this.#send(attempt, notice, outgoing, lines)
+    const { queue } = this.#parts
+    const { notice, recipient } = attempt
+    const prepared = preparedNotice(this.#parts, notice, recipient)
+    if (prepared.kind === 'ready') {
+      const lines = new AttemptLines(this.#parts, prepared.notice, prepared.body)
+      await this.#send(attempt, prepared.notice, outgoingOf(prepared, recipient, lines.onBody), lines)
+    } else if (prepared.kind === 'missing') queue.missing(attempt)
+    else queue.unsendable(attempt, prepared.reason)
   }
 
   async #send(attempt: BegunAttempt, notice: StoredNotice, outgoing: Outgoing, lines: AttemptLines): Promise<void> {
@@ -178,16 +159,6 @@ export class Attempts {
     } else queue.failed(attempt, outcome)
   }
 
-  #drop(attempt: BegunAttempt, unprepared: Exclude<PreparedNotice, { readonly kind: 'ready' }>): void {
-    const { queue, log } = this.#parts
-    if (unprepared.kind === 'missing') queue.missing(attempt)
-    else if (unprepared.kind === 'damaged') queue.unsendable(attempt, unprepared.reason)
-    else {
-      tellOfDrop(log, attempt.recipient.id, unprepared.why)
-      queue.undeliverable(attempt)
-    }
-  }
-
   #alarm(outgoing: Outgoing, outcome: AttemptOutcome): void {
     if (outcome.kind === 'accepted' && this.#alarmed.size === 0) return
     const alarm: AttemptAlarm = outgoing.kind === 'http' ? 'NotificationError' : 'MqttConnectionError'
@@ -204,36 +175,18 @@ export class Attempts {
   }
 }
 
-/** Where and how a notice goes out: as its message says, else as its subscription does now. */
+/** How a notice goes out: as its message says, else as its subscription does now. */
 function outgoingOf(
-  { message }: StoredNotice,
-  { reference, terms }: Recipient,
-  body: Buffer,
+  { notice: { message }, url, headers, body: text }: ReadyNotice,
+  { terms }: Recipient,
   onBody: HttpMessage['onBody'],
-  headers: () => readonly string[],
 ): Outgoing {
-  const url = message?.url ?? reference
+  const body = Buffer.from(text)
   const target = terms?.target
   if (target?.kind !== 'mqtt') {
     const timeout_ms = target?.timeout_ms || undefined
-    return { kind: 'http', url, method: message?.method, headers: headers(), timeout_ms, body, onBody }
+    return { kind: 'http', url, method: message?.method, headers, timeout_ms, body, onBody }
   }
   const { topic, qos, retain, user, passwd: password } = target
   return { kind: 'mqtt', url, user, password, topic: message?.topic ?? topic, qos, retain, body }
-}
-
-/** What a notification is longer than its record on disk, at most: names of headers, and what they always contain. */
-const headSpare_bytes = 1024
-
-/** Why a notice whose body is rendered is too long to be sent to a recipient; undefined of any other notice. */
-export function tooLongFor(
-  { reference }: Recipient,
-  source: SourceNumber,
-  { number, notice, size_bytes, body_bytes }: NumberedNotice,
-  { maxSize, brokerId }: MessageLimits,
-): string | undefined {
-  const url = notice.message?.url ?? reference
-  if (body_bytes === undefined || size_bytes + url.length + headSpare_bytes <= maxSize) return undefined
-  const size = messageSize(url, headersOf(notice, source, number, brokerId), body_bytes)
-  return size > maxSize ? tooLong(size) : undefined
 }

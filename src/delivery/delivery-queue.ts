@@ -270,14 +270,9 @@ export class DeliveryQueue {
     this.#parts.failing(queue.id, fails)
   }
 
-  /** Nothing was sent, because the notice can not be. */
-  unsendable(attempt: BegunAttempt, reason: string): void {
-    if (!isForgotten(attempt)) this.#departures.warnOfDrop(attempt.queue, reason)
-    this.#unsent(attempt, 'dropped')
-  }
-
-  /** Nothing was sent, because its template made nothing that could be, which has been said. */
-  undeliverable(attempt: BegunAttempt): void {
+  /** Nothing was sent, because the notice can not be; a reason is warned of. */
+  unsendable(attempt: BegunAttempt, reason?: string): void {
+    if (reason !== undefined && !isForgotten(attempt)) this.#departures.warnOfDrop(attempt.queue, reason)
     this.#unsent(attempt, 'dropped')
   }
 

@@ -88,6 +88,13 @@ export interface Failed {
   readonly retryAfter_ms?: number
 }
 
+/** Why nothing of a notice was sent: it is not in its outbox any more, or it can not be sent. */
+export interface Unsendable {
+  readonly kind: 'missing' | 'unsendable'
+  /** What is to be warned of, if it was not told yet. */
+  readonly reason?: string
+}
+
 /** What counts as accepted: the statuses of success, or every complete response head [subscriptions 5.3]. */
 export type Acceptance = '2xx' | 'any'
 

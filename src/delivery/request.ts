@@ -58,11 +58,6 @@ export function messageSize(url: string, headers: readonly string[], body_bytes:
   return fixed_bytes + url.length + lines + body_bytes
 }
 
-/** Why a notification is dropped that is longer than one may be. */
-export function tooLong(size_bytes: number): string {
-  return `${size_bytes} bytes are more than a notification may have`
-}
-
 /** An attempt as the metrics of a tenant count it. */
 export function sentRequest(
   notice: NoticeHead,

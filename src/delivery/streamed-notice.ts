@@ -2,22 +2,18 @@ import type { DeliveryMeter } from '../measure/delivery-figures.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { streamReference } from '../subscription/targets.js'
 import { now } from '../time.js'
-import { AttemptLines } from './attempt-lines.js'
+import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
 import type { AttemptParts } from './attempts.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { QueuedNotice } from './notice-list.js'
 import type { ReadyEvent } from './notice-stream.js'
 import type { Accepted } from './outgoing.js'
-import { preparedNotice, tellOfDrop } from './prepared-notice.js'
-import { headersOf, messageSize, sentRequest, tooLong } from './request.js'
+import { type PreparingParts, preparedNotice } from './prepared-notice.js'
+import { sentRequest } from './request.js'
 import { idOfPosition, type StreamPosition } from './stream-position.js'
 
 /** What makes events of notices, and tells of them. */
-export interface EventParts
-  extends Pick<
-    AttemptParts,
-    'sources' | 'word' | 'count' | 'sent' | 'log' | 'switches' | 'transaction' | 'brokerId' | 'maxSize'
-  > {
+export interface EventParts extends PreparingParts, AttemptLineParts, Pick<AttemptParts, 'count' | 'sent'> {
   readonly queue: DeliveryQueue
   readonly meter: Pick<DeliveryMeter, 'attempted' | 'listening'>
 }
@@ -31,27 +27,19 @@ export function streamEvent(
   notice: QueuedNotice,
   position: StreamPosition,
 ): ReadyEvent | undefined {
-  const { queue, brokerId, maxSize } = parts
+  const { queue } = parts
   const own = queue.streamed(subscription)
   const recipient = queue.recipient(subscription)
   if (own === undefined || recipient === undefined) return undefined
   const prepared = preparedNotice(parts, notice, recipient)
   if (prepared.kind !== 'ready') {
-    if (prepared.kind === 'undeliverable') tellOfDrop(parts.log, subscription, prepared.why)
-    const reason = prepared.kind === 'damaged' ? prepared.reason : undefined
-    queue.dropStreamed(own, notice, prepared.kind === 'missing' ? 'ended' : 'dropped', reason)
+    queue.dropStreamed(own, notice, prepared.kind === 'missing' ? 'ended' : 'dropped', prepared.reason)
     return undefined
   }
-  const { notice: stored, body } = prepared
-  const headers = headersOf(stored, notice.source, notice.number, brokerId)
+  const { notice: stored, url, headers, body } = prepared
   const length = Buffer.byteLength(body)
-  const size = stored.body === undefined ? messageSize(streamReference, headers, length) : 0
-  if (size > maxSize) {
-    queue.dropStreamed(own, notice, 'dropped', tooLong(size))
-    return undefined
-  }
   const lines = new AttemptLines(parts, stored, body)
-  const outgoing = { kind: 'http' as const, url: streamReference, headers, body: { length } }
+  const outgoing = { kind: 'http' as const, url, headers, body: { length } }
   lines.begun(outgoing)
   return {
     text: noticeEvent(idOfPosition(position, notice.source), headers, body),
