@@ -7,7 +7,9 @@ import type { StoredNotice } from '../subscription/notice.js'
 import { now } from '../time.js'
 import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
 import type { DeliveryQueue } from './delivery-queue.js'
+import type { HttpSender } from './http-sender.js'
 import type { Recipient } from './message.js'
+import type { MqttSender } from './mqtt-sender.js'
 import {
   type AttemptAlarm,
   type AttemptOutcome,
@@ -19,11 +21,11 @@ import {
 import { type PreparingParts, preparedNotice, type ReadyNotice } from './prepared-notice.js'
 import type { BegunAttempt } from './receiver-turns.js'
 import { sentRequest } from './request.js'
-import type { Sender } from './sender.js'
 import type { SourceNumber } from './source.js'
 
 export interface AttemptParts extends AttemptLineParts, PreparingParts {
-  readonly sender: Sender
+  readonly http: HttpSender
+  readonly mqtt: MqttSender
   readonly queue: DeliveryQueue
   readonly meter: DeliveryMeter
   readonly count: (name: CounterName) => void
@@ -100,10 +102,12 @@ export class Attempts {
     this.#alarmed.clear()
   }
 
-  /** No attempt is begun any more, and what is under way changes nothing. */
+  /** No attempt is begun any more, and what is under way is given up, which changes nothing. */
   close(): void {
     this.#running = false
     this.#closed = true
+    this.#parts.http.close()
+    this.#parts.mqtt.close()
   }
 
   #beginAll(): void {
@@ -139,11 +143,11 @@ export class Attempts {
   }
 
   async #send(attempt: BegunAttempt, notice: StoredNotice, outgoing: Outgoing, lines: AttemptLines): Promise<void> {
-    const { queue, sender, meter, sent, count } = this.#parts
+    const { queue, http, mqtt, meter, sent, count } = this.#parts
     const { kind } = attempt.recipient
     lines.begun(outgoing)
     const begun = process.hrtime.bigint()
-    const outcome = await sender.send(outgoing)
+    const outcome = await (outgoing.kind === 'http' ? http.send(outgoing) : mqtt.send(outgoing))
     if (this.#closed) return // It was cut off by the end of the courier, which is no failure of the receiver.
     const duration = process.hrtime.bigint() - begun
     meter.attempted(outcome.kind, duration)

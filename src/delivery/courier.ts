@@ -10,7 +10,7 @@ import type { SubscriptionId } from '../subscription/subscription.js'
 import type { ClockStart } from '../time.js'
 import { type AttemptParts, Attempts } from './attempts.js'
 import { DeliveryQueue } from './delivery-queue.js'
-import type { HttpSettings } from './http-sender.js'
+import { HttpSender, type HttpSettings } from './http-sender.js'
 import { Intake } from './intake.js'
 import {
   type CourierEvents,
@@ -24,11 +24,11 @@ import {
   type Recipient,
   type WhichReceivers,
 } from './message.js'
+import { MqttSender } from './mqtt-sender.js'
 import { OwnedSources } from './owned-sources.js'
 import { type MessageLimits, tooLongFor } from './prepared-notice.js'
 import type { QueueLimits } from './queue-totals.js'
 import { goneUpTo, RemoteBarriers } from './remote-barriers.js'
-import { Sender } from './sender.js'
 import { readUntilClosed, type Source, type SourceNumber } from './source.js'
 import type { StreamLimits } from './stream-limits.js'
 import { Streams } from './streams.js'
@@ -75,7 +75,6 @@ export class Courier implements DeliveryOperations {
   readonly #queue: DeliveryQueue
   readonly #intake: Intake
   readonly #barriers: RemoteBarriers
-  readonly #sender: Sender
   readonly #attempts: Attempts
   readonly #streams: Streams
   #timer: NodeJS.Timeout | undefined
@@ -92,15 +91,18 @@ export class Courier implements DeliveryOperations {
     this.#owned = new OwnedSources(sources, new Map(parts.begun?.closed))
     this.#barriers = new RemoteBarriers(coordinatorOf(sources), (id) => this.#queue.unbarred(id))
     this.#queue = this.#newQueue()
-    this.#sender = newSender(settings, parts.meter)
+    const { maxSize, brokerId } = settings
     this.#attempts = new Attempts({
       ...parts,
-      ...{ sender: this.#sender, queue: this.#queue, maxSize: settings.maxSize, brokerId: settings.brokerId },
+      ...newSenders(settings, parts.meter),
+      queue: this.#queue,
+      maxSize,
+      brokerId,
     })
     this.#streams = new Streams({
       ...parts,
       ...{ queue: this.#queue, clock: systemClock, limits: settings.streams, large_bytes: settings.underWay_bytes },
-      ...{ maxSize: settings.maxSize, brokerId: settings.brokerId, known: (source) => this.#intake.known(source) },
+      ...{ maxSize, brokerId, known: (source) => this.#intake.known(source) },
     })
     this.#intake = new Intake({
       ...{ sources, owned: this.#owned, barriers: this.#barriers },
@@ -198,7 +200,6 @@ export class Courier implements DeliveryOperations {
     await this.#attempts.idle(limit_ms - (performance.now() - begun), patience_ms)
     this.#attempts.close()
     this.#streams.close()
-    this.#sender.close()
     clearInterval(this.#timer)
     await Promise.race([this.#queue.records.flush(), sleep(ackLimit_ms, undefined, { ref: false })])
     this.#queue.records.close()
@@ -282,9 +283,14 @@ function coordinatorOf(sources: readonly Source[]): Source {
   return coordinator
 }
 
-function newSender(settings: CourierSettings, { opening }: Pick<DeliveryMeter, 'opening'>): Sender {
+function newSenders(
+  settings: CourierSettings,
+  { opening }: Pick<DeliveryMeter, 'opening'>,
+): Pick<AttemptParts, 'http' | 'mqtt'> {
   const destinations = new Destinations(settings.destinations, new ProtectedEndpoints(settings.endpoints))
   const { mqttTimeout_ms: timeout_ms, mqttMaxAge_ms: maxAge_ms, total: maxIdle } = settings
-  const mqtt = { timeout_ms, maxAge_ms, maxIdle, destinations, opening }
-  return new Sender({ http: { ...settings, destinations }, mqtt })
+  return {
+    http: new HttpSender({ ...settings, destinations }),
+    mqtt: new MqttSender({ timeout_ms, maxAge_ms, maxIdle, destinations, opening }),
+  }
 }
