@@ -99,12 +99,20 @@ export function flagsOf(group: FlagGroup) {
   }
 }
 
+/**
+ * The name of a flag, from its key in a table. Where an option has its name from the flag, the key is that of the option, with the unit:
+ * `idleTimeout_s` is that of `-idleTimeout`.
+ */
+export function flagName(key: string): string {
+  return key.split('_', 1).join()
+}
+
 /** The flags of a table; those of Rigel's own have the variable that their name makes: `RIGEL_DB_PATH` of `-dbPath`. */
 export function named<Table extends Readonly<Record<string, Flag>>>(table: Table): Table {
-  const flags = Object.entries(table).map(([name, flag]) => {
-    if ('variable' in flag || (flag.kind !== 'value' && flag.kind !== 'switch')) return [name, flag] as const
-    return [name, { ...flag, variable: `RIGEL_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}` }] as const
+  const flags = Object.entries(table).map(([key, flag]) => {
+    if ('variable' in flag || (flag.kind !== 'value' && flag.kind !== 'switch')) return [key, flag] as const
+    return [key, { ...flag, variable: `RIGEL_${flagName(key).replace(/[A-Z]/g, '_$&').toUpperCase()}` }] as const
   })
-  // The same flags under the same names.
+  // The same flags under the same keys.
   return Object.fromEntries(flags) as unknown as Table
 }

@@ -31,7 +31,7 @@ export const runningFlags = named({
   logDir: logging.optional(textFlag('directory'), 'log also to contextBroker.log in it', 'ORION_LOG_DIR'),
   logAppend: logging.onOff('append to that file', 'ORION_LOG_APPEND'),
   disableFileLog: logging.onOff('no file, whatever -logDir says', 'ORION_DISABLE_FILE_LOG'),
-  logSummary: logging.value(
+  logSummary_s: logging.value(
     integer(0, 2_678_400),
     0,
     'seconds between two summaries; 0: none',
@@ -45,7 +45,7 @@ export const runningFlags = named({
     'bytes of a payload that a line shows',
     'ORION_LOG_INFO_PAYLOAD_MAX_SIZE',
   ),
-  stepWarning: logging.value(
+  stepWarning_ms: logging.value(
     integer(0, highest32),
     250,
     'milliseconds for which a thread may work on one thing and do nothing else before a line warns of it; 0: never',
@@ -54,8 +54,8 @@ export const runningFlags = named({
 
   pidpath: administration.optional(textFlag('file'), 'file for the number of the process', 'ORION_PID_PATH'),
   fg: administration.onOff('accepted; the broker is always in the foreground', 'ORION_FOREGROUND'),
-  shutdownTimeout: administration.value(integer(0), 30, 'seconds that an orderly end waits for requests'),
-  threadSilence: administration.value(
+  shutdownTimeout_s: administration.value(integer(0), 30, 'seconds that an orderly end waits for requests'),
+  threadSilence_s: administration.value(
     integer(0, 86_400),
     30,
     'seconds for which a thread may stand still before the process ends itself; 0: for ever',

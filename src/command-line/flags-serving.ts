@@ -24,7 +24,7 @@ export const servingFlags = named({
     'origin allowed to browsers; __ALL: every',
     'ORION_CORS_ALLOWED_ORIGIN',
   ),
-  corsMaxAge: network.value(
+  corsMaxAge_s: network.value(
     integer(-1, 86400),
     86400,
     'seconds that browsers keep what is allowed',
@@ -36,27 +36,32 @@ export const servingFlags = named({
     'threads that accept and answer HTTP',
   ),
 
-  reqTimeout: limits.value(integer(0), 0, 'seconds until an idle connection is closed; 0: never', 'ORION_REQ_TIMEOUT'),
-  connectionMemory: limits.value(integer(1, 1024), 64, 'KiB of the head of a request', 'ORION_CONN_MEMORY'),
+  reqTimeout_s: limits.value(
+    integer(0),
+    0,
+    'seconds until an idle connection is closed; 0: never',
+    'ORION_REQ_TIMEOUT',
+  ),
+  connectionMemory_KiB: limits.value(integer(1, 1024), 64, 'KiB of the head of a request', 'ORION_CONN_MEMORY'),
   maxConnections: limits.value(integer(1), 1020, 'open connections; then the longest idle one goes', 'ORION_MAX_CONN'),
   connectionRequests: limits.value(integer(1, 10_000), 16, 'requests of one connection in progress; further ones wait'),
-  idleTimeout: limits.value(integer(0), 300, 'seconds until a connection without a request is closed; 0: never'),
-  bodyTimeout: limits.value(
+  idleTimeout_s: limits.value(integer(0), 300, 'seconds until a connection without a request is closed; 0: never'),
+  bodyTimeout_s: limits.value(
     integer(0),
     60,
     'seconds for the body of a request, and one more for each 4 KiB of it; 0: no limit',
   ),
-  sendTimeout: limits.value(
+  sendTimeout_s: limits.value(
     integer(0),
     60,
     'seconds until a client that takes nothing of its answer is cut off; 0: never',
   ),
-  requestMemory: limits.value(
+  requestMemory_MiB: limits.value(
     integer(1, 1_000_000),
     64,
     'MiB of the heads and bodies of all requests that are not answered',
   ),
-  answerMemory: limits.value(integer(1, 1_000_000), 256, 'MiB of all large answers that have not been sent'),
+  answerMemory_MiB: limits.value(integer(1, 1_000_000), 256, 'MiB of all large answers that have not been sent'),
   reqPoolSize: limits.value(integer(0, 1024), 0, 'requests that work at a time; 0: 256', 'ORION_TRQ_POOL_SIZE'),
   reqMutexPolicy: limits.value(
     oneOf('all', 'read', 'write', 'none'),
@@ -64,7 +69,7 @@ export const servingFlags = named({
     'operations that this limit is for',
     'ORION_MUTEX_POLICY',
   ),
-  reqMaxWait: limits.value(
+  reqMaxWait_ms: limits.value(
     integer(0, 600_000),
     1000,
     'ms that a request waits for its turn at most, a hundredth of it in overload; 0: no limit',
@@ -83,14 +88,14 @@ export const servingFlags = named({
     'partitions of a new data directory; an existing one keeps its number',
   ),
   dbPoolSize: storage.value(integer(1, 10000), 10, 'read handles of a partition', 'ORION_MONGO_POOL_SIZE'),
-  dbSizeMax: storage.value(integer(16, 16_777_216), 65536, 'MiB of a partition on disk'),
-  expirationSweep: storage.value(integer(1, 3600), 60, 'seconds between two removals of entities that have expired'),
-  dbFreeMin: storage.value(
+  dbSizeMax_MiB: storage.value(integer(16, 16_777_216), 65536, 'MiB of a partition on disk'),
+  expirationSweep_s: storage.value(integer(1, 3600), 60, 'seconds between two removals of entities that have expired'),
+  dbFreeMin_MiB: storage.value(
     integer(0, 1_048_576),
     64,
     'MiB of the disk that are kept free: below that only removals are taken',
   ),
-  dbCheckSize: storage.value(
+  dbCheckSize_MiB: storage.value(
     integer(0, 16_777_216),
     64,
     'MiB of data of which every page is checked at the start; of more, those that lead to others',
@@ -112,12 +117,12 @@ export const servingFlags = named({
     1000,
     'entities of one id in one service path, one of each type; what is stored already stays',
   ),
-  entityCache: storage.value(
+  entityCache_MiB: storage.value(
     integer(0, 65536),
     64,
     'MiB of records and decoded large entities that each partition keeps in memory',
   ),
-  readCache: storage.value(integer(0, 65536), 64, 'MiB of entities that each HTTP thread keeps decoded for reads'),
+  readCache_MiB: storage.value(integer(0, 65536), 64, 'MiB of entities that each HTTP thread keeps decoded for reads'),
   pageMaxSize: storage.value(
     integer(1024, 1_073_741_824),
     33_554_432,
@@ -125,7 +130,7 @@ export const servingFlags = named({
   ),
   queryThreads: storage.value(integer(1, 64), 1, 'threads for long queries, per HTTP thread'),
   queryQueueSize: storage.value(integer(1, 100_000), 1000, 'queries that wait for such a thread, per HTTP thread'),
-  queryTimeout: storage.value(integer(1, longestTimer_ms), 30_000, 'ms of a long query, waiting included'),
+  queryTimeout_ms: storage.value(integer(1, longestTimer_ms), 30_000, 'ms of a long query, waiting included'),
 
   multiservice: api.onOff('keep the tenants of Fiware-Service apart', 'ORION_MULTI_SERVICE'),
   strictNgsiv1Ids: api.onOff('more checks of ids in NGSIv1', 'ORION_CHECK_ID_V1'),

@@ -1,4 +1,4 @@
-import type { Flag, Ignored, Refusing } from './flag.js'
+import { type Flag, flagName, type Ignored, type Refusing } from './flag.js'
 import { clusterFlags } from './flags-cluster.js'
 import { deliveryFlags } from './flags-delivery.js'
 import { runningFlags } from './flags-running.js'
@@ -39,7 +39,9 @@ const foreignFlags = {
 export const flags = { ...servingFlags, ...clusterFlags, ...deliveryFlags, ...runningFlags, ...foreignFlags } as const
 
 /** All of them by name, in the order of the help. */
-export const flagsByName: ReadonlyMap<string, Flag> = new Map(Object.entries(flags))
+export const flagsByName: ReadonlyMap<string, Flag> = new Map(
+  Object.entries(flags).map(([key, flag]) => [flagName(key), flag]),
+)
 
 /** Whether a flag needs a value after it. */
 export function takesValue(flag: Flag): boolean {

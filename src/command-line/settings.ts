@@ -3,9 +3,11 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { systemFaultText } from '../faults.js'
 import { halfTheProcessors } from '../machine.js'
 import { err, ok, type Result } from '../result.js'
-import type { Flag, Switch, ValueFlag } from './flag.js'
+import type { Flag, Printing, Switch, ValueFlag } from './flag.js'
 import { flags } from './flags.js'
 import { clusterFlags, defaultNodeName } from './flags-cluster.js'
+import { runningFlags } from './flags-running.js'
+import { servingFlags } from './flags-serving.js'
 import type { Settings } from './words.js'
 
 /** The line that names settings which are right alone and wrong together; nothing when there are none [management 9.1]. */
@@ -88,81 +90,33 @@ export type Options = ReturnType<typeof optionsFrom>
 /** How notifications are delivered and requests forwarded [subscriptions 5.5, 8.4]. */
 export type NotificationOptions = ReturnType<typeof notificationsFrom>
 
-/** The options, from settings without contradiction. The flags say what each is for, and in which unit where its name does not. */
+/** The options, from settings without contradiction: those that compute something, and those that are what the flag says. */
 export function optionsFrom(settings: Settings, adminToken: string | undefined) {
-  const { value, on } = reading(settings)
-  const [key, cert] = [value(flags.key), value(flags.cert)]
+  const { on } = reading(settings)
+  const { ipv4, ipv6, https, key, cert, answerMemory_MiB, reqPoolSize, ...serving } = optionsOf(servingFlags, settings)
+  const { t, silent, mutexTimeStat, disableFileLog, pidpath, fg, adminTokenFile, ...running } = optionsOf(
+    runningFlags,
+    settings,
+  )
   return frozen({
-    port: value(flags.port),
-    localIp: value(flags.localIp),
-    family: on(flags.ipv4) ? 'ipv4' : on(flags.ipv6) ? 'ipv6' : 'both',
-    https: on(flags.https) && key !== undefined && cert !== undefined ? { key, cert } : undefined,
-    corsOrigin: value(flags.corsOrigin),
-    corsMaxAge_s: value(flags.corsMaxAge),
-    reqTimeout_s: Math.min(value(flags.reqTimeout), longestTimer_s),
-    connectionMemory_KiB: value(flags.connectionMemory),
-    maxConnections: value(flags.maxConnections),
-    connectionRequests: value(flags.connectionRequests),
-    idleTimeout_s: value(flags.idleTimeout),
-    bodyTimeout_s: value(flags.bodyTimeout),
-    sendTimeout_s: value(flags.sendTimeout),
-    requestMemory_MiB: value(flags.requestMemory),
-    responseMemory_MiB: value(flags.answerMemory),
-    requestPermits: value(flags.reqPoolSize) || 256,
-    reqMutexPolicy: value(flags.reqMutexPolicy),
-    inReqPayloadMaxSize: value(flags.inReqPayloadMaxSize),
-    dbPoolSize: value(flags.dbPoolSize),
-    writeConcern: value(flags.writeConcern) === 0 ? 0 : 1,
-    multiservice: on(flags.multiservice),
-    strictNgsiv1Ids: on(flags.strictNgsiv1Ids),
-    ngsiv1Autocast: on(flags.ngsiv1Autocast),
-    apiKeys: value(flags.apiKeys),
-    rateLimit: value(flags.rateLimit),
+    ...serving,
+    ...running,
+    family: ipv4 ? 'ipv4' : ipv6 ? 'ipv6' : 'both',
+    https: https && key !== undefined && cert !== undefined ? { key, cert } : undefined,
+    reqTimeout_s: Math.min(serving.reqTimeout_s, longestTimer_s),
+    responseMemory_MiB: answerMemory_MiB,
+    requestPermits: reqPoolSize || 256,
+    writeConcern: serving.writeConcern === 0 ? 0 : 1,
+    httpThreads: serving.httpThreads ?? halfTheProcessors,
+    entityMaxSize: serving.entityMaxSize ?? Math.max(1_048_576, serving.inReqPayloadMaxSize),
     statSemWait: latest(settings, flags.statSemWait, flags.mutexTimeStat) === 'true',
-    statCounters: on(flags.statCounters),
-    statTiming: on(flags.statTiming),
-    statNotifQueue: on(flags.statNotifQueue),
-    disableMetrics: on(flags.disableMetrics),
-    traceLevels: value(flags.t),
-    logLevel: silenced(settings) ? 'ERROR' : value(flags.logLevel),
-    logFormat: value(flags.logFormat),
-    logForHumans: on(flags.logForHumans),
-    stepWarning_ms: value(flags.stepWarning),
-    logDir: on(flags.disableFileLog) ? undefined : value(flags.logDir),
-    logAppend: on(flags.logAppend),
-    logSummary_s: value(flags.logSummary),
-    relogAlarms: on(flags.relogAlarms),
-    logLineMaxSize: value(flags.logLineMaxSize),
-    logInfoPayloadMaxSize: value(flags.logInfoPayloadMaxSize),
-    logDeprecate: on(flags.logDeprecate),
-    pidPath: value(flags.pidpath),
-    dbPath: value(flags.dbPath),
-    httpThreads: value(flags.httpThreads) ?? halfTheProcessors,
-    partitions: value(flags.partitions),
-    queryThreads: value(flags.queryThreads),
-    mailboxSize: value(flags.mailboxSize),
-    typesPerId: value(flags.typesPerId),
-    entityCache_MiB: value(flags.entityCache),
-    entityMaxSize: value(flags.entityMaxSize) ?? Math.max(1_048_576, value(flags.inReqPayloadMaxSize)),
-    readCache_MiB: value(flags.readCache),
-    pageMaxSize: value(flags.pageMaxSize),
-    queryQueueSize: value(flags.queryQueueSize),
-    reqMaxWait_ms: value(flags.reqMaxWait),
-    queryTimeout_ms: value(flags.queryTimeout),
-    dbSizeMax_MiB: value(flags.dbSizeMax),
-    dbCheckSize_MiB: value(flags.dbCheckSize),
-    dbFreeMin_MiB: value(flags.dbFreeMin),
-    expirationSweep_s: value(flags.expirationSweep),
-    cluster: clusterFrom(settings),
-    verbose: value(flags.verbose),
-    threadSilence_s: value(flags.threadSilence),
-    shutdownTimeout_s: Math.min(value(flags.shutdownTimeout), longestTimer_s),
-    adminPort: value(flags.adminPort),
-    adminIp: value(flags.adminIp),
-    adminHosts: value(flags.adminHosts),
-    noConsole: on(flags.noConsole),
+    traceLevels: t,
+    logLevel: silenced(settings) ? 'ERROR' : running.logLevel,
+    logDir: disableFileLog ? undefined : running.logDir,
+    pidPath: pidpath,
+    shutdownTimeout_s: Math.min(running.shutdownTimeout_s, longestTimer_s),
     adminToken,
-    adminOpen: on(flags.adminOpen),
+    cluster: clusterFrom(settings),
     notifications: notificationsFrom(settings),
     // Those that were given and have no effect, for a warning at the start.
     ignored: namesOf(settings, (flag) => flag.kind === 'ignored' || (!on(flags.https) && isOfHttps(flag))),
@@ -263,6 +217,21 @@ function isOfHttps(flag: Flag): boolean {
 
 /** Node's timers take at most 2³¹ - 1 ms and fire at once beyond it; nobody notices whether it was 24 days or more. */
 const longestTimer_s = 2_147_483
+
+/** What the flags of a table say, by their keys; those that print something say nothing. */
+type OptionsOf<Flags> = {
+  readonly [Key in keyof Flags as Flags[Key] extends Printing ? never : Key]: Flags[Key] extends ValueFlag<infer Value>
+    ? Value
+    : boolean
+}
+
+function optionsOf<Flags extends Readonly<Record<string, Flag>>>(table: Flags, settings: Settings): OptionsOf<Flags> {
+  const { value, on } = reading(settings)
+  const options = Object.entries(table).flatMap(([key, flag]) =>
+    flag.kind === 'value' ? [[key, value(flag)]] : flag.kind === 'switch' ? [[key, on(flag)]] : [],
+  )
+  return Object.fromEntries(options)
+}
 
 /** Reads single settings; what was wrong with a text has been said before. */
 function reading(settings: Settings) {

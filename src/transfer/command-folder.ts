@@ -11,16 +11,16 @@ export const folderValues = ['dbPath', 'dbSizeMax'] as const
 
 /** Their lines of the help. */
 export const folderHelp = `  -dbPath FOLDER        the data folder of a broker that does not run (${flags.dbPath.default})
-  -dbSizeMax MIB        most that a partition of it may take (${flags.dbSizeMax.default})`
+  -dbSizeMax MIB        most that a partition of it may take (${flags.dbSizeMax_MiB.default})`
 
 /** How the options say to open the folder; `make` says whether a missing one is made. Throws `WrongCommandLine`. */
 export function openingOf(given: CommandArguments, make: FolderOpening['make']): FolderOpening {
-  const sizeMax_MiB = positiveInteger(given, 'dbSizeMax') ?? flags.dbSizeMax.default
+  const sizeMax_MiB = positiveInteger(given, 'dbSizeMax') ?? flags.dbSizeMax_MiB.default
   return {
     path: given.value('dbPath') ?? flags.dbPath.default,
     make,
     sizeMax_bytes: sizeMax_MiB * 2 ** 20,
-    keepFree_bytes: flags.dbFreeMin.default * 2 ** 20,
+    keepFree_bytes: flags.dbFreeMin_MiB.default * 2 ** 20,
   }
 }
 
