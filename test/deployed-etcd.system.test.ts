@@ -6,7 +6,9 @@ import { test } from 'tap'
 import { parse } from 'yaml'
 import { EtcdMembers, noEtcd } from './cluster/etcd-members.js'
 import { freshName } from './cluster/given.js'
+import { nodeFlags, setLevel, tokenFlags } from './cluster/given-nodes.js'
 import { RunningBroker } from './running.js'
+import { until } from './until.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const script = join(root, 'deploy', 'cluster', 'certificates.sh')
@@ -26,11 +28,10 @@ test('with the certificates of the script etcd as in compose.cluster.yaml serves
     const words = ['-s', '--cacert', file('ca.pem'), ...more, '-d', '{"key":"AA==","range_end":"AA=="}']
     return spawnSync('curl', [...words, `${url}/v3/kv/range`], { encoding: 'utf8' })
   }
-  const flags = ['-cluster', freshName(), '-clusterUrl', url, '-partitions', '1', '-nodeName', 'a']
+  const flags = [...nodeFlags(etcd, freshName(), 'a'), ...tokenFlags(folder)]
   const shown = ['-etcdCa', file('ca.pem'), '-etcdCert', file('rigel.pem'), '-etcdKey', file('rigel.key')]
   const broker = await RunningBroker.startOn(t, join(folder, 'data'), [...flags, ...shown])
-  const { status } = await broker.update('APPEND', { id: 'Tank1', type: 'Tank', isPattern: 'false', attributes: [] })
-  t.equal(status, 200)
+  await until(() => setLevel(broker, 'Tank1', '1'), 'an update is taken')
   t.match(asking(['--cert', file('rigel.pem'), '--key', file('rigel.key')]).stdout, /kvs/, 'with a certificate')
   t.not(asking([]).status, 0, 'without one')
   t.equal(await broker.end('SIGTERM'), 0)

@@ -50,10 +50,10 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & FrontP
   const main = linkOver<FrontEvents>(control, frontEvents, offered, mainLimit_ms)
   const services = {
     subscriptions: main.subscriptions,
-    coordinator: task.hasCoordinator ? main.coordinator : undefined,
+    coordinator: task.nodes ? main.coordinator : undefined,
     registry: { ...main.registry, index },
     backups: main.backups,
-    cluster: task.hasCluster ? main.cluster : undefined,
+    cluster: task.nodes ? main.cluster : undefined,
     copies: main.copies,
     feeds: () => remoteFeeds(task.feeds),
     alarms: { tell: main.alarm },

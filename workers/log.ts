@@ -36,18 +36,8 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   const watch = new EngineWatch(new FigureTable(engineFigures, task.measures).row(0), lines)
   const copies = new FigureTable(copyFigures, task.copies)
   const engine = new EtcdEngine(etcd, prefix)
-  const service = new LogService({
-    engine,
-    appender: new Appender(engine, watch),
-    node,
-    heldMost_bytes,
-    givenUp: () => main.givenUp(),
-    fenced: (log, last) => {
-      watch.fenced()
-      main.fenced(log, last)
-    },
-    neglected: (what, reason) => watch.neglected(what, reason),
-  })
+  const appender = new Appender(engine, watch)
+  let service: LogService | undefined
   const isOver = new AbortController()
   const probing = watch.probe(engine, isOver.signal)
   const client = new EtcdClient(etcd)
@@ -96,11 +86,16 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
       const begun = await engine.begin(description, after, nodes)
       return begun.ok ? begun : err(begun.error.reason)
     },
-    claim: (logs) => service.claim(logs),
     follow: (kept, applied) => {
       const checkpoints = new CopyCheckpoints(nodes, node, listedNames(kept), applied)
-      service.follow(checkpoints, (log, last) => {
-        if (log !== 'control' && log < copies.rows) copies.row(log).put('head', last)
+      service = new LogService({
+        ...{ engine, appender, node, checkpoints, heldMost_bytes },
+        heard: (log, last) => {
+          if (log !== 'control' && log < copies.rows) copies.row(log).put('head', last)
+        },
+        givenUp: () => main.givenUp(),
+        fenced: () => watch.fenced(),
+        neglected: (what, reason) => watch.neglected(what, reason),
       })
       listing = watchListed(nodes, (held) => {
         checkpoints.list(listedNames(held))
@@ -112,11 +107,16 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
       const told = await nodes.tellCheckpoints(node, checkpointsText(behind))
       return told.ok ? told : err(told.error.reason)
     },
-    serve: (port, end) => service.serve({ ...end, port }),
-    ending: (patience_ms) => service.end(patience_ms),
+    serve: (port, end) => {
+      if (service === undefined) throw new Error(`log ${end.log} is opened before the node follows the logs`)
+      service.serve({ ...end, port })
+    },
+    ending: (patience_ms) => service?.end(patience_ms),
     end: async () => {
       isOver.abort()
-      service.close()
+      service?.close()
+      appender.close()
+      engine.close()
       listing?.stop()
       await membership?.leave()
       client.close()

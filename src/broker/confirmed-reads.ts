@@ -22,7 +22,7 @@ const patience_ms = 5000
 const again_ms = 100
 
 /**
- * Confirms reads on one of several nodes: whatever was acknowledged before a read began, on whichever node, is shown by the
+ * Confirms reads on a node of a cluster: whatever was acknowledged before a read began, on whichever node, is shown by the
  * snapshots that are taken when it is confirmed. What this node owns needs one look at shared memory; for the rest the owners are
  * asked for their positions, and the replicas here waited for.
  */

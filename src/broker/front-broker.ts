@@ -42,7 +42,7 @@ export interface FrontBrokerParts extends UpdatesParts {
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
   readonly listening: StreamService
-  /** On one of several nodes; what is read is read as it is without it. */
+  /** On a node of a cluster; what is read is read as it is without it. */
   readonly confirmed?: Pick<ConfirmedReads, 'confirm' | 'isConfirmed'> | undefined
 }
 

@@ -68,7 +68,7 @@ export interface AvailabilityNotification
 export interface RegistryService {
   /** All registrations, as this thread knows them: a change is in the index before its response. */
   readonly index: RegistrationIndex
-  /** Of one of several nodes: resolves when the index has all that was acknowledged before; refuses when that is not known. */
+  /** On a node of a cluster: resolves when the index has all that was acknowledged before; refuses when that is not known. */
   readonly confirmed?: (() => Promise<Result<undefined, Unavailable>>) | undefined
   /** Answers when the registration is on disk with the notifications that it causes, and in every thread's index. */
   register(asked: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>>

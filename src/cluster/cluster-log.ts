@@ -8,9 +8,9 @@ import {
   decodeClusterRecord,
   encodeClusterRecord,
 } from './cluster-record.js'
-import { forgotten, type ReadRefusal, recordMax_bytes } from './engine.js'
+import { forgotten, recordMax_bytes } from './engine.js'
 import { type LogAnswers, LogLink, type LogLinkEnd } from './log-link.js'
-import { type LogView, type ReadRecord, turnsOf, viewBehind } from './log-view.js'
+import { type LogView, type ReadRecord, viewBehind } from './log-view.js'
 
 const noteBegins = 'cluster '
 
@@ -33,9 +33,9 @@ export class ClusterLog implements NotedLog {
   readonly #link: LogLink
   readonly #end: LogLinkEnd
   /** The claim under which this process owns the log. */
-  #epoch: LogSequence
+  #epoch = notOwned
   #last: LogSequence
-  /** The view of a log that is followed, before any record was read. */
+  /** The view of the log before any record was read, see `Replica`. */
   readonly view: LogView
   #sent: ClockStart = { steady_ns: 0n, date: 0 as Milliseconds }
   /** The metadata version that records of this log name, see `ClusterRecord`. */
@@ -43,27 +43,22 @@ export class ClusterLog implements NotedLog {
   #isGivenUp = false
 
   /**
-   * Opens the log for an environment that has applied it up to a sequence. Throws `DamagedRecord`, in words for the operator,
-   * when the log does not go on from there, and `BehindLog` where another node may have what is missing.
+   * Opens the log for an environment that has applied it up to a sequence, and follows it from there. Throws `DamagedRecord`, in words
+   * for the operator, when the log ends before it, and `BehindLog` where another node may have what is missing.
    * `sleeps` is called again and again while the thread sleeps until the log has an answer.
    */
   constructor(end: LogLinkEnd, applied: LogSequence, sleeps?: () => void) {
     this.#end = end
     this.#link = new LogLink(end, undefined, sleeps)
-    const { first, last, claim } = this.#known(this.#link.askSync({ kind: 'extent' }))
+    const { first, last } = this.#known(this.#link.askSync({ kind: 'extent' }))
     if (applied > last) throw lostRecords(end, `it ends at record ${last}, and this folder has applied ${applied}`)
-    this.#epoch = claim
-    // A log that other nodes may own is followed from there; see `Replica`.
-    this.#last = claim === notOwned ? applied : last
+    this.#last = applied
     // The last record that is applied says who may own the log, if it was not truncated.
     this.view = viewBehind((first !== 0 && first <= applied ? applied - 1 : applied) as LogSequence)
-    // Who owns a log when it is opened is its only node.
     const lost = forgotten({ first, last })
-    if (claim === 0 && applied < lost) throw this.#behind((lost + 1) as LogSequence, applied)
-    if (applied + 1 < first)
-      throw lostRecords(end, `it begins at record ${first}, and this folder has applied ${applied}`)
+    if (applied < lost) throw this.#behind((lost + 1) as LogSequence, applied)
     // A checkpoint has what this environment begins with.
-    if (claim === 0) this.#link.tell({ kind: 'truncate', upTo: applied })
+    this.#link.tell({ kind: 'truncate', upTo: applied })
   }
 
   /** Sets the metadata version that is in force for the writer: its records name it from now on. */
@@ -135,15 +130,9 @@ export class ClusterLog implements NotedLog {
     throw new DiskFault(`record ${sequence} stands in ${nameOf(this.#end)} and cannot be applied`)
   }
 
-  /** Those of turns, of a log that belongs to this process; others change nothing. One that it follows is read by `next`. */
-  *records(after: LogSequence): Generator<LogRecord> {
-    for (let at = after; at < this.#last; ) {
-      const read = this.#known(this.#link.askSync({ kind: 'read', after: at }))
-      if (!read.ok) throw lostRecords(this.#end, readRefusalText(read.error))
-      if (read.value.length === 0) throw lostRecords(this.#end, `record ${at + 1} is missing`)
-      at = read.value.at(-1)?.sequence ?? at
-      yield* turnsOf(this.#decoded(read.value.filter(({ sequence }) => sequence <= this.#last)))
-    }
+  /** None: what comes behind what was applied is read by `next`. */
+  records(): readonly LogRecord[] {
+    return []
   }
 
   truncate(upTo: LogSequence): void {
@@ -243,8 +232,4 @@ function lostRecords(end: LogLinkEnd, what: string): DamagedRecord {
   return new DamagedRecord(
     `${nameOf(end)} does not go on where this folder is: ${what}. See "etcd has lost its data" in docs/cluster.md`,
   )
-}
-
-function readRefusalText(refusal: ReadRefusal): string {
-  return refusal.kind === 'behind' ? `it begins at record ${refusal.first}` : refusal.reason
 }

@@ -16,7 +16,7 @@ export interface ClusterRecord {
   readonly epoch: LogSequence
   /** When it was written, by its writer's clock: nothing rests on that. */
   readonly time_ms: number
-  /** Up to which record of the coordinator's log its writer had in force what that says; 0 where there is one node. */
+  /** Up to which record of the coordinator's log its writer had in force what that says; 0 before there was any. */
   readonly control: LogSequence
   /** Who wrote it. */
   readonly node: string

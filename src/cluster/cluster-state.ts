@@ -17,9 +17,8 @@ export interface StandingMember {
 /** What stands in etcd about a cluster, at one moment. */
 export interface ClusterState {
   readonly description: ClusterDescription
-  /** Nothing in a cluster of one node. */
-  readonly nodes: ClusterNodes | undefined
-  /** The revision of the setting `nodes`; 0 where there is none. */
+  readonly nodes: ClusterNodes
+  /** The revision of the setting `nodes`. */
   readonly nodesRevision: number
   readonly members: readonly StandingMember[]
   /** Members that a later version has written. */
@@ -60,7 +59,7 @@ export async function findClusterState(
   if (text === undefined) return ok(undefined)
   const description = parseDescription(text)
   const nodes = parseNodes(textOf(setting) ?? '')
-  if (description === undefined || (nodes === undefined && setting?.length !== 0)) {
+  if (description === undefined || nodes === undefined) {
     const reason = `what stands at ${prefix} is written by a later version of Rigel, or damaged`
     return err({ kind: 'unreadable', reason })
   }
@@ -101,7 +100,7 @@ function nameIn({ key }: KeyValue): string {
   return key.subarray(key.lastIndexOf('/') + 1).toString()
 }
 
-/** What is in etcd about a cluster, from its beginning on. Of one node it names the only folder that the cluster has. */
+/** What is in etcd about a cluster, from its beginning on. */
 export interface ClusterDescription {
   readonly format: 1
   readonly name: string
@@ -123,7 +122,7 @@ export interface ClusterBeginning {
 /** Where it stands, below the cluster's prefix. */
 export const descriptionKey = 'cluster'
 
-/** The setting that lists the nodes of a cluster of several: one of one node has none. */
+/** The setting that lists the nodes of a cluster. */
 export const nodesSetting = 'nodes'
 
 /** Where that stands, below the cluster's prefix. */

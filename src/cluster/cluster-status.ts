@@ -53,9 +53,9 @@ export interface ShownCluster {
   readonly format: number
   /** The node that was asked; undefined where only etcd was. */
   readonly node?: string
-  /** The coordinating node of several; undefined while it is not known. */
+  /** The coordinating node; undefined while it is not known. */
   readonly coordinator?: string
-  readonly copies?: number
+  readonly copies: number
   /** How the node that was asked reads. */
   readonly reads?: ReadMode
   readonly nodes: readonly ShownNode[]
@@ -65,35 +65,18 @@ export interface ShownCluster {
 /** The broker that is asked about its cluster. */
 interface AskedNode {
   readonly name: string
-  /** The id of its data folder. */
-  readonly folder: string
   readonly reads: ReadMode
 }
 
-/** The state of a cluster for operators. The name of a single node is not in etcd: it is that of the broker that is asked. */
+/** The state of a cluster for operators. */
 export function shownCluster(state: ClusterState, prefix: string, asked?: AskedNode): ShownCluster {
   const { description, nodes } = state
-  const head = { cluster: description.name, prefix, format: description.format, ...(asked && { node: asked.name }) }
-  if (nodes === undefined) {
-    const owns = Array.from({ length: description.partitions }, (_, partition) => partition)
-    return {
-      ...head,
-      nodes: asked === undefined ? [] : [{ name: asked.name, folder: asked.folder, slot: 0, isMember: true, owns }],
-      partitions: owns.map((partition) => ({
-        partition,
-        ...(asked && { owner: asked.name }),
-        last: lastOf(state, partition),
-        copies: [],
-      })),
-    }
-  }
-  const { copies } = nodes
   const coordinator = knownCoordinator(state.members.map(({ facts }) => facts))
-  const coordinated = coordinator && { coordinator: coordinator.name }
   return {
-    ...head,
-    ...coordinated,
-    copies,
+    ...{ cluster: description.name, prefix, format: description.format },
+    ...(asked && { node: asked.name }),
+    ...(coordinator && { coordinator: coordinator.name }),
+    copies: nodes.copies,
     ...(asked && { reads: asked.reads }),
     nodes: shownNodes(state, nodes),
     partitions: shownPartitions(state, nodes),
@@ -117,7 +100,7 @@ function shownNodes({ members }: ClusterState, { nodes }: ClusterNodes): readonl
 function shownPartitions(state: ClusterState, nodes: ClusterNodes): readonly ShownPartition[] {
   const routes = new Map(knownRoutes(state.members.map(({ facts }) => facts)).map((route) => [route.partition, route]))
   return Array.from({ length: state.description.partitions }, (_, partition) => {
-    const last = lastOf(state, partition)
+    const last = state.heads.get(String(partition)) ?? 0
     const route = routes.get(partition)
     const copies = listedNames(nodes).map((node) => {
       const checkpoint = state.checkpoints.get(node)?.get(String(partition)) ?? 0
@@ -128,21 +111,14 @@ function shownPartitions(state: ClusterState, nodes: ClusterNodes): readonly Sho
   })
 }
 
-function lastOf({ heads }: ClusterState, partition: number): number {
-  return heads.get(String(partition)) ?? 0
-}
-
 /** A cluster for people: what it is, its nodes, its partitions, and what is wrong with it, in lines. */
 export function clusterText(shown: ShownCluster): string {
-  const { cluster, prefix, nodes, partitions, coordinator, copies } = shown
+  const { cluster, prefix, nodes, partitions, coordinator } = shown
   const members = nodes.filter(({ isMember }) => isMember).length
-  const what =
-    copies === undefined
-      ? `one node, ${partitions.length} partitions`
-      : `${nodes.length} nodes, ${members} of them members, ${partitions.length} partitions, coordinated by ${coordinator ?? 'none'}`
+  const what = `${nodes.length} nodes, ${members} of them members, ${partitions.length} partitions, coordinated by ${coordinator ?? 'none'}`
   const parts = [
     [`cluster ${cluster} at ${prefix}: ${what}`],
-    copies === undefined ? [] : table(['node', 'slot', 'lease', 'owns', 'address'], nodeRows(shown)),
+    table(['node', 'slot', 'lease', 'owns', 'address'], nodeRows(shown)),
     table(['partition', 'owner', 'since', 'last', 'copies (records to apply at a start)'], partitionRows(shown)),
     troubles(shown),
   ]
@@ -171,9 +147,8 @@ function partitionRows({ partitions }: ShownCluster): readonly (readonly string[
   ])
 }
 
-/** What somebody has to look after. Of one node etcd alone does not say whether it runs. */
-function troubles({ nodes, partitions, copies }: ShownCluster): readonly string[] {
-  if (copies === undefined) return []
+/** What somebody has to look after. */
+function troubles({ nodes, partitions }: ShownCluster): readonly string[] {
   const away = nodes
     .filter(({ isMember }) => !isMember)
     .map(({ name }) => `node ${name} is no member: it does not run, or does not reach etcd`)

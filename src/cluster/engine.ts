@@ -61,13 +61,13 @@ export interface Engine {
   /** Lets go of the room that what was truncated has taken. */
   compact(): Promise<Result<undefined, EngineUnavailable>>
   /**
-   * Begins all logs, each behind a sequence, and says what the cluster is, unless that was said before: gives whether it was not.
-   * With `nodes` it is a cluster of several, which lists these.
+   * Begins all logs, each behind a sequence, and says what the cluster is and which nodes it has, unless that was said before: gives
+   * whether it was not.
    */
   begin(
     description: string,
     after: ReadonlyMap<LogName, LogSequence>,
-    nodes?: string,
+    nodes: string,
   ): Promise<Result<boolean, EngineUnavailable>>
   /** Says how far the logs are, at first and whenever that changes: a hint, which may be late. */
   watchHeads(changed: (last: ReadonlyMap<LogName, LogSequence>) => void): { stop(): void }

@@ -153,16 +153,15 @@ export class EtcdEngine implements Engine {
   async begin(
     description: string,
     after: ReadonlyMap<LogName, LogSequence>,
-    nodes?: string,
+    nodes: string,
   ): Promise<Result<boolean, EngineUnavailable>> {
     const key = this.#descriptionKey
     const setting = `${this.#prefix}/${nodesKey}`
-    const listing = nodes === undefined ? [] : [{ requestPut: { key: setting, value: Buffer.from(nodes) } }]
     const called = await this.#call('txn', {
       compare: [{ result: compareEqual, target: compareVersion, key, version: 0 }],
       success: [
         { requestPut: { key, value: Buffer.from(description) } },
-        ...listing,
+        { requestPut: { key: setting, value: Buffer.from(nodes) } },
         // Nothing is left that speaks of an earlier beginning.
         ...['log', 'checkpoints'].map((name) => ({
           requestDeleteRange: { key: `${this.#prefix}/${name}/`, rangeEnd: `${this.#prefix}/${name}0` },

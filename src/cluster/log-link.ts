@@ -10,8 +10,7 @@ import { OpenQuestions } from './open-questions.js'
 export type LogQuestion =
   | { readonly kind: 'append'; readonly expected: LogSequence; readonly bytes: Uint8Array }
   | { readonly kind: 'extent' }
-  | { readonly kind: 'read'; readonly after: LogSequence }
-  /** More than there was; answered when there is some. */
+  /** The records behind a sequence, as soon as there are any. */
   | { readonly kind: 'next'; readonly after: LogSequence }
   /** To be the owner from here on. */
   | { readonly kind: 'claim'; readonly expected: LogSequence; readonly control: LogSequence }
@@ -39,9 +38,7 @@ interface Answered {
 /** The answer to a question of each kind; `givenUp` when the process ends before there is one. */
 export interface LogAnswers {
   readonly append: Appended | 'givenUp'
-  /** The claim is the record that made the writer's process the owner of the log; 0 while it is not. */
-  readonly extent: (Extent & { readonly claim: LogSequence }) | 'givenUp'
-  readonly read: Result<readonly LogRecord[], ReadRefusal> | 'givenUp'
+  readonly extent: Extent | 'givenUp'
   readonly next: Result<readonly LogRecord[], ReadRefusal> | 'givenUp'
   readonly claim: Appended | 'givenUp'
 }

@@ -32,11 +32,10 @@ export interface LogTask {
 export interface LogOperations {
   /** The cluster as it stands in the engine; nothing where none does. */
   describe(): Promise<Result<ClusterState | undefined, string>>
-  /** This process is one of several nodes of the cluster, with a data folder of this id. */
+  /** This process is a node of the cluster, with a data folder of this id. */
   list(folder: string): Promise<Result<ClusterNodes, string>>
   /** Begins a cluster; says whether it was this process that has begun it. */
   begin(cluster: BegunCluster): Promise<Result<boolean, string>>
-  claim(logs: readonly LogName[]): Promise<Result<undefined, string>>
   /** Has the logs keep what comes behind these records, since this node fetches copies that have them. */
   hold(behind: ReadonlyMap<LogName, LogSequence>): Promise<Result<undefined, string>>
   /** What these logs have, and who the members are. */
@@ -46,8 +45,8 @@ export interface LogOperations {
   /** This node is no member any more. */
   leave(): Promise<void>
   /**
-   * This process is one of several nodes, of which these keep copies: logs are claimed by the threads that have them. Its own copies have
-   * applied these records.
+   * These nodes keep copies of the logs, which are claimed by the threads that have them. This node's own copies have applied these
+   * records.
    */
   follow(nodes: ClusterNodes, applied: ReadonlyMap<LogName, LogSequence>): void
   /** Serves a link, whose port is handed over. */
@@ -63,7 +62,6 @@ export const logOperations: Operations<LogOperations> = {
   describe: 'asked',
   list: 'asked',
   begin: 'asked',
-  claim: 'asked',
   hold: 'asked',
   survey: 'asked',
   readState: 'asked',
@@ -83,7 +81,6 @@ export interface LogEvents {
   engineUrls(urls: readonly string[]): void
   isMember(isMember: boolean): void
   givenUp(): void
-  fenced(log: LogName, last: LogSequence): void
 }
 
 export const logEvents: Operations<LogEvents> = {
@@ -92,14 +89,13 @@ export const logEvents: Operations<LogEvents> = {
   engineUrls: 'told',
   isMember: 'told',
   givenUp: 'told',
-  fenced: 'told',
 }
 
 /** How a cluster is begun, see `Engine`. */
 export interface BegunCluster {
   readonly description: string
   readonly after: ReadonlyMap<LogName, LogSequence>
-  readonly nodes: string | undefined
+  readonly nodes: string
 }
 
 /** What a node can know of its cluster before it is a member. */

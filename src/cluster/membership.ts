@@ -8,7 +8,6 @@ import {
   type ListingRefusal,
   type NodeFacts,
   nodesText,
-  noNodes,
   parseNodes,
   withNode,
 } from './node-facts.js'
@@ -25,10 +24,7 @@ const patience_ms = 10_000
 /** How often somebody else may be faster to change the list of nodes. */
 const changesMost = 20
 
-/**
- * Lists a node in the setting of its cluster, and gives that. A cluster that has no such setting, which is one of one node, has it from
- * then on. Refuses in words for the operator.
- */
+/** Lists a node in the setting of its cluster, and gives that. Refuses in words for the operator. */
 export async function listed(
   nodes: EtcdNodes,
   { node, folder }: { readonly node: string; readonly folder: string },
@@ -36,12 +32,13 @@ export async function listed(
   for (let changes = 0; changes < changesMost; changes += 1) {
     const read = await nodes.setting(nodesSetting)
     if (!read.ok) return err(read.error.reason)
-    const held = read.value === undefined ? noNodes : parseNodes(read.value.text)
-    if (held === undefined) return err('the list of its nodes is written by a later version of Rigel, or damaged')
+    const held = read.value && parseNodes(read.value.text)
+    if (read.value === undefined || held === undefined)
+      return err('the list of its nodes is written by a later version of Rigel, or damaged')
     const next = withNode(held, node, folder)
     if (!next.ok) return err(listingText(next.error))
     if (next.value === held) return ok(held)
-    const changed = await nodes.change(nodesSetting, read.value?.revision ?? 0, nodesText(next.value))
+    const changed = await nodes.change(nodesSetting, read.value.revision, nodesText(next.value))
     if (changed.ok) return next
     if (changed.error.kind === 'unavailable') return err(changed.error.reason)
   }

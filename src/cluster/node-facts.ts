@@ -42,7 +42,7 @@ export interface ListedNode {
 /** Whether reads on a node show all that was acknowledged, on whichever node, or at once what it has itself. */
 export type ReadMode = 'confirmed' | 'local'
 
-/** The setting that makes a cluster one of several nodes. */
+/** The setting that lists the nodes of a cluster. */
 export interface ClusterNodes {
   /** How many nodes keep a copy of each partition. */
   readonly copies: number
@@ -149,7 +149,7 @@ export type ListingRefusal =
   | { readonly kind: 'folderListed'; readonly name: string }
   | { readonly kind: 'noSlot'; readonly nodes: number }
 
-/** The setting of a cluster that has begun, and no node yet. */
+/** The setting of a cluster before its first node is listed. */
 export const noNodes: ClusterNodes = { copies: 3, nodes: [] }
 
 /** The setting with a node in it, which is the same when it was in it before. */

@@ -24,7 +24,6 @@ export async function removeNode(
   const read = await readClusterState(client, prefix)
   if (!read.ok) return read
   const { nodes: held, nodesRevision } = read.value
-  if (held === undefined) return err('it is a cluster of one node')
   const next = withoutNode(held, name)
   if (next === held) return err(`it has no node ${name}, but ${listedNames(held).join(', ') || 'none at all'}`)
   const lost = await lostWithout(engine, read.value, listedNames(next))

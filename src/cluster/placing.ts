@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { LogName } from './engine.js'
 import type { NodeFacts } from './node-facts.js'
 
-/** What one of several nodes knows when it decides what to own. */
+/** What a node knows when it decides what to own. */
 export interface ChoiceFacts {
   /** The names of all nodes that are listed. */
   readonly listed: readonly string[]
@@ -36,7 +36,7 @@ const full_ms = 10_000
 const unclaimed_ms = 10_000
 
 /**
- * What one of several nodes is to own. All of them decide alike on what the members say of themselves, at about the same time;
+ * What a node is to own. All of them decide alike on what the members say of themselves, at about the same time;
  * where they do not, the logs decide. A member that most cannot reach ranks last, before it one whose disk is full, and so does, for
  * a log, one that does not claim it.
  */

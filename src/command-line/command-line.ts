@@ -33,16 +33,16 @@ export interface Setting {
 
 /**
  * Reads the command line and the environment into complete options. Reads no file but that of `-adminTokenFile`; a mistake
- * is one line that names it, followed by the short usage.
+ * is one line that names it, followed by the short usage. `isNode` is false for who only asks about the cluster that they name.
  */
-export function readOptions(argv: readonly string[], env: EnvironmentVariables): CommandLine {
+export function readOptions(argv: readonly string[], env: EnvironmentVariables, isNode = true): CommandLine {
   const read = readWords(argv, env)
   if (!read.ok) return wrong(read.error)
   if (read.value === 'help') return { kind: 'print', text: helpText(), exitCode: 0 }
   if (read.value === 'usage') return { kind: 'print', text: usageText(), exitCode: 0 }
   if (read.value === 'version') return { kind: 'print', text: versionText(), exitCode: 0 }
   const settings = read.value
-  const against = contradiction(settings)
+  const against = contradiction(settings, isNode)
   if (against !== undefined) return wrong({ line: against })
   const token = tokenFrom(settings)
   if (!token.ok) return wrong({ line: token.error })

@@ -63,7 +63,10 @@ const noUrls: readonly string[] = []
 
 /** The flags of a broker whose logs stand in etcd. */
 export const clusterFlags = named({
-  cluster: cluster.optional(plainName, 'cluster that this broker is of: its logs stand in etcd; needs -clusterUrl'),
+  cluster: cluster.optional(
+    plainName,
+    'cluster that this broker is a node of: its logs stand in etcd; needs -clusterUrl, and -clusterTokenFile or -clusterKey',
+  ),
   clusterUrl: cluster.other(memberUrls, [noUrls, 'none'], 'members of etcd'),
   clusterPrefix: cluster.other<string | undefined>(
     keyPrefix,
@@ -75,11 +78,7 @@ export const clusterFlags = named({
     [undefined, 'name of the host'],
     'names this broker in its cluster: each node has its own name, and keeps it',
   ),
-  clusterPort: cluster.value(
-    integer(0, 65535),
-    1027,
-    'port for other nodes of a cluster of several; 0: any; needs -clusterTokenFile or -clusterKey',
-  ),
+  clusterPort: cluster.value(integer(0, 65535), 1027, 'port for other nodes; 0: any'),
   clusterIp: cluster.optional(address, 'address for other nodes; none: all that the machine has'),
   clusterAdvertise: cluster.other<Advertised | undefined>(
     advertised,
@@ -88,7 +87,7 @@ export const clusterFlags = named({
   ),
   clusterKey: cluster.optional(
     textFlag('file'),
-    'private key for other nodes (PEM), which makes this broker one of several nodes; needs -clusterCert and -clusterCa',
+    'private key for other nodes (PEM); needs -clusterCert and -clusterCa',
   ),
   clusterCert: cluster.optional(textFlag('file'), 'certificate shown to other nodes (PEM)'),
   clusterCa: cluster.optional(
@@ -97,7 +96,7 @@ export const clusterFlags = named({
   ),
   clusterTokenFile: cluster.optional(
     textFlag('file'),
-    'file of the tokens that nodes know each other by, one in a line; it makes this broker one of several nodes',
+    'file of the tokens that nodes know each other by, one in a line',
   ),
   clusterLogMax: cluster.value(
     integer(1, 4096),

@@ -84,7 +84,7 @@ export const servingFlags = named({
   dbPath: storage.value(textFlag('directory'), './rigel-data', 'where the data lives; made if missing'),
   partitions: storage.other(
     integer(1, 256),
-    [undefined, 'half the processors, 1 to 8; of several nodes 12, or what their cluster has'],
+    [undefined, 'half the processors, 1 to 8; of a cluster 12, or what it has'],
     'partitions of a new data directory; an existing one keeps its number',
   ),
   dbPoolSize: storage.value(integer(1, 10000), 10, 'read handles of a partition', 'ORION_MONGO_POOL_SIZE'),

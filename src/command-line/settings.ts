@@ -10,8 +10,11 @@ import { runningFlags } from './flags-running.js'
 import { servingFlags } from './flags-serving.js'
 import type { Settings } from './words.js'
 
-/** The line that names settings which are right alone and wrong together; nothing when there are none [management 9.1]. */
-export function contradiction(settings: Settings): string | undefined {
+/**
+ * The line that names settings which are right alone and wrong together; nothing when there are none [management 9.1]. Who only asks
+ * about a cluster, and is no node of it, needs nothing that nodes know each other by.
+ */
+export function contradiction(settings: Settings, isNode: boolean): string | undefined {
   const { value, on } = reading(settings)
   const localIp = value(flags.localIp)
   const source = settings.get(flags.localIp)?.source
@@ -30,7 +33,7 @@ export function contradiction(settings: Settings): string | undefined {
   }
   if (value(flags.adminPort) === value(flags.port) && (localIp === undefined || localIp === value(flags.adminIp)))
     return `${settings.get(flags.adminPort)?.source}: '${value(flags.port)}' is the port of the context interface (-port) as well`
-  const ofCluster = clusterContradiction(settings)
+  const ofCluster = clusterContradiction(settings, isNode)
   if (ofCluster !== undefined) return ofCluster
   const retryMin = value(flags.notifRetryMin)
   const retryMax = value(flags.notifRetryMax)
@@ -39,7 +42,7 @@ export function contradiction(settings: Settings): string | undefined {
   return undefined
 }
 
-function clusterContradiction(settings: Settings): string | undefined {
+function clusterContradiction(settings: Settings, isNode: boolean): string | undefined {
   const { value } = reading(settings)
   if (!settings.has(flags.cluster)) {
     const name = Object.entries(clusterFlags).find(([, flag]) => settings.has(flag))?.[0]
@@ -58,15 +61,12 @@ function clusterContradiction(settings: Settings): string | undefined {
   for (const [one, other] of pairs) {
     if (settings.has(flags[one]) && !settings.has(flags[other])) return `-${one} needs -${other}`
   }
-  const ofSeveral = (['clusterPort', 'clusterIp', 'clusterAdvertise'] as const).find((name) =>
-    settings.has(flags[name]),
-  )
-  if (ofSeveral !== undefined && !isOfSeveral(settings))
-    return `-${ofSeveral} needs -clusterTokenFile or -clusterKey: nodes have to know each other`
   const isSecured = value(flags.clusterUrl).every((url) => url.startsWith('https:'))
   if (!isSecured && settings.has(flags.etcdCa)) return '-etcdCa needs a -clusterUrl with https'
   if (!isSecured && settings.has(flags.etcdCert)) return '-etcdCert needs a -clusterUrl with https'
   if (value(flags.writeConcern) === 0) return '-writeConcern 0 and -cluster cannot be used at the same time'
+  if (isNode && !settings.has(flags.clusterTokenFile) && !settings.has(flags.clusterKey))
+    return '-cluster needs -clusterTokenFile or -clusterKey: nodes have to know each other'
   return undefined
 }
 
@@ -144,14 +144,8 @@ function clusterFrom(settings: Settings) {
   })
 }
 
-/** Whether it is said what nodes know each other by. */
-function isOfSeveral(settings: Settings): boolean {
-  return settings.has(flags.clusterTokenFile) || settings.has(flags.clusterKey)
-}
-
 function linkFrom(settings: Settings) {
   const { value } = reading(settings)
-  if (!isOfSeveral(settings)) return undefined
   const [key, cert, ca] = [value(flags.clusterKey), value(flags.clusterCert), value(flags.clusterCa)]
   return frozen({
     port: value(flags.clusterPort),

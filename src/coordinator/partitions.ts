@@ -41,7 +41,7 @@ interface PartitionsSettings<Task> {
   readonly restarted: (partition: number) => void
   /** Whether the partition's thread is inside a write transaction now. */
   readonly isWriting: (partition: number) => boolean
-  /** In a cluster of several nodes: this one owns the log of a partition since a claim, or no more. */
+  /** In a cluster: this node owns the log of a partition since a claim, or no more. */
   readonly owns?: (partition: number, epoch: LogSequence | undefined) => void
   /** The broker can not go on: the reason. */
   readonly fatal: (reason: string) => void

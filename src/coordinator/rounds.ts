@@ -127,7 +127,7 @@ export class Rounds {
 }
 
 /**
- * Brings what a record of the coordinator's log says into force on one of several nodes, whichever of them has written it: in the
+ * Brings what a record of the coordinator's log says into force on a node of a cluster, whichever of them has written it: in the
  * memory of the coordinator, in all partitions, in the courier, in the front ends. Resolves when all of them have it. Records are
  * given in the order of the log.
  */

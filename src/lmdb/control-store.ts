@@ -35,7 +35,7 @@ interface Waiting {
   readonly failed: (fault: unknown) => void
 }
 
-/** What the store of one of several nodes has to do with the owner of its log. */
+/** What the store of a node has to do with the owner of its log. */
 interface ControlOwnership {
   /** Whether changes are taken here. */
   isOwner(): boolean
@@ -144,7 +144,7 @@ export class ControlStore implements SubscriptionStore {
 
   /**
    * Writes a change, in one record of the log with what comes while the last one is written; resolves when it is on disk, and
-   * what is put or removed by it in force on this node of several. The thread does not wait for that. What grows fails with `StorageFull` while there is no room for it.
+   * what is put or removed by it in force on this node of a cluster. The thread does not wait for that. What grows fails with `StorageFull` while there is no room for it.
    */
   transact(change: ControlRecord, grows: boolean): Promise<void> {
     return new Promise((done, failed) => {
@@ -155,7 +155,7 @@ export class ControlStore implements SubscriptionStore {
     })
   }
 
-  /** The store is one of several: changes fail with `LogFenced` while this node does not own the log. */
+  /** The store is one of a cluster's nodes: changes fail with `LogFenced` while this node does not own the log. */
   share(ownership: ControlOwnership): void {
     this.#ownership = ownership
   }

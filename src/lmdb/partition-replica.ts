@@ -20,7 +20,7 @@ export interface PartitionReplicaParts extends Omit<ReplicaParts, 'store' | 'own
   readonly notified: (subscription: SubscriptionId, made: Milliseconds) => void
 }
 
-/** The replica of a partition on one of several nodes, in the partition's thread, whose turns it belongs to. */
+/** The replica of a partition on a node of a cluster, in the partition's thread, whose turns it belongs to. */
 export function partitionReplica(parts: PartitionReplicaParts): Replica {
   const replica = new Replica({ ...parts, owns: 'owns the partition', store: replicaStore(parts) })
   replica.begin()

@@ -27,7 +27,7 @@ export interface InboxParts extends TurnRunnerParts {
   readonly partition: number
   /** Whether slow requests are kept now, so that replies say when their turn passed its stages. */
   readonly keepsSlow: () => boolean
-  /** Of one of several nodes: in which tenure it takes batches, see `Tenure`. */
+  /** On a node of a cluster: in which tenure it takes batches, see `Tenure`. */
   readonly position?: Pick<PartitionPosition, 'tenure' | 'refused'> | undefined
 }
 

@@ -18,7 +18,7 @@ export interface TurnRunnerParts extends TurnParts {
   readonly log: Log
   readonly damages: DamageLog
   readonly deprecated: Pick<DeprecatedUses, 'note'>
-  /** In a cluster of several nodes: whether this one owns the partition. */
+  /** In a cluster: whether this node owns the partition. */
   readonly ownership?: TurnOwnership | undefined
 }
 

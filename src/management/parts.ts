@@ -24,7 +24,7 @@ export interface ManagementParts {
   readonly freeHandles: (partition: number) => number
   /** Undefined outside a cluster. */
   readonly cluster: ClusterService | undefined
-  /** Of one of several nodes: the last record of the log that each partition shows here. */
+  /** On a node of a cluster: the last record of the log that each partition shows here. */
   readonly applied: readonly (() => number)[]
   readonly peers: ProcessPeers
   readonly backups: BackupService

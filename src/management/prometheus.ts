@@ -86,9 +86,9 @@ function diskMetrics({ disk: { path, keepFree_bytes } }: ManagementParts): ReadM
   })
 }
 
-/** Nothing of a broker that is not one of several nodes. */
+/** Nothing of a single broker. */
 function nodeMetrics({ measures, applied }: ManagementParts): readonly ReadMetrics[] {
-  if (measures.node.value('isOfSeveral', 0) === 0) return []
+  if (measures.node.value('isNode', 0) === 0) return []
   const rows = partitionRows(measures)
   const lag = (): readonly Sample[] =>
     rows.map(([labels, partition]) => {

@@ -195,10 +195,7 @@ export const engineFigures = new FigureList([], {
     'rigel_cluster_append_retries_total',
     'Requests to append records that were not answered in time, and were made again',
   ),
-  fenced: counter(
-    'rigel_cluster_fenced_total',
-    'Records that another process was faster with: a broker that is the only node ends',
-  ),
+  fenced: counter('rigel_cluster_fenced_total', 'Records that another node was faster with'),
   neglected: counter(
     'rigel_cluster_neglected_total',
     'Times that the logs could not be truncated, or the engine not be compacted',
@@ -209,9 +206,9 @@ export const engineFigures = new FigureList([], {
   isAway: hidden(),
 })
 
-/** One of several nodes: one row, which its main thread writes. */
+/** This broker as a node: one row, which its main thread writes. */
 export const nodeFigures = new FigureList([], {
-  isOfSeveral: hidden(),
+  isNode: hidden(),
   listed: gauge('rigel_cluster_nodes', 'Nodes of the cluster, whether they run or not'),
   members: gauge('rigel_cluster_members', 'Nodes that have a lease, as far as this one knows'),
   hasLease: gauge('rigel_cluster_has_lease', '1 while this node has a lease, else 0'),
@@ -221,7 +218,7 @@ export const nodeFigures = new FigureList([], {
   unreached: hidden(),
 })
 
-/** The copies of partitions on one of several nodes: a row for each partition, which its thread writes. */
+/** The copies of partitions on this node: a row for each partition, which its thread writes. */
 export const copyFigures = new FigureList(['partition'], {
   claims: counters(
     'rigel_cluster_claims_total',

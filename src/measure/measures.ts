@@ -112,11 +112,11 @@ export class Measures {
   readonly backups: FigureTable<typeof backupFigures.all>
   /** The connection to the engine of a cluster. */
   readonly engine: FigureTable<typeof engineFigures.all>
-  /** One of several nodes. */
+  /** This broker as a node of a cluster. */
   readonly node: FigureTable<typeof nodeFigures.all>
   /** The work of other nodes for this one. */
   readonly remote: FigureTable<typeof remoteFigures.all>
-  /** The copies of partitions on one of several nodes. */
+  /** The copies of partitions on this node. */
   readonly copies: FigureTable<typeof copyFigures.all>
   /** Whether the threads run. */
   readonly beats: ThreadBeats

@@ -107,7 +107,7 @@ function kindNumberOf(entry: PerformanceEntry): unknown {
   return typeof detail === 'object' && detail !== null && 'kind' in detail ? detail.kind : undefined
 }
 
-/** How things stand with one of several nodes, as its main thread knows them. */
+/** How things stand with a node of a cluster, as its main thread knows them. */
 export interface NodeStanding {
   readonly hasLease: boolean
   /** The nodes of the cluster, those that are members, the partitions that this one owns, and those that nobody is known to own. */
@@ -121,7 +121,7 @@ export interface NodeStanding {
 
 type NodeTable = FigureTable<typeof nodeFigures.all>
 
-/** For the main thread of one of several nodes, and no other. */
+/** For the main thread of a node, and no other. */
 export function stand(node: NodeTable, standing: NodeStanding): void {
   const row = node.row(0)
   row.put('listed', standing.listed)
@@ -130,12 +130,12 @@ export function stand(node: NodeTable, standing: NodeStanding): void {
   row.put('unowned', standing.unowned)
   row.put('unreached', standing.unreached)
   row.put('hasLease', standing.hasLease)
-  row.put('isOfSeveral', true)
+  row.put('isNode', true)
 }
 
-/** Nothing of a broker that is not one of several nodes. */
+/** Nothing of a single broker. */
 export function standingOf(node: NodeTable): NodeStanding | undefined {
-  if (node.value('isOfSeveral') === 0) return undefined
+  if (node.value('isNode') === 0) return undefined
   return {
     hasLease: node.value('hasLease') === 1,
     listed: node.value('listed'),

@@ -35,7 +35,7 @@ export function copyLag_records(head: number, applied: number): number {
   return Math.max(0, head - applied)
 }
 
-/** The statistics of this node. `applied`: of one of several nodes, the last record that each partition shows here. */
+/** The statistics of this node. `applied`: on a node of a cluster, the last record that each partition shows here. */
 export function nodeStatistics(measures: Measures, applied: readonly (() => number)[]): NodeStatistics {
   const { counts, node, copies, delivery, partitions, startedAt, threads } = measures
   const at = process.hrtime.bigint()

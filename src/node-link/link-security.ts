@@ -16,9 +16,8 @@ export interface LinkSecurity {
   readonly tokens: readonly string[]
 }
 
-/** Reads and tries what the flags name; a refusal names the flag and what is wrong. Nothing without a link. */
-export async function readLinkSecurity(link: LinkOptions): Promise<Result<LinkSecurity | undefined, string>> {
-  if (link === undefined) return ok(undefined)
+/** Reads and tries what the flags name; a refusal names the flag and what is wrong. */
+export async function readLinkSecurity(link: LinkOptions): Promise<Result<LinkSecurity, string>> {
   const { tls, tokenFile } = link
   const tokens = tokenFile === undefined ? ok([]) : readLinkTokens(tokenFile)
   if (!tokens.ok) return err(`-clusterTokenFile: ${tokens.error}`)

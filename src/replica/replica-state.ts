@@ -3,7 +3,7 @@ import type { ClockStart, Nanoseconds } from '../time.js'
 import type { LogRecord, LogSequence } from '../wal/record-log.js'
 
 /**
- * The replica of a log on one of several nodes, as a state machine: a replica follows its log until it is to own it. Then it
+ * The replica of a log on a node of a cluster, as a state machine: a replica follows its log until it is to own it. Then it
  * claims the log by a record behind all others, and is its owner until another node's record stands where its own was to stand,
  * or until it releases the log. `transition` is the pure function; `Replica` carries its effects out, and feeds their outcomes
  * back as events.

@@ -46,7 +46,7 @@ export interface ReplicaParts {
 }
 
 /**
- * A replica of a log on one of several nodes: carries out the effects of `transition`, and feeds their outcomes back. It keeps no
+ * A replica of a log on a node of a cluster: carries out the effects of `transition`, and feeds their outcomes back. It keeps no
  * state of its own but timers and what is to be resolved.
  */
 export class Replica {

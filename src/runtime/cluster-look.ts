@@ -2,12 +2,11 @@ import { type ClusterState, standingCluster } from '../cluster/cluster-state.js'
 import { EtcdClient } from '../cluster/etcd-client.js'
 import type { Options } from '../command-line/settings.js'
 import { faultText } from '../log/log.js'
-import { halfTheProcessors } from '../machine.js'
 import { err, ok, type Result } from '../result.js'
-import { type ClusterOptions, etcdSettings, newFolderRefusal } from './join-rules.js'
+import { type ClusterOptions, etcdSettings, strangeCluster } from './join-rules.js'
 
-/** How many partitions a new cluster of several nodes has: it keeps them, and that many nodes can own something. */
-const severalPartitions = 12
+/** How many partitions a new cluster has: it keeps them, and that many nodes can own something. */
+const usualPartitions = 12
 
 /**
  * How many partitions the new folder of a broker of a cluster is to have: as many as the cluster. Refuses in words for the operator
@@ -28,8 +27,8 @@ function partitionsIn(
   cluster: ClusterOptions,
   asked: Options['partitions'],
 ): Result<number, string> {
-  if (state === undefined) return ok(asked ?? (cluster.link === undefined ? halfTheProcessors : severalPartitions))
-  const refusal = newFolderRefusal(state, cluster)
+  if (state === undefined) return ok(asked ?? usualPartitions)
+  const refusal = strangeCluster(state, cluster)
   if (refusal !== undefined) return err(refusal)
   const { partitions } = state.description
   if (asked === undefined || asked === partitions) return ok(partitions)

@@ -90,7 +90,7 @@ async function using(
   flags: readonly string[],
   work: (parts: Parts) => Promise<Result<string, string>>,
 ): Promise<number> {
-  const read = readOptions([...flags], process.env)
+  const read = readOptions([...flags], process.env, false)
   if (read.kind !== 'run') return wrong(read.text.split('\n', 1)[0] ?? '')
   const { cluster, dbPath } = read.options
   if (cluster === undefined) return wrong('which cluster it is about is not said: give -cluster and -clusterUrl')

@@ -40,7 +40,7 @@ interface HeldFolder {
 
 /**
  * Begins a cluster anew that etcd has lost, with a data folder of it: each log goes on behind the longest copy that is in the folders.
- * It is a cluster of one node then. Says what was done; refuses, in words for the operator, where a cluster stands in etcd.
+ * The node of that folder is to come first. Says what was done; refuses, in words for the operator, where a cluster stands in etcd.
  */
 export async function recoverCluster(parts: RecoveryParts): Promise<Result<string, string>> {
   const { client, options, folder, others } = parts
@@ -97,8 +97,8 @@ async function begunAnew(
     if (longest !== base) await takeOver(log, longest, base)
   }
   const applied = await checkpointsOf(base.data, settings)
-  const begun = clusterBegun({ ...options, link: undefined }, base.data, applied)
-  const isNew = await engine.begin(begun.description, begun.after)
+  const begun = clusterBegun(options, base.data, applied)
+  const isNew = await engine.begin(begun.description, begun.after, begun.nodes)
   if (!isNew.ok)
     return err(`${isNew.error.reason}: whether the cluster was begun is not known, see rigel cluster status`)
   if (!isNew.value) return err(`somebody else has begun a cluster at ${options.prefix} at this moment`)

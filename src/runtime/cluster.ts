@@ -19,7 +19,7 @@ import type { Measures } from '../measure/measures.js'
 import { stand } from '../measure/meters.js'
 import { fetchCopies } from '../node-link/fetched-copies.js'
 import { checkJoin } from '../node-link/join-check.js'
-import { type LinkSecurity, readLinkSecurity } from '../node-link/link-security.js'
+import { readLinkSecurity } from '../node-link/link-security.js'
 import type { LinkCaller } from '../node-link/node-connection.js'
 import { Reachability } from '../node-link/reachability.js'
 import { err, ok, type Result } from '../result.js'
@@ -50,13 +50,11 @@ interface ClusterParts {
   readonly measures: Measures
   readonly guarded: GuardedEndpoints
   readonly log: MainLog
-  /** Another process has become the owner of a log: this one must not go on. */
-  readonly fenced: (reason: string) => void
   /** The broker can not go on: the reason. */
   readonly fatal: (reason: string) => void
-  /** Of one of several nodes: has the thread of a partition become the owner of its log, or release it. */
+  /** Has the thread of a partition become the owner of its log, or release it. */
   readonly instruct: (partition: number, what: 'own' | 'release') => void
-  /** Of one of several nodes: has the copy of the coordinator's log become its owner, or release it. */
+  /** Has the copy of the coordinator's log become its owner, or release it. */
   readonly coordinate: (what: 'own' | 'release') => void
   /** See `RunningNodes`. */
   readonly drain: (log: LogName, limit_ms: number) => Promise<void>
@@ -68,19 +66,25 @@ interface ClusterParts {
 
 type Thread = LinkedThread<LogTask & Pick<ThreadPorts, 'log'>, LogOperations>
 
-/** The logs of this broker in the engine of its cluster: joined, claimed, and reached through a thread of their own. */
+/** What this node is in its cluster once it has joined it. */
+interface Joined {
+  readonly nodes: RunningNodes
+  /** How this node asks others. */
+  readonly caller: LinkCaller
+  /** Which other nodes this one reaches. */
+  readonly reachability: Reachability
+  /** The id of the folder that the cluster was begun with. */
+  readonly folderId: string
+}
+
+/** This broker as a node of its cluster, whose logs are reached through a thread of their own. */
 export class RunningCluster implements Pick<ClusterService, 'shown'> {
   readonly #parts: ClusterParts
   readonly #thread: Thread
-  #nodes: RunningNodes | undefined
+  #joined: Joined | undefined
   #shown: Promise<Result<ShownCluster, string>> | undefined
-  /** Which other nodes this one reaches. */
-  #reachability: Reachability | undefined
-  #folderId: string
-  /** How this node and others know each other. */
-  #security: LinkSecurity | undefined
 
-  /** Refuses, in words for the operator, when the broker can not be the owner of the cluster's logs. */
+  /** Refuses, in words for the operator, when the broker can not be a node of the cluster. */
   static async start(parts: ClusterParts): Promise<Result<RunningCluster, string>> {
     const etcd = etcdSettings(parts.options)
     if (!etcd.ok) return etcd
@@ -94,7 +98,6 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   private constructor(parts: ClusterParts, etcd: EtcdSettings) {
     const { options, log, measures } = parts
     this.#parts = parts
-    this.#folderId = parts.folder.id
     const { port1, port2 } = new MessageChannel()
     log.take(port1)
     this.#thread = new LinkedThread({
@@ -133,35 +136,36 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     return new ClusterLog(this.link('control'), applied, () => beats.beat(row))
   }
 
-  /** How this node asks others; nothing where it does not. */
-  get caller(): LinkCaller | undefined {
-    const { options } = this.#parts
-    if (options.link === undefined || this.#security === undefined) return undefined
-    return { self: { cluster: options.name, node: options.node }, security: this.#security }
+  /** How this node asks others. */
+  get caller(): LinkCaller {
+    return this.#in.caller
   }
 
   /** The id of the folder that the cluster was begun with: its nodes are one broker to those whom they send something. */
   get folderId(): string {
-    return this.#folderId
+    return this.#in.folderId
   }
 
-  /** This node among several; nothing in a cluster of one. */
-  get nodes(): RunningNodes | undefined {
-    return this.#nodes
+  /** This node among all. */
+  get nodes(): RunningNodes {
+    return this.#in.nodes
   }
 
-  /** What front ends of one of several nodes begin with. */
-  get forFronts(): FrontNodes | undefined {
+  get #in(): Joined {
+    if (this.#joined === undefined) throw new Error('the cluster is not joined yet')
+    return this.#joined
+  }
+
+  /** What front ends begin with. */
+  get forFronts(): FrontNodes {
     const { options, folder } = this.#parts
-    const nodes = this.#nodes
-    if (nodes === undefined || options.link === undefined || this.#security === undefined) return nodes?.forFronts
+    const { nodes, caller } = this.#in
     const { port, ip } = options.link
     return {
       ...nodes.forFronts,
       link: {
-        self: { cluster: options.name, node: options.node },
+        ...caller,
         slot: nodes.slot,
-        security: this.#security,
         senders: SenderTable.memory(folder.partitions),
         where: { port, hosts: hostsOf({ localIp: ip, family: 'both' }) },
       },
@@ -169,12 +173,12 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   }
 
   /** All front ends listen, for other nodes on this port: the node is a member from now on. */
-  begin(port: number | undefined): void {
-    const { host, port: told } = this.#parts.options.link?.advertised ?? { host: hostname(), port: undefined }
+  begin(port: number): void {
+    const { guarded, options } = this.#parts
+    const { host, port: told } = options.link.advertised ?? { host: hostname(), port: undefined }
     const name = host.includes(':') ? `[${host}]` : host
-    const { guarded } = this.#parts
     guarded.listens(port)
-    this.#nodes?.begin(port === undefined ? '' : `${name}:${told ?? port}`, guarded.ownPorts(port))
+    this.nodes.begin(`${name}:${told ?? port}`, guarded.ownPorts(port))
   }
 
   /** As `ClusterService` says: who asks while one question is under way shares its answer. */
@@ -186,15 +190,14 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   }
 
   async #readShown(): Promise<Result<ShownCluster, string>> {
-    const { options, folder } = this.#parts
+    const { options } = this.#parts
     const state = await this.#thread.far.readState()
-    const asked = { name: options.node, folder: folder.id, reads: options.reads }
+    const asked = { name: options.node, reads: options.reads }
     return state.ok ? ok(shownCluster(state.value, options.prefix, asked)) : state
   }
 
-  /** Of several nodes: this one is no member any more, which the others need not find out by its lease. */
+  /** This node is no member any more, which the others need not find out by its lease. */
   async leave(): Promise<void> {
-    if (this.#nodes === undefined) return
     await this.#thread.far.leave()
   }
 
@@ -205,8 +208,8 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
 
   /** Lets go of who waits for the engine: the process ends. */
   end(): void {
-    this.#nodes?.end()
-    this.#reachability?.close()
+    this.#joined?.nodes.end()
+    this.#joined?.reachability.close()
     this.#thread.far.end()
   }
 
@@ -214,36 +217,38 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     const { options, folder, log } = this.#parts
     const security = await readLinkSecurity(options.link)
     if (!security.ok) return security
-    this.#security = security.value
+    const caller = { self: { cluster: options.name, node: options.node }, security: security.value }
     const fact = readClusterFact(folder.path)
     const described = await this.#described(fact)
     if (!described.ok) return described
     const { description } = described.value
     const members = described.value.members.map(({ facts }) => facts)
-    this.#folderId = description.folder
     this.#parts.guarded.members(members)
-    const known = await this.#known(members)
+    const known = await this.#known(members, caller)
     if (!known.ok) return known
-    const listed = options.link && (await this.#thread.far.list(folder.id))
-    if (listed?.ok === false) return listed
+    const listed = await this.#thread.far.list(folder.id)
+    if (!listed.ok) return listed
     const began = description.began?.id
     if (fact?.state !== 'member' || fact.began !== began)
       noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'member', began })
     if (fact?.state !== 'member') {
       log.warn(
         'cluster:joined',
-        `${folder.path} has become the folder of ${listed ? `node ${options.node} of ` : ''}cluster ${options.name}: its logs stand in etcd`,
+        `${folder.path} has become the folder of node ${options.node} of cluster ${options.name}: its logs stand in etcd`,
       )
     }
-    if (listed !== undefined) {
-      const { caller } = this
-      if (caller === undefined) return err('nodes of it have to know each other')
-      const fetched = await this.#fetched(caller)
-      if (!fetched.ok) return fetched
-      this.#follow(listed.value, fetched.value)
-      return ok(undefined)
+    const fetched = await this.#fetched(caller)
+    if (!fetched.ok) return fetched
+    this.#thread.far.follow(listed.value, fetched.value)
+    const nodes = this.#runningNodes(listed.value)
+    const changed = (names: readonly string[]): void => nodes.unreachable(names)
+    this.#joined = {
+      nodes,
+      caller,
+      folderId: description.folder,
+      reachability: new Reachability({ caller, log, changed }),
     }
-    return this.#thread.far.claim([...this.#partitions(), 'control'])
+    return ok(undefined)
   }
 
   /** The cluster, which is begun where none stands, if it is one for this folder. */
@@ -268,15 +273,14 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     return err(reason)
   }
 
-  /** One of several nodes: the others know it as one, and its clock is theirs. */
-  async #known(members: readonly NodeFacts[]): Promise<Result<undefined, string>> {
-    const { caller } = this
-    const verdict = caller && (await checkJoin(members, caller, now))
-    if (verdict?.kind === 'warned') this.#parts.log.warn('cluster:clock', verdict.reason)
-    return verdict?.kind === 'refused' ? err(verdict.reason) : ok(undefined)
+  /** Whether the others know this node as one of them, and its clock is theirs. */
+  async #known(members: readonly NodeFacts[], caller: LinkCaller): Promise<Result<undefined, string>> {
+    const verdict = await checkJoin(members, caller, now)
+    if (verdict.kind === 'warned') this.#parts.log.warn('cluster:clock', verdict.reason)
+    return verdict.kind === 'refused' ? err(verdict.reason) : ok(undefined)
   }
 
-  /** One of several nodes: what its logs have forgotten it gets from another one. */
+  /** What its logs have forgotten this node gets from another one. */
   #fetched(caller: LinkCaller): ReturnType<typeof fetchCopies> {
     const { folder, storage, log } = this.#parts
     const members = followingMembers(folder)
@@ -287,10 +291,9 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     return fetchCopies({ members, folder: folder.id, settings, survey, hold, caller, log })
   }
 
-  #follow(nodes: ClusterNodes, applied: ReadonlyMap<LogName, LogSequence>): void {
+  #runningNodes(nodes: ClusterNodes): RunningNodes {
     const { options, folder, log, measures, instruct, coordinate, drain, routed } = this.#parts
-    this.#thread.far.follow(nodes, applied)
-    const running = new RunningNodes({
+    return new RunningNodes({
       ...{
         node: options.node,
         nodes,
@@ -308,21 +311,17 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
       routed,
       stands: (standing) => stand(measures.node, standing),
     })
-    this.#nodes = running
-    const { caller } = this
-    if (caller === undefined) return
-    this.#reachability = new Reachability({ caller, log, changed: (names) => running.unreachable(names) })
   }
 
   #takeMembers(members: readonly NodeFacts[]): void {
     this.#parts.guarded.members(members)
-    this.#nodes?.members(members)
-    this.#reachability?.put(this.#nodes?.others ?? [])
+    this.#joined?.nodes.members(members)
+    this.#joined?.reachability.put(this.#joined.nodes.others)
   }
 
   #takeListed(nodes: ClusterNodes): void {
     this.#parts.guarded.listed(nodes.nodes)
-    this.#nodes?.listed(nodes)
+    this.#joined?.nodes.listed(nodes)
   }
 
   #events(): LogEvents {
@@ -330,12 +329,8 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
       nodes: (nodes) => this.#takeListed(nodes),
       engineUrls: (urls) => this.#parts.guarded.engine(urls),
       members: (members) => this.#takeMembers(members),
-      isMember: (isMember) => this.#nodes?.member(isMember),
-      givenUp: () => this.#nodes?.givenUp(),
-      fenced: (log) => {
-        // Of several nodes the thread of the partition hears of it, and follows.
-        if (this.#nodes === undefined) this.#parts.fenced(fencedText(this.#parts.options, log))
-      },
+      isMember: (isMember) => this.#joined?.nodes.member(isMember),
+      givenUp: () => this.#joined?.nodes.givenUp(),
     }
   }
 
@@ -361,8 +356,4 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
 
 function emptiedText({ options, folder }: ClusterParts): string {
   return `${folder.path} belongs to it, but etcd holds nothing at ${options.prefix}: give the -clusterUrl and -clusterPrefix that it was begun with. If etcd has lost its data for good, \`rigel cluster recover\` begins the cluster anew with what a folder has, as docs/cluster.md says`
-}
-
-function fencedText({ name }: ClusterOptions, log: LogName): string {
-  return `another process has taken over cluster ${name} (it has written to log ${log}): this one ends, since nothing that it said from now on would hold`
 }

@@ -39,8 +39,8 @@ interface CoordinationParts {
   readonly partitions: { readonly all: Pick<Partitions<object>, 'controlled' | 'heartbeat'>; readonly number: number }
   /** The log of the coordinator. */
   readonly wal: ClusterLog
-  /** How other nodes are asked; nothing where they are not. */
-  readonly caller: LinkCaller | undefined
+  /** How other nodes are asked. */
+  readonly caller: LinkCaller
   readonly log: Log
   readonly fatal: (reason: string, code?: number) => void
 }
@@ -56,14 +56,14 @@ const inForce_ms = 1000
 type Taken = Result<unknown, NotCoordinator>
 
 /**
- * What the coordinator of a cluster owns, on one of several nodes: changes are carried out by the node that coordinates, whichever
+ * What the coordinator of a cluster owns, on one of its nodes: changes are carried out by the node that coordinates, whichever
  * is asked, and everybody follows its log.
  */
 export class Coordination implements ControlSharing, CoordinatorService {
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
   readonly #parts: CoordinationParts
-  readonly #link: NodeLink | undefined
+  readonly #link: NodeLink
   /** Confirms reads of the partitions, and of the metadata log behind them. */
   readonly #confirmed: ConfirmedReads
   readonly #position: PartitionPosition
@@ -80,7 +80,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
       mark: (name, control) => this.#marked(name, control),
     })
     const addressOf = (name: string) => nodes.addressOf(name)
-    this.#link = caller && new NodeLink({ ...caller, slot: nodes.slot, frontEnd: 0, addressOf, log })
+    this.#link = new NodeLink({ ...caller, slot: nodes.slot, frontEnd: 0, addressOf, log })
     this.#confirmed = new ConfirmedReads({
       positions: nodes.outboxes,
       ownerOf: (log) => (log === partitions.number ? this.#other : nodes.otherOwnerOf(log)),
@@ -114,8 +114,8 @@ export class Coordination implements ControlSharing, CoordinatorService {
   }
 
   /** See `NodeLink`. */
-  async statistics(node: string): Promise<Result<NodeStatistics, string>> {
-    return this.#link?.statistics(node) ?? err('nodes do not ask each other')
+  statistics(node: string): Promise<Result<NodeStatistics, string>> {
+    return this.#link.statistics(node)
   }
 
   /** This node is to coordinate, or to do so no more. */
@@ -125,7 +125,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
   }
 
   end(): void {
-    this.#link?.close()
+    this.#link.close()
   }
 
   async take(request: ControlRequest): Promise<Taken> {
@@ -208,7 +208,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
   }
 
   async #marked(node: string, control: number): Promise<Marks | undefined> {
-    const marks = node === this.#parts.nodes.name ? await this.mark(control) : await this.#link?.mark(node, control)
+    const marks = node === this.#parts.nodes.name ? await this.mark(control) : await this.#link.mark(node, control)
     return marks && new Map(marks.map(([partition, last]) => [partition, last as NoticeNumber]))
   }
 

@@ -185,7 +185,7 @@ export class Core {
       log,
       restarted: (partition) => this.#measures.restarted(partition),
       behind: (reason) => fatal(reason, exitCodes.behind),
-      owns: (partition, epoch) => this.#cluster?.nodes?.owns(partition, epoch),
+      owns: (partition, epoch) => this.#cluster?.nodes.owns(partition, epoch),
       isWriting: (partition) => this.#measures.partitions.value('isWriting', partition) === 1,
       fatal,
     })
@@ -210,7 +210,6 @@ export class Core {
       measures: this.#measures,
       guarded: this.#guarded,
       log: this.#log,
-      fenced: (reason) => this.#fatal(reason, exitCodes.fenced),
       fatal: this.#fatal,
       instruct: (partition, kind) => this.#partitions.instruct(partition, kind),
       coordinate: (what) => this.#coordination?.instruct(what),
@@ -239,11 +238,11 @@ export class Core {
       folder: this.#folder,
       openLog: cluster && ((applied) => opened(cluster.openControl(applied))),
       writing: this.#ownWriting(),
-      positions: this.#cluster?.nodes?.outboxes,
+      positions: this.#cluster?.nodes.outboxes,
       courierHeap_MiB: this.#heaps.courier_MiB,
       partitions: this.#partitions,
       state: (query) => this.#frontEnd.state(query),
-      everywhere: cluster?.nodes && (() => this.#coordinated.everywhere()),
+      everywhere: cluster && (() => this.#coordinated.everywhere()),
       queryTimeout_ms: this.#options.queryTimeout_ms,
       publish: (changes) => this.#registryFeed.publish(changes),
       notStored: () => this.#measures.count('registrationUpdateErrors'),
@@ -251,15 +250,15 @@ export class Core {
       log: this.#log,
       fatal: this.#fatal,
     })
-    const [delivery, nodes] = [this.#delivery, cluster?.nodes]
-    if (nodes !== undefined && wal !== undefined) {
-      const [caller, log, fatal] = [cluster?.caller, this.#log, this.#fatal]
+    if (cluster !== undefined && wal !== undefined) {
+      const { nodes, caller } = cluster
+      const [delivery, log, fatal] = [this.#delivery, this.#log, this.#fatal]
       const partitions = { all: this.#partitions, number: this.#plan.storage.paths.length }
       this.#coordination = new Coordination({ nodes, delivery, partitions, wal, caller, log, fatal })
     }
     // The threads open their stores while the registry is read here.
     const [highest] = await Promise.all([this.#partitions.start(), this.#delivery.load()])
-    this.#sequences = SequenceCounter.after(highest, this.#cluster?.nodes?.slot)
+    this.#sequences = SequenceCounter.after(highest, this.#cluster?.nodes.slot)
     await this.#delivery.start()
   }
 
@@ -304,7 +303,7 @@ export class Core {
     if (this.#coordination === undefined) this.#delivered.begin()
     else this.#coordination.begin()
     this.#sweeper = this.#newSweeper(opened.value)
-    this.#cluster?.begin(opened.value.among?.port)
+    if (opened.value.among !== undefined) this.#cluster?.begin(opened.value.among.port)
     return ok(opened.value.port)
   }
 
@@ -321,7 +320,7 @@ export class Core {
   #newSweeper({ sweep }: RunningFrontEnd): Sweeper {
     return new Sweeper({
       partitions: this.#plan.storage.paths.length,
-      isOwner: (partition) => isConfirmed(this.#cluster?.nodes?.positions[partition]),
+      isOwner: (partition) => isConfirmed(this.#cluster?.nodes.positions[partition]),
       interval_ms: this.#options.expirationSweep_s * 1000,
       sweep,
       expired: (partition, entities) => this.#measures.expired(partition, entities),
@@ -379,7 +378,7 @@ export class Core {
     const steps = {
       sweeper: () => this.#sweeper?.stop(),
       // While all listeners still answer: what comes meanwhile is sent on to the next owner.
-      handover: () => this.#cluster?.nodes?.handOver(Math.min(limit_ms / 2, handover_ms)),
+      handover: () => this.#cluster?.nodes.handOver(Math.min(limit_ms / 2, handover_ms)),
       frontEnds: async () => {
         const fronts = [this.#front?.stop(left_ms()) ?? 0, ...this.#threads.map(stopThread(left_ms()))]
         const stopped = await Promise.all(fronts)
@@ -414,7 +413,7 @@ export class Core {
   }
 
   get #coordinated(): Coordination {
-    if (!this.#coordination) throw new Error('there is one node')
+    if (!this.#coordination) throw new Error('this broker is of no cluster')
     return this.#coordination
   }
 
@@ -426,14 +425,13 @@ export class Core {
   /** What front ends ask of the cluster. */
   #clusterService(cluster: RunningCluster): ClusterService {
     const { nodes } = cluster
-    const self = this.#options.cluster?.node ?? ''
     return {
       shown: () => cluster.shown(),
       statistics: () =>
         clusterStatistics({
-          self,
-          nodes: nodes?.nodeNames ?? [self],
-          own: () => nodeStatistics(this.#measures, appliedOf(nodes?.positions ?? [])),
+          self: nodes.name,
+          nodes: nodes.nodeNames,
+          own: () => nodeStatistics(this.#measures, appliedOf(nodes.positions)),
           ask: (node) => this.#coordinated.statistics(node),
         }),
     }
@@ -480,8 +478,6 @@ export class Core {
       task: {
         ...task,
         log: port2,
-        hasCoordinator: coordinator !== undefined,
-        hasCluster: cluster !== undefined,
         feeds: feeds.port2,
         registrations: packed([...registry.index.all()]),
       },
@@ -527,7 +523,7 @@ export class Core {
   }
 }
 
-/** Whether a partition is this node's, which it always is where there is one node. */
+/** Whether a partition is this node's, which it always is of a single broker. */
 function isConfirmed(position: SharedArrayBuffer | undefined): boolean {
   return position === undefined || new PartitionPosition(position).isConfirmed()
 }
@@ -539,7 +535,7 @@ function brokerIdOf(folderId: string): string {
 
 /** For a front end that shares the socket for other nodes. */
 function withSocket(nodes: FrontEndTask['nodes'], fd: number | undefined): FrontEndTask['nodes'] {
-  if (nodes?.link === undefined || fd === undefined) return nodes
+  if (nodes === undefined || fd === undefined) return nodes
   return { ...nodes, link: { ...nodes.link, where: { fd } } }
 }
 

@@ -179,7 +179,7 @@ export class RunningDelivery {
     this.registry.start()
   }
 
-  /** This node is one of several: what the coordinator owns is changed by one of them, and follows the log here from now on. */
+  /** Of a cluster: what the coordinator owns is changed by one of its nodes, and follows the log here from now on. */
   follow(parts: Omit<ControlReplicaParts, 'store' | 'enforce'>, sharing: ControlSharing): ControlReplica {
     const enforce = async (change: Required<ControlRecord>): Promise<void> => {
       // What another node has sent may be waited for here.

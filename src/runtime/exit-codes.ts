@@ -7,7 +7,6 @@ export const exitCodes = {
   certificate: 4,
   pidFile: 5,
   cluster: 6,
-  fenced: 7,
   behind: 8,
   internal: 70,
 } as const

@@ -63,7 +63,7 @@ import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 export interface RunningFrontEnd extends ReloadTarget {
   readonly fd: number
   readonly port: number
-  /** The socket for other nodes, of one of several that reach each other. */
+  /** The socket for other nodes. */
   readonly among: { readonly fd: number; readonly port: number } | undefined
   /** What there is to look at. */
   readonly feeds: Feeds
@@ -74,7 +74,7 @@ export interface RunningFrontEnd extends ReloadTarget {
   stop(limit_ms: number): Promise<number>
   /** The courier is at this port, for clients that listen to subscriptions. */
   connectStreams(port: MessagePort): void
-  /** Who owns which partition, of several nodes. */
+  /** Who owns which partition of a cluster. */
   route(routes: readonly Route[], others: readonly NodeAddress[]): void
   /** Asks the broker as a client of this front end would. */
   state: FrontBroker['state']
@@ -176,7 +176,7 @@ export async function openFront(
 interface FrontEndServices {
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
-  /** What other nodes have this one do, of one of several. */
+  /** What other nodes have this one do. */
   readonly coordinator?: SharingService | undefined
   readonly backups: BackupService
   /** Nothing for a broker that is of no cluster. */
@@ -303,7 +303,7 @@ function interfaces(
   return { broker, feeds, parts }
 }
 
-/** Of one of several nodes: the last record of the log that each partition shows here. */
+/** On a node of a cluster: the last record of the log that each partition shows here. */
 export function appliedOf(positions: readonly SharedArrayBuffer[]): readonly (() => number)[] {
   return positions.map((memory) => {
     const position = new PartitionPosition(memory)
@@ -385,7 +385,7 @@ async function openNodeFront(
   log: Log,
 ): Promise<Result<NodeFront | undefined, ListenRefusal>> {
   const { coordinator: control, copies, courier } = services
-  if (nodes?.link === undefined || control === undefined) return ok(undefined)
+  if (nodes === undefined || control === undefined) return ok(undefined)
   const { link, positions, controlPosition } = nodes
   const { mailboxSize } = options
   const remote = measures.remote.row(frontEnd)

@@ -24,7 +24,7 @@ export class GuardedEndpoints {
   /** On which port this node listens for others, if that is known by now. */
   listens(linkPort: number | undefined): void {
     const { adminIp, cluster } = this.#options
-    const ip = cluster?.link?.ip
+    const ip = cluster?.link.ip
     const hosts = ['127.0.0.1', adminIp, ...(ip === undefined ? [] : [ip])]
     this.#endpoints.put('own', [{ hosts, ports: this.ownPorts(linkPort) }])
   }

@@ -4,7 +4,7 @@ import type { ClusterBeginning, ClusterDescription, ClusterState } from '../clus
 import type { LogName } from '../cluster/engine.js'
 import type { EtcdSettings } from '../cluster/etcd-client.js'
 import type { BegunCluster } from '../cluster/log-thread.js'
-import { nodesText, noNodes, recordFormats, withNode } from '../cluster/node-facts.js'
+import { nodesText, noNodes, recordFormats } from '../cluster/node-facts.js'
 import type { Options } from '../command-line/settings.js'
 import { systemFaultText } from '../faults.js'
 import { ControlStore } from '../lmdb/control-store.js'
@@ -30,49 +30,45 @@ export interface JoiningFolder {
 }
 
 /**
- * The beginning of a cluster with a folder, behind what that has applied, and the id of the beginning. Several nodes begin with this
- * one.
+ * The beginning of a cluster with a folder, behind what that has applied, and the id of the beginning. It lists no node yet: that of the
+ * folder comes first.
  */
 export function clusterBegun(
-  { name, node, link }: Pick<ClusterOptions, 'name' | 'node' | 'link'>,
+  { name }: Pick<ClusterOptions, 'name'>,
   { id: folder, partitions }: Pick<DataFolder, 'id' | 'partitions'>,
   after: AppliedRecords,
 ): BegunCluster & { readonly began: string } {
   const began: ClusterBeginning = { id: randomUUID(), behind: Object.fromEntries(after) }
   const description: ClusterDescription = { format: 1, name, folder, partitions, began }
-  const listed = link && withNode(noNodes, node, folder)
-  const nodes = listed?.ok ? nodesText(listed.value) : undefined
-  return { description: JSON.stringify(description), after, nodes, began: began.id }
+  return { description: JSON.stringify(description), after, nodes: nodesText(noNodes), began: began.id }
 }
 
-/** Why a cluster that stands is not one that a new folder can serve, in words for the operator; nothing when it can. */
-export function newFolderRefusal(
-  { description, nodes }: ClusterState,
-  { name, prefix, link }: Pick<ClusterOptions, 'name' | 'prefix' | 'link'>,
+/**
+ * Why a cluster that stands is not one that a folder of this id, a new one without, can serve, in words for the operator; nothing when it
+ * can.
+ */
+export function strangeCluster(
+  { description, nodes }: Pick<ClusterState, 'description' | 'nodes'>,
+  { name, prefix }: Pick<ClusterOptions, 'name' | 'prefix'>,
+  folder?: string,
 ): string | undefined {
   if (description.name !== name)
     return `${prefix} is the place of cluster ${description.name}: give another -clusterPrefix`
-  if (nodes !== undefined && link === undefined)
-    return 'it is a cluster of several nodes: start with what these know each other by, -clusterTokenFile or -clusterKey, -clusterCert and -clusterCa'
-  if (nodes !== undefined) return undefined
-  const other = `it is a cluster of one node, and has another data folder, of id ${description.folder}`
-  return link === undefined
-    ? `${other}: start with that folder, or give another -cluster or -clusterPrefix. For several nodes start that one first, with -clusterTokenFile, then this one, with the same`
-    : `${other}: start the broker of that folder with -clusterTokenFile, or -clusterKey, -clusterCert and -clusterCa, first. It becomes the first of several nodes, and others join`
+  if (nodes.nodes.length > 0 || description.folder === folder) return undefined
+  return `it was begun with another data folder, of id ${description.folder}: start the broker of that folder first, then others join`
 }
 
 /** Why an existing data folder cannot serve a cluster, in words for the operator; undefined when it can. */
 export async function joinRefusal(
   state: ClusterState,
-  options: Pick<ClusterOptions, 'name' | 'prefix' | 'link'>,
+  options: Pick<ClusterOptions, 'name' | 'prefix'>,
   folder: JoiningFolder,
 ): Promise<string | undefined> {
-  const { description, nodes } = state
+  const { description } = state
   const { path, fact } = folder
   const isFirst = description.folder === folder.id
-  const isOnly = isFirst && nodes === undefined && fact !== undefined
-  const refusal = isOnly && description.name === options.name ? undefined : newFolderRefusal(state, options)
-  if (refusal !== undefined) return refusal
+  const strange = strangeCluster(state, options, folder.id)
+  if (strange !== undefined) return strange
   if (description.partitions !== folder.partitions)
     return `it has ${description.partitions} partitions, and ${path} has ${folder.partitions}: start with a new folder, without -partitions`
   const hasJoined = fact?.state === 'member' || (fact !== undefined && isFirst)

@@ -50,7 +50,7 @@ interface NodeFrontParts {
   readonly log: Log
 }
 
-/** A front end of one of several nodes: has updates carried out where their partition is, and serves other nodes. */
+/** A front end of a node: has updates carried out where their partition is, and serves other nodes. */
 export class NodeFront {
   readonly #link: NodeLink
   readonly #listener: NodeListener

@@ -58,7 +58,7 @@ const handedOver_ms = 1000
 const drain_ms = 2000
 
 /**
- * One of several nodes of a cluster, as its main thread knows it: who the members are, who owns which partition, and which of them
+ * A node of a cluster, as its main thread knows it: who the members are, who owns which partition, and which of them
  * this node is to claim or to release. It decides who tries; the logs decide who succeeds.
  */
 export class RunningNodes {
@@ -127,13 +127,13 @@ export class RunningNodes {
   }
 
   /** What front ends begin with. */
-  get forFronts(): FrontNodes {
+  get forFronts(): Omit<FrontNodes, 'link'> {
     const { positions, controlPosition, reads, others } = this
     return { positions, controlPosition, reads, routes: this.#routes(), others }
   }
 
   /**
-   * All partitions are open: this node is a member from now on, which others reach there; nowhere with an empty text. These of its ports
+   * All partitions are open: this node is a member from now on, which others reach there. These of its ports
    * are not for clients.
    */
   begin(address: string, ports: readonly number[]): void {

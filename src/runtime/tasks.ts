@@ -89,7 +89,7 @@ export interface PartitionTask extends Pick<BrokerPlan, 'storage' | 'memory'> {
   readonly subscriptions: PackedWithClocks<Subscription>
   /** Of a broker that is of a cluster: the way to the partition's log. */
   readonly logLink?: LogLinkEnd | undefined
-  /** Of one of several nodes: how far the partition is here, see `PartitionPosition`. */
+  /** On a node of a cluster: how far the partition is here, see `PartitionPosition`. */
   readonly position?: SharedArrayBuffer | undefined
   /** See `ReplicaState`. */
   readonly awaitsOwner?: boolean
@@ -117,13 +117,13 @@ export interface FrontEndTask extends BrokerPlan {
   /** How large the heaps of its query threads may grow. */
   readonly queryHeap_MiB: number
   readonly sequences: SharedArrayBuffer
-  /** Of one of several nodes. */
+  /** On a node of a cluster. */
   readonly nodes?: FrontNodes | undefined
   /** The listening socket that the first one has opened, for the others. */
   readonly fd?: number | undefined
 }
 
-/** What a front end of one of several nodes knows of the others to begin with. */
+/** What a front end of a node knows of the others to begin with. */
 export interface FrontNodes {
   /** How far each partition is here, see `PartitionPosition`. */
   readonly positions: readonly SharedArrayBuffer[]
@@ -134,7 +134,7 @@ export interface FrontNodes {
   /** Where the other members listen. */
   readonly others: readonly NodeAddress[]
   /** Where nodes ask each other. */
-  readonly link?: FrontLink | undefined
+  readonly link: FrontLink
 }
 
 /** How a front end reaches other nodes, and is reached by them. */
@@ -151,9 +151,6 @@ export interface FrontLink {
 
 /** What a front end in a thread of its own has of the main thread. */
 export interface FrontPorts {
-  /** Of `FrontEvents` these are there only in some brokers. */
-  readonly hasCoordinator: boolean
-  readonly hasCluster: boolean
   /** What there is to look at for those who look at the broker. */
   readonly feeds: MessagePort
   /** What was registered when the thread was started. */
@@ -169,7 +166,7 @@ export interface CourierTask extends BrokerPlan {
   readonly options: NotificationOptions
   /** When the process was started. */
   readonly clock: ClockStart
-  /** Of one of several nodes: whether each partition is its own, see `PartitionPosition`; then whether it coordinates. */
+  /** On a node of a cluster: whether each partition is its own, see `PartitionPosition`; then whether it coordinates. */
   readonly positions?: readonly SharedArrayBuffer[] | undefined
 }
 
@@ -197,7 +194,7 @@ export interface FrontOperations {
   registrations(changes: readonly RegistrationChange[]): Promise<void>
   useTls(tls: Tls): void
   useKeys(keys: readonly ApiKey[]): void
-  /** Who owns which partition, of several nodes, and where the other members listen. */
+  /** Who owns which partition of a cluster, and where the other members listen. */
   route(routes: readonly Route[], others: readonly NodeAddress[]): void
   /** The courier is at this port, for clients that listen to subscriptions. */
   connectStreams(port: MessagePort): void
@@ -222,10 +219,10 @@ export interface FrontEvents {
   readonly subscriptions: SubscriptionService
   /** The index, and what confirms that it is up to date, are each thread's own. */
   readonly registry: Omit<RegistryService, 'index' | 'confirmed'>
-  /** What other nodes have this one do, of one of several. */
+  /** What other nodes have this one do, on a node of a cluster. */
   readonly coordinator?: SharingService | undefined
   readonly backups: BackupService
-  /** Of a broker that is of a cluster. */
+  /** On a node of a cluster. */
   readonly cluster?: ClusterService | undefined
   readonly copies: CopyService
 }

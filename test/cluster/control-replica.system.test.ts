@@ -21,7 +21,7 @@ if (noEtcd === false) {
 test('who coordinates has its own records in force, as the nodes have that follow', { skip: noEtcd }, async (t) => {
   const prefix = `/${freshName()}`
   const thread = await startedLogThread(t, etcd, prefix, 'a')
-  await thread.begin({ description: 'a test', after: new Map([['control', 0 as LogSequence]]), nodes: undefined })
+  await thread.begin({ description: 'a test', after: new Map([['control', 0 as LogSequence]]), nodes: 'its nodes' })
   thread.follow({ copies: 2, nodes: [] }, new Map())
   const writer = linkTo(thread, 'control', 'a')
   let wal: ClusterLog | undefined

@@ -8,49 +8,40 @@ import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { attributeText, freshName } from './given.js'
 import { nodeFlags, setLevel, tokenFlags } from './given-nodes.js'
 
-/** What a node of a cluster may be besides: the only one, or one of several. */
-const kinds = ['one node', 'several nodes'] as const
+test('a node that ends while etcd is gone keeps all that it has acknowledged', { skip: noEtcd }, async (t) => {
+  const folder = t.testdir()
+  const etcd = await EtcdMembers.start(t, 1, folder)
+  const cluster = freshName()
+  const flags = [...nodeFlags(etcd, cluster, 'a'), ...tokenFlags(folder)]
+  const node = await RunningBroker.startOn(t, join(folder, 'data'), flags)
+  const tanks = ['Tank1', 'Tank2', 'Tank3', 'Tank4']
+  await until(() => setLevel(node, 'Tank1', '0'), 'the node takes updates')
 
-for (const kind of kinds) {
-  test(`a broker that ends while etcd is gone keeps all that it has acknowledged: ${kind}`, {
-    skip: noEtcd,
-  }, async (t) => {
-    const folder = t.testdir()
-    const etcd = await EtcdMembers.start(t, 1, folder)
-    const cluster = freshName()
-    const several = [...nodeFlags(etcd, cluster, 'a'), ...tokenFlags(folder)]
-    const alone = ['-cluster', cluster, '-clusterUrl', etcd.urls.join(','), '-partitions', '2']
-    const flags = kind === 'one node' ? alone : several
-    const node = await RunningBroker.startOn(t, join(folder, 'data'), flags)
-    const tanks = ['Tank1', 'Tank2', 'Tank3', 'Tank4']
-    await until(() => setLevel(node, 'Tank1', '0'), 'the node takes updates')
-
-    const acknowledged = new Map<string, number>()
-    let isGone = false
-    const written = tanks.map(async (id) => {
-      for (let level = 1; !isGone; level += 1) {
-        if (await setLevel(node, id, `${level}`).catch(() => false)) acknowledged.set(id, level)
-      }
-    })
-    await until(() => tanks.every((id) => (acknowledged.get(id) ?? 0) > 50), 'there are updates')
-    await etcd.kill(0)
-    // Turns are under way now that get no answer.
-    const ended = node.end('SIGTERM')
-    isGone = true
-    t.equal(await ended, 0, 'it ends in order')
-    await Promise.all(written)
-    t.notMatch(node.output, /worker:died|"FATAL"/)
-
-    etcd.start(0)
-    await etcd.untilHealthy()
-    etcd.control(['del', '--prefix', `/rigel/${cluster}/`])
-    const recover = ['cluster', 'recover', '-dbPath', node.folder, ...alone.slice(0, 4)]
-    const recovered = spawnSync(process.execPath, [brokerProgram, ...recover], { encoding: 'utf8' })
-    t.equal(recovered.status, 0, `${recovered.stdout}${recovered.stderr}`)
-    await node.run()
-    for (const id of tanks) {
-      const level = acknowledged.get(id) ?? 0
-      await until(async () => Number(await attributeText(node, id, 'level')) >= level, `${id} shows ${level}`)
+  const acknowledged = new Map<string, number>()
+  let isGone = false
+  const written = tanks.map(async (id) => {
+    for (let level = 1; !isGone; level += 1) {
+      if (await setLevel(node, id, `${level}`).catch(() => false)) acknowledged.set(id, level)
     }
   })
-}
+  await until(() => tanks.every((id) => (acknowledged.get(id) ?? 0) > 50), 'there are updates')
+  await etcd.kill(0)
+  // Turns are under way now that get no answer.
+  const ended = node.end('SIGTERM')
+  isGone = true
+  t.equal(await ended, 0, 'it ends in order')
+  await Promise.all(written)
+  t.notMatch(node.output, /worker:died|"FATAL"/)
+
+  etcd.start(0)
+  await etcd.untilHealthy()
+  etcd.control(['del', '--prefix', `/rigel/${cluster}/`])
+  const recover = ['cluster', 'recover', '-dbPath', node.folder, ...flags.slice(0, 4)]
+  const recovered = spawnSync(process.execPath, [brokerProgram, ...recover], { encoding: 'utf8' })
+  t.equal(recovered.status, 0, `${recovered.stdout}${recovered.stderr}`)
+  await node.run()
+  for (const id of tanks) {
+    const level = acknowledged.get(id) ?? 0
+    await until(async () => Number(await attributeText(node, id, 'level')) >= level, `${id} shows ${level}`)
+  }
+})

@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import { test } from 'tap'
 import { member } from '../../bench/ngsi.js'
-import { RunningBroker } from '../running.js'
+import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
-import { freshName } from './given.js'
 import { givenNodes, setLevel, tokenFlags } from './given-nodes.js'
 
 const quota_bytes = 16 * 2 ** 20
@@ -51,10 +50,12 @@ test('no broker of a cluster is ready while etcd is full or away, although nobod
 }, async (t) => {
   const folder = t.testdir({ etcd: {} })
   const etcd = await EtcdMembers.start(t, 1, join(folder, 'etcd'), ['--quota-backend-bytes', `${quota_bytes}`])
-  const flags = ['-cluster', freshName(), '-clusterUrl', etcd.urls.join(','), '-partitions', '2']
-  const single = await RunningBroker.startOn(t, join(folder, 'data'), flags)
-  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], () => tokenFlags(folder))
-  const brokers = [single, ...nodes]
+  const token = tokenFlags(folder)
+  const { nodes: others } = await givenNodes(t, etcd, ['only'], () => token)
+  const { nodes } = await givenNodes(t, etcd, ['a', 'b'], () => token)
+  const brokers = [...others, ...nodes]
+  const [single] = others
+  if (single === undefined) return
   for (const broker of brokers) await until(() => isReady(broker), 'all are ready')
 
   fill(etcd)

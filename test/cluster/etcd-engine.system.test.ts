@@ -31,7 +31,7 @@ async function begun(t: Test, logs: readonly LogName[], urls = etcd.urls, after 
     other.close()
   })
   const heads = new Map(logs.map((log) => [log, at(after)]))
-  t.ok((await whenAvailable(() => other.begin('what it is', heads))).ok)
+  t.ok((await whenAvailable(() => other.begin('what it is', heads, 'its nodes'))).ok)
   const unanswered: string[] = []
   const answered: number[] = []
   const appender = new Appender(engine, {
@@ -73,7 +73,7 @@ test('records stand in their logs in order, and are read from any place', { skip
 
 test('a cluster is begun once', { skip: noEtcd }, async (t) => {
   const { engine, other } = await begun(t, [0], etcd.urls, 17)
-  const begunAgain = await whenAvailable(() => engine.begin('something else', new Map([[0, at(3)]])))
+  const begunAgain = await whenAvailable(() => engine.begin('something else', new Map([[0, at(3)]]), 'its nodes'))
   t.same(begunAgain, { ok: true, value: false })
   t.same(
     await whenAvailable(() => other.extent(0)),

@@ -20,7 +20,9 @@ test('what is refused since etcd is full does not stand, and what stands is not 
   const engine = new EtcdEngine({ urls: small.urls }, '/full')
   t.teardown(() => engine.close())
   const logs = Array.from({ length: 6 }, (_, number) => number)
-  t.ok((await whenAvailable(() => engine.begin('what it is', new Map(logs.map((log) => [log, at(0)]))))).ok)
+  t.ok(
+    (await whenAvailable(() => engine.begin('what it is', new Map(logs.map((log) => [log, at(0)])), 'its nodes'))).ok,
+  )
   // A request that would not fit is refused before it is ordered; of those that pass together one is carried out and refused.
   const filled = logs.map(async (log) => {
     for (let last = 0; ; last += 1) {

@@ -12,7 +12,7 @@ test('a full one takes no record, and deletes', async (t) => {
   const etcd = new EtcdInMemory()
   const engine = new EtcdEngine({ urls: [] }, '/full', etcd.client())
   const none = 0 as LogSequence
-  t.ok((await engine.begin('what it is', new Map([[0, none]]))).ok)
+  t.ok((await engine.begin('what it is', new Map([[0, none]]), 'its nodes')).ok)
   const offer = { log: 0, expected: none, bytes: Buffer.from('record'), isOwn: () => false }
   etcd.isFull = true
   t.same(await engine.append([offer]), { ok: true, value: [{ ok: false, error: { kind: 'etcdFull' } }] })
@@ -29,7 +29,7 @@ test('an answer that is lost says nothing of what was carried out', async (t) =>
   }
   const engine = new EtcdEngine({ urls: [] }, '/lost', etcd.client({ carried: carries, isLost: () => carried === 4 }))
   const none = 0 as LogSequence
-  t.ok((await engine.begin('what it is', new Map([[0, none]]))).ok)
+  t.ok((await engine.begin('what it is', new Map([[0, none]]), 'its nodes')).ok)
   const offer = { log: 0, expected: none, bytes: Buffer.from('record'), isOwn: () => true }
   t.match(await engine.append([offer]), { ok: false, error: { kind: 'unavailable' } })
   t.same(await engine.append([offer]), { ok: true, value: [{ ok: true, value: 1 }] }, 'it stands, as its own')

@@ -45,8 +45,8 @@ export async function asksRules(t: Test, etcd: EtcdCalls, prefix: string): Promi
 
   await t.test('a log takes a record right behind its last one', async (t) => {
     const engine = new EtcdEngine({ urls: [] }, `${prefix}/engine`, etcd)
-    t.same(await engine.begin('what it is', new Map([[0, at(0)]])), { ok: true, value: true })
-    t.same(await engine.begin('what it is', new Map([[0, at(3)]])), { ok: true, value: false })
+    t.same(await engine.begin('what it is', new Map([[0, at(0)]]), 'its nodes'), { ok: true, value: true })
+    t.same(await engine.begin('what it is', new Map([[0, at(3)]]), 'its nodes'), { ok: true, value: false })
     const offer = (expected: number, text: string) => {
       const bytes = Buffer.from(text)
       return { log: 0, expected: at(expected), bytes, isOwn: (standing: Uint8Array) => bytes.equals(standing) }

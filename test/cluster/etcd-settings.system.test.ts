@@ -16,7 +16,7 @@ test('etcd that has no room says so, and takes records again when there is some'
   const etcd = await EtcdMembers.start(t, 1, t.testdir(), ['--quota-backend-bytes', '1000000'])
   const engine = new EtcdEngine({ urls: etcd.urls }, '/full')
   t.teardown(() => engine.close())
-  t.ok((await whenAvailable(() => engine.begin('a test', new Map([[0, start]])))).ok)
+  t.ok((await whenAvailable(() => engine.begin('a test', new Map([[0, start]]), 'its nodes'))).ok)
   let last = start
   // What it has on disk it finds out ten times a second.
   for (let records = 0; records < 400; records += 1) {
@@ -42,7 +42,7 @@ test('a record that etcd is not set up for is too large, and so alone', { skip: 
   const etcd = await EtcdMembers.start(t, 1, t.testdir(), ['--max-request-bytes', '100000'])
   const engine = new EtcdEngine({ urls: etcd.urls }, '/large')
   t.teardown(() => engine.close())
-  t.ok((await whenAvailable(() => engine.begin('a test', new Map([0, 1].map((log) => [log, start]))))).ok)
+  t.ok((await whenAvailable(() => engine.begin('a test', new Map([0, 1].map((log) => [log, start])), 'its nodes'))).ok)
   const offer = (log: number, size: number) => ({ log, expected: start, bytes: randomBytes(size), isOwn: () => true })
   const offers = [offer(0, 90_000), offer(1, 150_000)]
   const appended = await whenAvailable(() => engine.append(offers))
@@ -71,7 +71,7 @@ test('users of etcd show their password', { skip: noEtcd }, async (t) => {
     ok: false,
     error: { kind: 'refused', reason: /authentication failed/ },
   })
-  t.ok((await whenAvailable(() => root.begin('a test', new Map([[0, start]])))).ok)
+  t.ok((await whenAvailable(() => root.begin('a test', new Map([[0, start]]), 'its nodes'))).ok)
 })
 
 test('etcd is reached over TLS, by certificates of both', { skip: noEtcd }, async (t) => {

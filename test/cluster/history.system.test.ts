@@ -4,6 +4,7 @@ import { isLong, underLoad } from '../faults/run.js'
 import { RunningBroker } from '../running.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { freshName } from './given.js'
+import { nodeFlags, tokenFlags } from './given-nodes.js'
 
 const rounds = isLong ? 25 : 1
 
@@ -13,7 +14,7 @@ test(`the leader of etcd, and the broker, are killed under load, ${rounds} times
   t.setTimeout(300_000 + rounds * 40_000)
   const etcd = await EtcdMembers.start(t, 3, t.testdir())
   const broker = await RunningBroker.startOn(t, `${t.testdirName}/broker`, [
-    ...['-cluster', freshName(), '-clusterUrl', etcd.urls.join(','), '-partitions', '3', '-httpThreads', '2'],
+    ...[...nodeFlags(etcd, freshName(), 'a', { httpThreads: 2 }), ...tokenFlags(t.testdirName)],
     ...['-notifRetryMin', '50', '-notifRetryMax', '200'],
   ])
   await underLoad(t, broker, async (run) => {

@@ -26,7 +26,7 @@ export async function startedLogThread(
   const entry = new URL('../../workers/log.js', import.meta.url)
   const unheard = (): void => {}
   const events: LogEvents = {
-    ...{ nodes: unheard, members: unheard, engineUrls: unheard, isMember: unheard, givenUp: unheard, fenced: unheard },
+    ...{ nodes: unheard, members: unheard, engineUrls: unheard, isMember: unheard, givenUp: unheard },
   }
   const thread = new LinkedThread({
     ...{ entry, task, transfer: [port2] },

@@ -39,7 +39,7 @@ if (noEtcd === false) {
 /** Partition 0 of a cluster on one of its nodes, with a store and a connection of its own. */
 async function startedReplica(t: Test, prefix: string, node: string) {
   const thread = await startedLogThread(t, etcd, prefix, node)
-  await thread.begin({ description: 'a test', after: new Map([[0, 0 as LogSequence]]), nodes: undefined })
+  await thread.begin({ description: 'a test', after: new Map([[0, 0 as LogSequence]]), nodes: 'its nodes' })
   thread.follow({ copies: 2, nodes: [] }, new Map())
   const writer = linkTo(thread, 0, node)
   let wal: ClusterLog | undefined

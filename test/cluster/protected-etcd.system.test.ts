@@ -94,7 +94,7 @@ test('nothing that clients cause reaches etcd, whatever they call it', { skip: n
   const [[url = ''], [peerUrl = '']] = [etcd.urls, etcd.peers]
   const [port, peer] = [new URL(url).port, new URL(peerUrl).port]
   const cluster = freshName()
-  const flags = ['-cluster', cluster, '-clusterUrl', url, '-partitions', '2', '-nodeName', 'a', ...quickRetries]
+  const flags = [...nodeFlags(etcd, cluster, 'a'), ...tokenFlags(folder), ...quickRetries]
   const broker = await RunningBroker.startOn(t, join(folder, 'data'), flags)
   const elsewhere = await FarEnd.listen(t, answering(307, { Location: `http://localhost:${port}${erase}` }))
   const bystander = await counting(t)
@@ -115,8 +115,8 @@ test('nothing that clients cause reaches etcd, whatever they call it', { skip: n
   const prefix = `/rigel/${cluster}`
   etcd.control(['put', '/elsewhere', 'value'])
   const before = standing(etcd, prefix)
-  t.equal(before.length, 5, 'the cluster, three logs, and what is elsewhere')
-  t.equal((await change(broker, '1')).status, 200)
+  t.equal(before.length, 6, 'the cluster, its nodes, three logs, and what is elsewhere')
+  await until(async () => (await change(broker, '1')).status === 200, 'an update is taken')
   for (const [name, location] of locations) t.equal(await failure([broker.url], location), denied, name)
   await until(() => bystander.count() > 0, 'another port of this machine is reached')
   t.ok((await broker.send('GET', watched)).json, 'its subscription stands')

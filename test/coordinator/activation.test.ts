@@ -17,7 +17,13 @@ import { ImmediateLog } from '../replica/immediate-log.js'
 
 /** The subscriptions of a single node, whose partition and courier fail as often as a test says. */
 function givenSubscriptions(t: Test, link?: LogLinkEnd) {
-  const openLog = link && ((applied: LogSequence) => new ClusterLog(link, applied))
+  let wal: ClusterLog | undefined
+  const openLog =
+    link &&
+    ((applied: LogSequence): ClusterLog => {
+      wal = new ClusterLog(link, applied)
+      return wal
+    })
   const store = new ControlStore(t.testdir(), storeSettings, assert.fail, silentLog, openLog)
   t.teardown(() => store.close())
   const inPartition = new Map<SubscriptionId, Subscription>()
@@ -61,7 +67,7 @@ function givenSubscriptions(t: Test, link?: LogLinkEnd) {
     ...{ selectors: [{ id: { kind: 'any' }, type: undefined } as const], attributes: [], onChange: [] },
     ...{ interval_ms: undefined, expires: at(8_000_000_000_000) },
   }
-  return { subscriptions, store, inPartition, recipients, faults, lines, asked }
+  return { subscriptions, store, wal, inPartition, recipients, faults, lines, asked }
 }
 
 const noPatch = {
@@ -123,8 +129,8 @@ test('a subscription that was not created is nowhere, whatever fails when it is 
 
 test('a change whose log is given up since the process ends has an unknown outcome, and is not tried again', async (t) => {
   const log = new ImmediateLog()
-  log.claimOnOpen = 'a'
-  const { subscriptions, lines, inPartition, asked } = givenSubscriptions(t, log.linkOf('a'))
+  const { subscriptions, wal, lines, inPartition, asked } = givenSubscriptions(t, log.linkOf('a'))
+  t.match(await wal?.claim(0 as LogSequence, 0 as LogSequence), { ok: true })
   const id = await done(subscriptions.add(asked))
   log.isGivenUp = true
   const unknown = { ok: false, error: { kind: 'outcomeUnknown' } }

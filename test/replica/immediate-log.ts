@@ -18,8 +18,6 @@ export class ImmediateLog {
   isFull = false
   /** Whether the process ends before anything is answered. */
   isGivenUp = false
-  /** The node that has claimed the log before it is opened, as the only one of its cluster. */
-  claimOnOpen: string | undefined
   /** Those that wait for more. */
   #waiting: (() => void)[] = []
 
@@ -55,19 +53,12 @@ export class ImmediateLog {
   #answer(question: Exclude<LogQuestion, { kind: 'next' }>, node: string): Answer {
     switch (question.kind) {
       case 'extent':
-        return this.#extent()
-      case 'read':
-        return ok(this.records.slice(question.after))
+        return { first: (this.records.length > 0 ? 1 : 0) as LogSequence, last: this.last }
       case 'claim':
         return this.#appended(question.expected, () => this.put(node, 'claim'))
       case 'append':
         return this.#appended(question.expected, () => this.#push(question.bytes))
     }
-  }
-
-  #extent(): LogAnswers['extent'] {
-    const claim = this.claimOnOpen === undefined ? (0 as LogSequence) : this.put(this.claimOnOpen, 'claim')
-    return { first: (this.records.length > 0 ? 1 : 0) as LogSequence, last: this.last, claim }
   }
 
   #appended(expected: LogSequence, append: () => void): Appended {

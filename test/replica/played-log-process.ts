@@ -54,11 +54,13 @@ export class LogProcess implements TimersOwner {
     const appender = new Appender(engine, { answered: () => {}, unanswered: () => {}, invalid: () => {} })
     const givenUp = (): void => report({ kind: 'givenUp' })
     const nothing = (): void => {}
-    const events = { givenUp, fenced: nothing, neglected: nothing }
-    this.service = new LogService({ engine, appender, node, heldMost_bytes: 2 ** 20, ...events })
     this.#nodes = new EtcdNodes(client, prefix)
     const reached = new Map(logs.map((log) => [log, 0 as LogSequence]))
-    this.service.follow(new CopyCheckpoints(this.#nodes, node, nodes, reached), nothing)
+    const checkpoints = new CopyCheckpoints(this.#nodes, node, nodes, reached)
+    this.service = new LogService({
+      ...{ engine, appender, node, checkpoints, heldMost_bytes: 2 ** 20 },
+      ...{ heard: nothing, givenUp, fenced: nothing, neglected: nothing },
+    })
   }
 
   async take(told: ToldToLog): Promise<void> {

@@ -3,6 +3,7 @@ import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { LogName } from '../../src/cluster/engine.js'
 import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
 import type { LogServerEnd } from '../../src/cluster/log-link.js'
+import { nodesText, noNodes } from '../../src/cluster/node-facts.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { EtcdInMemory } from '../cluster/etcd-in-memory.js'
 import {
@@ -106,7 +107,8 @@ class PlayedCluster {
 
   async begin(): Promise<void> {
     const after = new Map([[this.#log, 0 as LogSequence]])
-    const begun = await new EtcdEngine({ urls: [] }, prefix, this.etcd.client()).begin('played', after)
+    const engine = new EtcdEngine({ urls: [] }, prefix, this.etcd.client())
+    const begun = await engine.begin('played', after, nodesText(noNodes))
     assert(begun.ok)
   }
 

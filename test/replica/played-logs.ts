@@ -161,7 +161,7 @@ export class PlayedLogs {
       const sleeps = !dying && !(log === 'control' && 'question' in message && message.question.kind === 'append')
       this.#post({ kind: 'sent', link, message, sleeps })
       if (!('question' in message)) return
-      if (message.question.kind !== 'extent' && message.question.kind !== 'read') open.add(message.number)
+      if (message.question.kind !== 'extent') open.add(message.number)
       if (message.question.kind === 'append') {
         const { expected, bytes } = message.question
         sent = { log, expected, bytes }

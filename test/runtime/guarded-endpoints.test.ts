@@ -5,16 +5,16 @@ import { GuardedEndpoints } from '../../src/runtime/guarded-endpoints.js'
 import { ProtectedEndpoints } from '../../src/shared-memory/protected-endpoints.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 
+const link = { port: 0, ip: '10.0.0.1', advertised: { host: 'a.example', port: 9027 }, tls: undefined, tokenFile: 'f' }
+
 function clusterOf(more: Partial<NonNullable<Options['cluster']>>): NonNullable<Options['cluster']> {
   const none = { ca: undefined, cert: undefined, key: undefined, user: undefined, passwordFile: undefined }
   const reads = 'confirmed' as const
   return {
     ...{ name: 'c', urls: ['http://etcd-0:2379', 'http://[2001:db8::2]:2479'], prefix: '/rigel/c', node: 'a' },
-    ...{ ...none, logMax_MiB: 64, rebalanceDelay_s: 10, reads, link: undefined, ...more },
+    ...{ ...none, logMax_MiB: 64, rebalanceDelay_s: 10, reads, link, ...more },
   }
 }
-
-const link = { port: 0, ip: '10.0.0.1', advertised: { host: 'a.example', port: 9027 }, tls: undefined, tokenFile: 'f' }
 
 function facts(name: string, more: Partial<NodeFacts> = {}): NodeFacts {
   const none = { unreachable: [], isLeaving: false, isFull: false, owns: [], coordinates: 0 as LogSequence }
@@ -33,7 +33,7 @@ test('the ports of this node that are not for clients are protected on this mach
   const several = new ProtectedEndpoints()
   const guarded = new GuardedEndpoints(several, {
     ...{ adminPort: 1099, adminIp: '10.9.9.9' },
-    cluster: clusterOf({ link }),
+    cluster: clusterOf({}),
   })
   t.same(several.services[0], { hosts: ['127.0.0.1', '10.9.9.9', '10.0.0.1'], ports: [1099, 9027] })
   guarded.listens(34567)

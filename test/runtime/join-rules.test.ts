@@ -5,8 +5,7 @@ import { type JoiningFolder, joinRefusal } from '../../src/runtime/join-rules.js
 import type { LogSequence } from '../../src/wal/record-log.js'
 
 const several: ClusterNodes = { copies: 3, nodes: [{ name: 'a', slot: 0, folder: 'folder-a' }] }
-const link = { port: 0, ip: undefined, advertised: undefined, tls: undefined, tokenFile: 'token' }
-const options = { name: 'city', prefix: '/rigel/city', link }
+const options = { name: 'city', prefix: '/rigel/city' }
 
 function factsOf(name: string, formats: readonly number[]): NodeFacts {
   const none = { unreachable: [], isLeaving: false, isFull: false, owns: [], coordinates: 0 as LogSequence }
@@ -31,7 +30,7 @@ function folder(applied: number, fact?: JoiningFolder['fact']): JoiningFolder {
 
 const member = { name: 'city', prefix: '/rigel/city', state: 'member', began: 'second' } as const
 
-test('a new folder joins a cluster of several nodes, and goes on as a member', async (t) => {
+test('a new folder joins a cluster, and goes on as a member', async (t) => {
   t.equal(await joinRefusal(state(), options, folder(0)), undefined)
   t.equal(await joinRefusal(state(), options, folder(9, member)), undefined)
   t.match(await joinRefusal(state(), { ...options, name: 'town' }, folder(0)), /is the place of cluster city/)
@@ -39,7 +38,12 @@ test('a new folder joins a cluster of several nodes, and goes on as a member', a
   t.match(await joinRefusal(state(), options, folder(1)), /data of its own/)
   const joining = { ...member, state: 'joining' } as const
   t.match(await joinRefusal(state(), options, folder(1, joining)), /data of its own/, 'who was slower to begin it')
-  t.match(await joinRefusal(state({ nodes: undefined }), options, folder(0)), /a cluster of one node/)
+  const begun = state({ nodes: { ...several, nodes: [] } })
+  t.match(
+    await joinRefusal(begun, options, folder(0)),
+    /another data folder, of id folder-a: start .* that folder first/,
+  )
+  t.equal(await joinRefusal(begun, options, { ...folder(9, joining), id: 'folder-a' }), undefined, 'the first node')
 })
 
 test('what a version does not read of others is refused', async (t) => {
