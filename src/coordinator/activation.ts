@@ -1,27 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { Origin } from '../context/update.js'
-import { recipientOf } from '../delivery/message.js'
 import { isGivenUp } from '../faults.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/signals.js'
-import { advanceClock } from '../subscription/clocks.js'
 import { decided } from '../subscription/decisions.js'
 import type { Notice, NoticeNumber } from '../subscription/notice.js'
-import type { Subscription, SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
+import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
 import type { ControlChange, SubscriptionStore } from '../subscription/subscription-store.js'
 import type { Milliseconds } from '../time.js'
 import { resultOf } from './capacity.js'
 import { begun, type ChangeAnswer, type ChangeEvent, type ChangeState, nextOfChange } from './change-protocol.js'
-import type { CourierThread } from './courier-thread.js'
 import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js'
-import type { Partitions } from './partitions.js'
 
 interface ActivationParts extends StateParts {
   readonly store: SubscriptionStore
-  readonly partitions: Pick<Partitions<object>, 'subscribe'>
-  readonly courier: Pick<CourierThread<object>, 'put' | 'hold'>
   readonly bell: Bell
   /** See `Everywhere`. */
   readonly everywhere?: Everywhere | undefined
@@ -116,30 +110,6 @@ export class Activation {
     return step
   }
 
-  /**
-   * On a single node: puts a new subscription in force, and stores it with the notification of the current state. The courier holds
-   * back the notices that partitions make meanwhile, since that notification goes first [subscriptions 5.2].
-   */
-  async open(
-    inForce: SubscriptionInForce,
-    made: Milliseconds,
-    compose: Compose,
-  ): Promise<Result<undefined, Unavailable>> {
-    const { subscription, clock } = inForce
-    const { partitions, courier, bell } = this.#parts
-    await courier.hold(subscription.id)
-    const notices = await compose(await partitions.subscribe(inForce))
-    if (!notices.ok) return notices
-    const stored = await this.commit({ put: subscription, notices: notices.value })
-    if (!stored.ok) return stored
-    if (notices.value.length > 0) {
-      advanceClock(clock, made)
-      bell.ring()
-    }
-    courier.put(recipientOf(inForce))
-    return ok(undefined)
-  }
-
   /** On a single node: stores a subscription, then brings it into force. */
   async put(subscription: Subscription): Promise<Result<undefined, Unavailable>> {
     const stored = await this.commit({ put: subscription })
@@ -150,19 +120,8 @@ export class Activation {
   /** On a single node: removes a subscription from the disk, then takes it out of force. */
   async remove(id: SubscriptionId): Promise<Result<undefined, Unavailable>> {
     const stored = await this.commit({ remove: id })
-    if (stored.ok) await this.forget(id)
+    if (stored.ok) await untilDone(() => this.#enforced(id, undefined))
     return stored
-  }
-
-  /** On a single node: takes a subscription whose creation has failed out of force. */
-  forget(id: SubscriptionId): Promise<void> {
-    return untilDone(() => this.#enforced(id, undefined))
-  }
-
-  /** On a single node: removes a subscription whose creation has failed from the disk, where it may be, and takes it out of force. */
-  async discard(id: SubscriptionId): Promise<void> {
-    await untilDone(() => this.#again(id, 'discarded', () => this.commit({ remove: id })))
-    await this.forget(id)
   }
 
   /** The notification of the current state, behind these notices. */
@@ -221,7 +180,7 @@ export class Activation {
     return this.#again(record.id, 'withdrawn', () => this.#written(record, 'withdrawn'))
   }
 
-  /** Brings what is on disk into force, or what is not any more out of it. Of several nodes each does so when it reads the log. */
+  /** Brings what is on disk into force, or what is not any more out of it. In a cluster each node does so when it reads the log. */
   async #enforced(id: SubscriptionId, next: Subscription | undefined): Promise<Result<undefined, Unavailable>> {
     if (this.#parts.everywhere !== undefined) return ok(undefined)
     return this.#again(id, 'brought into force', async () => {

@@ -49,8 +49,6 @@ export class HeldSubscriptions {
   #isOrdered = true
   /** Subscriptions that have room and are not held yet. */
   readonly #reserved = new Map<SubscriptionId, Subscription>()
-  /** Held for those who start, and not on disk yet: nobody is shown them. */
-  readonly #opening = new Set<SubscriptionId>()
   /** Of the subscriptions that somebody works on. */
   readonly #turns = new Map<SubscriptionId, InTurn>()
   readonly #clocks = new Clocks()
@@ -116,11 +114,6 @@ export class HeldSubscriptions {
     return this.#order
   }
 
-  /** The clock of a new subscription. */
-  newClock(): SubscriptionClock {
-    return this.#clocks.next()
-  }
-
   /** The subscription of an id, even while its creation is only proposed. */
   get(id: SubscriptionId): SubscriptionInForce | undefined {
     return this.#held.get(id)
@@ -129,7 +122,7 @@ export class HeldSubscriptions {
   /** The subscription of an id, if it is one of the tenant's. */
   of(tenant: Tenant, id: SubscriptionId): SubscriptionInForce | undefined {
     const held = this.#held.get(id)
-    return held?.subscription.tenant === tenant && this.#isShown(held) ? held : undefined
+    return held?.subscription.tenant === tenant && !isProposedOnly(held.subscription) ? held : undefined
   }
 
   /** To be waited for before it is asked whether there is room. */
@@ -174,7 +167,7 @@ export class HeldSubscriptions {
    */
   take(record: Subscription): SubscriptionInForce {
     const before = this.#held.get(record.id)
-    let clock = before?.clock ?? this.newClock()
+    let clock = before?.clock ?? this.#clocks.next()
     if (isUndecided(record)) setClock(otherClock(clock), clock)
     else if (before !== undefined && isUndecided(before.subscription) && isCommitted(record)) {
       const own = otherClock(clock)
@@ -187,7 +180,7 @@ export class HeldSubscriptions {
     return inForce
   }
 
-  put(inForce: SubscriptionInForce, { isOpening } = { isOpening: false }): void {
+  put(inForce: SubscriptionInForce): void {
     const { subscription } = inForce
     const { id, order } = subscription
     const held = this.#leave(id)
@@ -195,7 +188,6 @@ export class HeldSubscriptions {
     this.#held.set(id, inForce)
     if (held?.subscription.order !== order && order < this.#highest) this.#isOrdered = false
     this.#highest = Math.max(this.#highest, order)
-    if (isOpening) this.#opening.add(id)
     this.#count(subscription)
     this.#order = Math.max(this.#order, order)
   }
@@ -208,7 +200,6 @@ export class HeldSubscriptions {
   /** Gives up the room of an id that is removed or replaced. */
   #leave(id: SubscriptionId): SubscriptionInForce | undefined {
     this.unreserve(id)
-    this.#opening.delete(id)
     this.#packed = undefined
     const held = this.#held.get(id)
     if (held !== undefined) this.#uncount(held.subscription)
@@ -224,16 +215,12 @@ export class HeldSubscriptions {
 
   /** Those that are in force, by creation. */
   all(): readonly SubscriptionInForce[] {
-    return [...this.#byCreation.values()].filter((held) => this.#isShown(held))
+    return [...this.#byCreation.values()].filter(({ subscription }) => !isProposedOnly(subscription))
   }
 
   /** The records of those of which a change is not decided yet. */
   undecided(): readonly Subscription[] {
     return [...this.#byCreation.values()].map(({ subscription }) => subscription).filter(isUndecided)
-  }
-
-  #isShown({ subscription }: SubscriptionInForce): boolean {
-    return !isProposedOnly(subscription) && !this.#opening.has(subscription.id)
   }
 
   /** While a change is undecided, changes of entities are matched by both versions. */

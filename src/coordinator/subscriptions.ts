@@ -224,26 +224,13 @@ export class Subscriptions implements SubscriptionService {
     origin: Origin | undefined,
   ): Promise<Result<undefined, Unavailable>> {
     const compose = origin && this.#initial(subscription, origin, made)
-    if (this.#parts.everywhere) return this.#activation.decide(proposed(subscription, { kind: 'create' }), compose)
-    return compose ? this.#opened(subscription, made, compose) : this.#activation.put(subscription)
+    if (this.#isCertain(compose)) return this.#activation.put(subscription)
+    return this.#activation.decide(proposed(subscription, { kind: 'create' }), compose)
   }
 
-  /** On a single node: creates a subscription that begins with notifications. */
-  async #opened(subscription: Subscription, made: Milliseconds, compose: Compose): ReturnType<Activation['open']> {
-    const { id } = subscription
-    const inForce = { subscription, clock: this.#held.newClock() }
-    // Whatever thread starts from now on begins with it.
-    this.#held.put(inForce, { isOpening: true })
-    try {
-      const stored = await this.#activation.open(inForce, made, compose)
-      if (stored.ok) this.#held.put(inForce)
-      else await this.#activation.forget(id)
-      return stored
-    } catch (fault) {
-      // It may be on disk already: what is not answered as created must not come back with the next start.
-      await this.#activation.discard(id)
-      throw fault
-    }
+  /** On a single node, what begins with no notifications is certain when it is on disk: nothing has to be proposed. */
+  #isCertain(compose: Compose | undefined): boolean {
+    return this.#parts.everywhere === undefined && compose === undefined
   }
 
   #initial(subscription: Subscription, origin: Origin, made: Milliseconds): Compose {
@@ -303,13 +290,12 @@ export class Subscriptions implements SubscriptionService {
     })
   }
 
-  /** On a single node, what begins with no notifications is certain when it is on disk: nothing has to be proposed. */
   #replaced(
     before: Subscription,
     next: Subscription,
     compose: Compose | undefined,
   ): Promise<Result<undefined, Unavailable>> {
-    if (this.#parts.everywhere === undefined && compose === undefined) return this.#activation.put(next)
+    if (this.#isCertain(compose)) return this.#activation.put(next)
     const { decisions: _, ...by } = next
     return this.#activation.decide(proposed(before, { kind: 'replace', by }), compose)
   }
