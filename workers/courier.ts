@@ -8,8 +8,8 @@ import {
   type DeliveryOperations,
   deliveryOperations,
 } from '../src/delivery/message.js'
+import type { Source } from '../src/delivery/outboxes.js'
 import { unpackedRecipients } from '../src/delivery/packed-recipients.js'
-import type { Source } from '../src/delivery/source.js'
 import { OutboxReader } from '../src/lmdb/outbox-reader.js'
 import { errorFacts } from '../src/log/log.js'
 import { DamageLog, workerLog } from '../src/log/worker-log.js'
@@ -59,7 +59,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     )
     const { ack, alarm, failing } = main
     return new Courier({
-      sources: [...outboxes, source(open(controlPath), ack, positions?.[outboxes.length])],
+      outboxes: [...outboxes, source(open(controlPath), ack, positions?.[outboxes.length])],
       settings: settingsOf(task),
       recipients: known,
       begun: task.begun,

@@ -1,5 +1,5 @@
 import type { CourierStart } from '../delivery/message.js'
-import type { SourceNumber } from '../delivery/source.js'
+import type { SourceNumber } from '../delivery/outboxes.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 
 /** An instruction that the courier answers, by a ticket of its own. */

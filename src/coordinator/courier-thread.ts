@@ -13,7 +13,7 @@ import {
   type Recipient,
   type WhichReceivers,
 } from '../delivery/message.js'
-import type { SourceNumber } from '../delivery/source.js'
+import type { SourceNumber } from '../delivery/outboxes.js'
 import { isGivenUp, LogFenced } from '../faults.js'
 import type { Log } from '../log/log.js'
 import { ok } from '../result.js'

@@ -10,6 +10,7 @@ import type { DeliveryQueue } from './delivery-queue.js'
 import type { HttpSender } from './http-sender.js'
 import type { Recipient } from './message.js'
 import type { MqttSender } from './mqtt-sender.js'
+import type { SourceNumber } from './outboxes.js'
 import {
   type AttemptAlarm,
   type AttemptOutcome,
@@ -21,7 +22,6 @@ import {
 import { type PreparingParts, preparedNotice, type ReadyNotice } from './prepared-notice.js'
 import type { BegunAttempt } from './receiver-turns.js'
 import { sentRequest } from './request.js'
-import type { SourceNumber } from './source.js'
 
 export interface AttemptParts extends AttemptLineParts, PreparingParts {
   readonly http: HttpSender

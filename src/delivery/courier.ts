@@ -25,11 +25,10 @@ import {
   type WhichReceivers,
 } from './message.js'
 import { MqttSender } from './mqtt-sender.js'
-import { OwnedSources } from './owned-sources.js'
+import { Outboxes, type Source, type SourceNumber } from './outboxes.js'
 import { type MessageLimits, tooLongFor } from './prepared-notice.js'
 import type { QueueLimits } from './queue-totals.js'
 import { goneUpTo, RemoteBarriers } from './remote-barriers.js'
-import { readUntilClosed, type Source, type SourceNumber } from './source.js'
 import type { StreamLimits } from './stream-limits.js'
 import { Streams } from './streams.js'
 import { pauseAfter, systemClock } from './subscription-queue.js'
@@ -54,8 +53,10 @@ export interface CourierSettings extends QueueLimits, MessageLimits, Omit<HttpSe
 
 interface CourierParts
   extends Pick<CourierEvents, 'failing'>,
-    Pick<AttemptParts, 'alarm' | 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'sources' | 'word'> {
+    Pick<AttemptParts, 'alarm' | 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'word'> {
   readonly settings: CourierSettings
+  /** That of the coordinator is the last one. */
+  readonly outboxes: readonly Source[]
   /** Those that are known from the start; they are gone through once. */
   readonly recipients: Iterable<Recipient>
   readonly begun?: CourierStart
@@ -71,7 +72,7 @@ const ackLimit_ms = 2000
 /** Sends what the outboxes hold, in order, until it is accepted or dropped; there is one of them [subscriptions 5]. */
 export class Courier implements DeliveryOperations {
   readonly #parts: CourierParts
-  readonly #owned: OwnedSources
+  readonly #outboxes: Outboxes
   readonly #queue: DeliveryQueue
   readonly #intake: Intake
   readonly #barriers: RemoteBarriers
@@ -83,30 +84,24 @@ export class Courier implements DeliveryOperations {
   /** The outboxes are closed. */
   #isOver = false
 
-  constructor(given: CourierParts) {
-    const sources = given.sources.map(readUntilClosed)
-    const parts = { ...given, sources }
+  constructor(parts: CourierParts) {
     this.#parts = parts
     const { settings } = parts
-    this.#owned = new OwnedSources(sources, new Map(parts.begun?.closed))
-    this.#barriers = new RemoteBarriers(coordinatorOf(sources), (id) => this.#queue.unbarred(id))
+    const outboxes = new Outboxes(parts.outboxes, parts.begun?.closed)
+    this.#outboxes = outboxes
+    this.#barriers = new RemoteBarriers(outboxes.ofCoordinator, (id) => this.#queue.unbarred(id))
     this.#queue = this.#newQueue()
     const { maxSize, brokerId } = settings
-    this.#attempts = new Attempts({
-      ...parts,
-      ...newSenders(settings, parts.meter),
-      queue: this.#queue,
-      maxSize,
-      brokerId,
-    })
+    const sending = { ...parts, outboxes, maxSize, brokerId, queue: this.#queue }
+    this.#attempts = new Attempts({ ...sending, ...newSenders(settings, parts.meter) })
     this.#streams = new Streams({
-      ...parts,
-      ...{ queue: this.#queue, clock: systemClock, limits: settings.streams, large_bytes: settings.underWay_bytes },
-      ...{ maxSize, brokerId, known: (source) => this.#intake.known(source) },
+      ...sending,
+      ...{ clock: systemClock, limits: settings.streams, large_bytes: settings.underWay_bytes },
+      known: (source) => this.#intake.known(source),
     })
     this.#intake = new Intake({
-      ...{ sources, owned: this.#owned, barriers: this.#barriers },
-      begun: (source) => this.#queue.restore(source, sources[source]?.stats() ?? []),
+      ...{ outboxes, barriers: this.#barriers },
+      begun: (source) => this.#queue.restore(source, outboxes.all[source]?.stats() ?? []),
       loaded: (source) => this.#loaded(source),
       lost: (source) => this.#lost(source),
       take: (source, numbered, since_ms) => this.#queue.add(source, numbered, since_ms),
@@ -167,7 +162,7 @@ export class Courier implements DeliveryOperations {
     if (this.#isOver) return
     const begun_ms = performance.now()
     // It was released and taken again meanwhile: what is sent now is sent under another epoch.
-    if (!this.#owned.close(source, epoch) && this.#owned.isOpen(source)) return
+    if (!this.#outboxes.release(source, epoch) && this.#outboxes.isOpen(source)) return
     await this.#attempts.ended(source, limit_ms)
     const left_ms = Math.max(0, begun_ms + limit_ms - performance.now())
     await Promise.race([this.#queue.records.flush(source), sleep(left_ms, undefined, { ref: false })])
@@ -204,20 +199,20 @@ export class Courier implements DeliveryOperations {
     await Promise.race([this.#queue.records.flush(), sleep(ackLimit_ms, undefined, { ref: false })])
     this.#queue.records.close()
     this.#isOver = true
-    await Promise.all(this.#parts.sources.map((source) => source.close()))
+    await this.#outboxes.close()
   }
 
   #sweep(): void {
     // Nobody rings when a partition moves, nor when another node has sent something.
-    const isElsewhere = this.#barriers.areStanding || (this.#queue.isBarred && this.#owned.areElsewhere)
-    if ((this.#owned.hasChanged || isElsewhere) && !this.#draining) this.#intake.read()
+    const isElsewhere = this.#barriers.areStanding || (this.#queue.isBarred && this.#outboxes.areElsewhere)
+    if ((this.#outboxes.hasChanged || isElsewhere) && !this.#draining) this.#intake.read()
     this.#streams.sweep()
     this.#queue.sweep()
   }
 
   #loaded(source: SourceNumber): void {
     this.#queue.loaded(source)
-    if (source === this.#parts.sources.length - 1) this.#barriers.forget()
+    if (source === this.#outboxes.coordinator) this.#barriers.forget()
   }
 
   /** Another node sends what an outbox holds. */
@@ -240,8 +235,8 @@ export class Courier implements DeliveryOperations {
     from: NoticeNumber,
     bound: NoticeNumber,
   ): NoticeNumber | undefined {
-    const outbox = this.#parts.sources[source]
-    if (outbox === undefined || this.#owned.isRead(source)) return undefined
+    const outbox = this.#outboxes.all[source]
+    if (outbox === undefined || this.#outboxes.isRead(source)) return undefined
     const gone = goneUpTo(outbox, id, from, bound)
     if (gone > from && gone < bound) this.#checking ??= setImmediate(() => this.#checkAgain())
     return gone
@@ -253,15 +248,16 @@ export class Courier implements DeliveryOperations {
   }
 
   #newQueue(): DeliveryQueue {
-    const { sources, settings, meter, log, count, failing } = this.#parts
+    const { settings, meter, log, count, failing } = this.#parts
+    const outboxes = this.#outboxes
     const pauses = { min_ms: settings.retryMin_ms, max_ms: settings.retryMax_ms }
     return new DeliveryQueue({
       ...{ limits: settings, simulated: settings.simulated, meter, log, clock: systemClock },
-      coordinator: sources.length - 1,
+      coordinator: outboxes.coordinator,
       // What another node sends is not waited for here.
-      known: (source) => (this.#owned.isRead(source) ? this.#intake.known(source) : Number.POSITIVE_INFINITY),
-      isOpen: (source) => this.#owned.isOpen(source),
-      mayMove: (source) => this.#owned.mayMove(source),
+      known: (source) => (outboxes.isRead(source) ? this.#intake.known(source) : Number.POSITIVE_INFINITY),
+      isOpen: (source) => outboxes.isOpen(source),
+      mayMove: (source) => outboxes.mayMove(source),
       remoteBarrier: (id) => this.#barriers.boundsOf(id),
       goneElsewhere: (source, id, from, bound) => this.#goneElsewhere(source, id, from, bound),
       pause_ms: (failures, retryAfter_ms) => pauseAfter(failures, pauses, retryAfter_ms, Math.random()),
@@ -270,17 +266,10 @@ export class Courier implements DeliveryOperations {
       ready: () => this.#attempts.schedule(),
       streamReady: (id) => this.#streams.ready(id),
       failing,
-      ack: (source, acks, answered) => void sources[source]?.ack(acks).then(answered),
-      elsewhere: (id) =>
-        sources.flatMap((source, number) => (this.#owned.isRead(number) ? [] : (source.statsOf(id) ?? []))),
+      ack: (source, acks, answered) => void outboxes.all[source]?.ack(acks).then(answered),
+      elsewhere: (id) => outboxes.statsElsewhere(id),
     })
   }
-}
-
-function coordinatorOf(sources: readonly Source[]): Source {
-  const coordinator = sources.at(-1)
-  if (coordinator === undefined) throw new Error('a courier has the outbox of the coordinator')
-  return coordinator
 }
 
 function newSenders(

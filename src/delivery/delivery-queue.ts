@@ -7,12 +7,12 @@ import { DeliveryRecords, type RecordsParts } from './delivery-records.js'
 import { type DepartureParts, Departures } from './departures.js'
 import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceivers } from './message.js'
 import type { QueuedNotice } from './notice-list.js'
+import type { SourceNumber } from './outboxes.js'
 import type { Accepted, Failed } from './outgoing.js'
 import { QueueTotals, type TotalsParts } from './queue-totals.js'
 import { ReceiverRecords, receiverPage } from './receiver-records.js'
 import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
 import { Recipients } from './recipients.js'
-import type { SourceNumber } from './source.js'
 import type { SubscriptionQueue, SubscriptionQueueParts } from './subscription-queue.js'
 
 export interface DeliveryQueueParts

@@ -5,8 +5,8 @@ import type { Milliseconds } from '../time.js'
 import { OutboxAcks } from './acks.js'
 import type { DeliveryState, Recipient } from './message.js'
 import type { QueuedNotice } from './notice-list.js'
+import type { SourceNumber } from './outboxes.js'
 import { type AttemptOutcome, reasonText } from './outgoing.js'
-import type { SourceNumber } from './source.js'
 import type { QueueClock, SubscriptionQueue } from './subscription-queue.js'
 
 /** The stats of one subscription by outbox, with what its last attempt says over all of them. */

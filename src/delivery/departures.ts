@@ -3,8 +3,8 @@ import type { AttemptResult, DeliveryMeter } from '../measure/delivery-figures.j
 import type { Nanoseconds } from '../time.js'
 import type { DeliveryRecords } from './delivery-records.js'
 import type { QueuedNotice } from './notice-list.js'
+import type { SourceNumber } from './outboxes.js'
 import type { QueueTotals } from './queue-totals.js'
-import type { SourceNumber } from './source.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 
 export interface DepartureParts {

@@ -2,17 +2,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { NoticeNumber, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { age_ms, type ClockStart, type Milliseconds } from '../time.js'
-import type { OwnedSources } from './owned-sources.js'
+import type { Outboxes, Source, SourceNumber } from './outboxes.js'
 import type { RemoteBarriers } from './remote-barriers.js'
-import type { Source, SourceNumber } from './source.js'
 
 /** Notices that are read without letting others run, and their bytes. */
 const slice = 128
 const slice_bytes = 2 ** 20
 
 interface IntakeParts {
-  readonly sources: readonly Source[]
-  readonly owned: OwnedSources
+  readonly outboxes: Outboxes
   /** Of the last outbox, that of the coordinator. */
   readonly barriers: RemoteBarriers
   /** What an outbox held is about to be taken: it was not read here until now, or by another claim. */
@@ -47,7 +45,7 @@ export class Intake {
 
   constructor(parts: IntakeParts) {
     this.#parts = parts
-    this.#known = parts.sources.map(() => 0)
+    this.#known = parts.outboxes.all.map(() => 0)
   }
 
   /** All notices of an outbox up to this number were taken. */
@@ -68,20 +66,22 @@ export class Intake {
 
   /** Takes at once what is new in the coordinator's outbox: what goes before all that was made since. */
   takeBarriers(): void {
-    const { sources, owned, barriers } = this.#parts
-    const coordinator = sources.length - 1
-    const source = sources[coordinator]
-    source?.refresh()
-    if (!owned.isRead(coordinator)) barriers.look()
-    if (source === undefined || !owned.isRead(coordinator)) return
-    const last = source.last()
-    while (this.known(coordinator) < last) this.#slice(coordinator, source, last, this.#before_ms)
+    const { outboxes, barriers } = this.#parts
+    const { coordinator, ofCoordinator } = outboxes
+    ofCoordinator.refresh()
+    if (!outboxes.isRead(coordinator)) {
+      barriers.look()
+      return
+    }
+    const last = ofCoordinator.last()
+    while (this.known(coordinator) < last) this.#slice(coordinator, ofCoordinator, last, this.#before_ms)
   }
 
   /** Tells of the notices of outboxes that are not read, since other nodes own them: the last ones that have left, and those that wait. */
   async passOver(noted: (notice: NotedNotice) => void): Promise<void> {
-    for (const [number, source] of this.#parts.sources.entries()) {
-      if (this.#parts.owned.isRead(number)) continue
+    const { outboxes } = this.#parts
+    for (const [number, source] of outboxes.all.entries()) {
+      if (outboxes.isRead(number)) continue
       for (const [subscription, { lastNotification: made }] of source.stats()) noted({ subscription, made })
       let at = 0
       for (let found = source.after(at, slice); found.length > 0; found = source.after(at, slice)) {
@@ -93,13 +93,13 @@ export class Intake {
   }
 
   async #pass(): Promise<void> {
-    const { sources, owned, loaded, progress } = this.#parts
+    const { outboxes, loaded, progress } = this.#parts
     this.#before_ms = this.#begun_ms
     this.#begun_ms = performance.now()
     const begun = this.#lookAtOwners()
     let taken = 0
-    for (const [number, source] of sources.entries()) {
-      if (!owned.isRead(number)) continue
+    for (const [number, source] of outboxes.all.entries()) {
+      if (!outboxes.isRead(number)) continue
       const before_ms = begun.includes(number) ? Number.NEGATIVE_INFINITY : this.#before_ms
       const last = source.last()
       while (this.known(number) < last) {
@@ -117,15 +117,15 @@ export class Intake {
 
   /** Every outbox is read as it is now; gives those whose reading begins. */
   #lookAtOwners(): readonly SourceNumber[] {
-    const { sources, owned, barriers, begun, lost } = this.#parts
-    const changes = owned.look()
+    const { outboxes, barriers, begun, lost } = this.#parts
+    const changes = outboxes.look()
     for (const number of changes.lost) {
       this.#known[number] = 0
       lost(number)
     }
-    for (const source of sources) source.refresh()
+    for (const source of outboxes.all) source.refresh()
     // In the same turn of the event loop: what a barrier has held back here until now is held back by another node's.
-    if (!owned.isRead(sources.length - 1)) barriers.look()
+    if (!outboxes.isRead(outboxes.coordinator)) barriers.look()
     for (const number of changes.taken) begun(number)
     return changes.taken
   }

@@ -4,8 +4,8 @@ import type { Decisions, SubscriptionClock, SubscriptionId, SubscriptionInForce 
 import type { NotificationTarget, SubscriptionTerms } from '../subscription/terms.js'
 import type { Operations } from '../thread/service.js'
 import type { Milliseconds } from '../time.js'
+import type { SourceNumber } from './outboxes.js'
 import type { AttemptAlarm } from './outgoing.js'
-import type { SourceNumber } from './source.js'
 
 /** A subscription of either kind as a courier knows it. */
 export interface Recipient {

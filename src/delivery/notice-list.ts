@@ -1,7 +1,17 @@
 import type { Provisional } from '../subscription/decisions.js'
-import type { NoticeNumber } from '../subscription/notice.js'
+import type { NoticeNumber, NumberedNotice } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
-import type { SourceNumber } from './source.js'
+import type { SourceNumber } from './outboxes.js'
+
+/** A notice as it joins the queue of its subscription. */
+export interface Arrived {
+  readonly source: SourceNumber
+  readonly numbered: NumberedNotice
+  /** When it was made, by the steady clock of this thread. */
+  readonly since_ms: number
+  /** Whether an attempt was made before this courier was there. */
+  readonly tried: boolean
+}
 
 /** What memory holds of a notice until it leaves; its body stays on disk. */
 export interface QueuedNotice {

@@ -1,8 +1,8 @@
 import type { NoticeHead, NoticeNumber, OrderingKey } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
-import { Fifo, type KeyQueue, NoticeList, type QueuedNotice } from './notice-list.js'
-import type { Arrived, SourceNumber } from './source.js'
+import { type Arrived, Fifo, type KeyQueue, NoticeList, type QueuedNotice } from './notice-list.js'
+import type { SourceNumber } from './outboxes.js'
 
 export interface OrderParts {
   /** The number of the last notice of an outbox that has arrived. */

@@ -2,7 +2,7 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Nanoseconds } from '../time.js'
 import { Fifo, type QueuedNotice } from './notice-list.js'
-import type { SourceNumber } from './source.js'
+import type { SourceNumber } from './outboxes.js'
 import { type LargeNotices, onTheWay, type StreamLimits } from './stream-limits.js'
 import type { StreamPosition } from './stream-position.js'
 

@@ -3,9 +3,9 @@ import type { NoticeRenderer, NumberedNotice, StoredNotice } from '../subscripti
 import { streamReference } from '../subscription/targets.js'
 import type { Recipient } from './message.js'
 import type { QueuedNotice } from './notice-list.js'
+import type { Outboxes, SourceNumber } from './outboxes.js'
 import type { Unsendable } from './outgoing.js'
 import { headersOf, messageSize } from './request.js'
-import type { Source, SourceNumber } from './source.js'
 
 /** What decides how long a notification is, and how long it may be. */
 export interface MessageLimits {
@@ -16,7 +16,7 @@ export interface MessageLimits {
 }
 
 export interface PreparingParts extends MessageLimits {
-  readonly sources: readonly Source[]
+  readonly outboxes: Outboxes
   /** Renders the bodies that were not rendered when their change was made. */
   readonly word: NoticeRenderer
   readonly log: Log
@@ -34,12 +34,12 @@ export interface ReadyNotice {
 
 /** Reads a notice from its outbox and renders its body, if that was not done when its change was made. */
 export function preparedNotice(
-  { sources, word, log, maxSize, brokerId }: PreparingParts,
+  { outboxes, word, log, maxSize, brokerId }: PreparingParts,
   { source, number }: Pick<QueuedNotice, 'source' | 'number'>,
   recipient: Recipient,
 ): ReadyNotice | Unsendable {
   const { id, attributes, terms } = recipient
-  const notice = sources[source]?.at(number)
+  const notice = outboxes.all[source]?.at(number)
   if (notice === undefined) return { kind: 'missing' }
   if (notice === 'damaged') return { kind: 'unsendable', reason: `notice ${number} cannot be read` }
   const undeliverable = notice.message?.undeliverable

@@ -1,6 +1,6 @@
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import type { Source } from './source.js'
+import type { Source } from './outboxes.js'
 
 /** What an outbox says of notices without being sent from here. */
 type ReadSource = Pick<Source, 'after' | 'last'>

@@ -2,8 +2,8 @@ import { viaOf } from '../hosts.js'
 import type { SentRequest } from '../measure/service-metrics.js'
 import { type NoticeHead, type NoticeMessage, type NoticeNumber, serviceOf } from '../subscription/notice.js'
 import { versionFacts } from '../version.js'
+import type { SourceNumber } from './outboxes.js'
 import type { AttemptOutcome } from './outgoing.js'
-import type { SourceNumber } from './source.js'
 
 /**
  * The headers of a notification that do not depend on the host, names and values in turn [subscriptions 4.1]; those of a custom

@@ -1,5 +1,5 @@
 import type { NoticeNumber } from '../subscription/notice.js'
-import type { SourceNumber } from './source.js'
+import type { SourceNumber } from './outboxes.js'
 
 /**
  * How far a client has read the stream of a subscription: what the `id` of an event says. It needs nobody's memory, so that a

@@ -2,7 +2,7 @@ import { hashOf } from '../hash.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { NoticeStream } from './notice-stream.js'
-import type { SourceNumber } from './source.js'
+import type { SourceNumber } from './outboxes.js'
 import type { StreamPosition } from './stream-position.js'
 
 /** Digits that tell streams of this run from those before it. */

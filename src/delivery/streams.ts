@@ -59,7 +59,7 @@ export class Streams {
   constructor(parts: StreamsParts) {
     this.#parts = parts
     this.#large = new LargeNotices(parts.large_bytes)
-    this.#positions = new StreamPositions(parts.brokerId, parts.sources.length, parts.known)
+    this.#positions = new StreamPositions(parts.brokerId, parts.outboxes.all.length, parts.known)
   }
 
   /** Serves the clients of a front end. */
@@ -226,7 +226,7 @@ export class Streams {
     }
     const own = queue.streamed(subscription)
     if (own === undefined) return true
-    const bounds = serial === undefined ? upTo.sent : this.#parts.sources.map((_, at) => [at, known(at)] as const)
+    const bounds = serial === undefined ? upTo.sent : this.#parts.outboxes.all.map((_, at) => [at, known(at)] as const)
     for (const [source, number] of bounds) {
       for (const notice of own.order.waitingUpTo(source, number)) {
         if (serial === undefined) queue.arrived(own, notice)

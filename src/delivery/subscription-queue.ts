@@ -3,10 +3,10 @@ import type { SubscriptionId } from '../subscription/subscription.js'
 import { streamReference } from '../subscription/targets.js'
 import { type Milliseconds, now } from '../time.js'
 import type { InspectedQueue, Recipient } from './message.js'
-import type { KeyQueue, QueuedNotice } from './notice-list.js'
+import type { Arrived, KeyQueue, QueuedNotice } from './notice-list.js'
 import { isSuperseded, NoticeOrder, type OrderParts } from './notice-order.js'
+import type { SourceNumber } from './outboxes.js'
 import type { Failed } from './outgoing.js'
-import type { Arrived, SourceNumber } from './source.js'
 
 /** The clocks and timers of a delivery queue. */
 export interface QueueClock {

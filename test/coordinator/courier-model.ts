@@ -5,8 +5,7 @@ import {
   CourierState,
 } from '../../src/coordinator/courier-state.js'
 import type { CourierStart } from '../../src/delivery/message.js'
-import { OwnedSources } from '../../src/delivery/owned-sources.js'
-import type { Source, SourceOwner } from '../../src/delivery/source.js'
+import { Outboxes, type Source, type SourceOwner } from '../../src/delivery/outboxes.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { subscriptionId } from '../delivery/given.js'
 import type { Random } from '../replica/schedule.js'
@@ -31,12 +30,12 @@ interface Notice {
 class ModelledCourier {
   readonly inbox: Told[] = []
   readonly held: Set<SubscriptionId>
-  readonly owned: OwnedSources
+  readonly outboxes: Outboxes
 
   constructor(begun: CourierStart, sources: readonly Source[]) {
     this.held = new Set(begun.held)
-    this.owned = new OwnedSources(sources, new Map(begun.closed))
-    this.owned.look()
+    this.outboxes = new Outboxes(sources, begun.closed)
+    this.outboxes.look()
   }
 }
 
@@ -109,10 +108,10 @@ export class CourierModel {
       if (courier.held.has(id) !== this.#state.begun.held.includes(id))
         this.#fault(`the hold of ${id} is not as it was said`)
     }
-    courier.owned.look()
+    courier.outboxes.look()
     for (const [source, owner] of this.#owners.entries()) {
       const isOurs = owner.epoch > (this.#released[source] ?? 0)
-      if (courier.owned.isOpen(source) !== isOurs) this.#fault(`outbox ${source} is ${isOurs ? 'closed' : 'open'}`)
+      if (courier.outboxes.isOpen(source) !== isOurs) this.#fault(`outbox ${source} is ${isOurs ? 'closed' : 'open'}`)
     }
   }
 
@@ -162,7 +161,7 @@ export class CourierModel {
   }
 
   #checkReleased(source: number, epoch: number): void {
-    if (this.#owners[source]?.epoch === epoch && this.#courier?.owned.isOpen(source)) {
+    if (this.#owners[source]?.epoch === epoch && this.#courier?.outboxes.isOpen(source)) {
       this.#fault(`outbox ${source} is sent although its release was answered`)
     }
   }
@@ -218,7 +217,7 @@ export class CourierModel {
     const claim = (this.#claims[source] ?? 0) + 1
     this.#claims[source] = claim
     owner.epoch = claim
-    this.#courier?.owned.look()
+    this.#courier?.outboxes.look()
   }
 
   #make(id: SubscriptionId): void {
@@ -245,7 +244,7 @@ export class CourierModel {
     if (told.kind === 'expire') this.#expire(told)
     if (told.kind === 'release') {
       const epoch = this.#mistake === 'a release has no epoch' ? (this.#owners[told.source]?.epoch ?? 0) : told.epoch
-      courier.owned.close(told.source, epoch)
+      courier.outboxes.release(told.source, epoch)
     }
     if (told.kind !== 'put') this.#answers.push(told.ticket)
   }

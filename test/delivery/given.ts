@@ -5,8 +5,8 @@ import type { Test } from 'tap'
 import type { ServicePath, Tenant } from '../../src/context/entity.js'
 import { Courier, type CourierSettings } from '../../src/delivery/courier.js'
 import type { CourierStart, DeliveryState, Recipient } from '../../src/delivery/message.js'
+import type { Source, SourceOwner } from '../../src/delivery/outboxes.js'
 import type { AttemptAlarm } from '../../src/delivery/outgoing.js'
-import type { Source, SourceOwner } from '../../src/delivery/source.js'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
 import { noticeWrite } from '../../src/lmdb/notice-write.js'
 import { Outbox } from '../../src/lmdb/outbox.js'
@@ -210,7 +210,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
   const bell = new Bell()
   let transactions = 0
   const made = new Courier({
-    sources: [...partitions, control].map((outbox, number) => outbox.source(circumstances.owners?.[number])),
+    outboxes: [...partitions, control].map((outbox, number) => outbox.source(circumstances.owners?.[number])),
     settings: { ...settings, ...circumstances.settings },
     recipients: circumstances.recipients ?? [],
     begun: circumstances.begun ?? { held: [], closed: [] },

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import fc from 'fast-check'
 import { test } from 'tap'
+import { Outboxes } from '../../src/delivery/outboxes.js'
 import type { StreamInstruction, StreamReport } from '../../src/delivery/stream-message.js'
 import { idOfPosition, positionOfId } from '../../src/delivery/stream-position.js'
 import { Streams } from '../../src/delivery/streams.js'
@@ -107,16 +108,18 @@ class StreamsUnderTest {
     this.streams = new Streams({
       ...{ queue, clock, known: (source) => known[source] ?? 0, large_bytes: 2 ** 20 },
       limits: { listeners: 10, kept_ms: 1e9, kept: 1e6, kept_bytes: 1e9, ...limits },
-      sources: [0, 1, coordinator].map((source) => ({
-        refresh: () => undefined,
-        last: () => known[source] ?? 0,
-        after: () => [],
-        at: (number) => notice(id, 'any', this.keys.get(`${source}-${number}`) ?? ''),
-        stats: () => [],
-        statsOf: () => undefined,
-        ack: async () => true,
-        close: async () => undefined,
-      })),
+      outboxes: new Outboxes(
+        [0, 1, coordinator].map((source) => ({
+          refresh: () => undefined,
+          last: () => known[source] ?? 0,
+          after: () => [],
+          at: (number) => notice(id, 'any', this.keys.get(`${source}-${number}`) ?? ''),
+          stats: () => [],
+          statsOf: () => undefined,
+          ack: async () => true,
+          close: async () => undefined,
+        })),
+      ),
       word: () => '',
       count: () => undefined,
       sent: () => undefined,
