@@ -27,7 +27,7 @@ import {
 import { MqttSender } from './mqtt-sender.js'
 import { Outboxes, type Source, type SourceNumber } from './outboxes.js'
 import { type MessageLimits, tooLongFor } from './prepared-notice.js'
-import type { QueueLimits } from './queue-totals.js'
+import type { QueueLimits } from './recipients.js'
 import { goneUpTo, RemoteBarriers } from './remote-barriers.js'
 import type { StreamLimits } from './stream-limits.js'
 import { Streams } from './streams.js'

@@ -9,17 +9,12 @@ import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceiver
 import type { QueuedNotice } from './notice-list.js'
 import type { SourceNumber } from './outboxes.js'
 import type { Accepted, Failed } from './outgoing.js'
-import { QueueTotals, type TotalsParts } from './queue-totals.js'
 import { ReceiverRecords, receiverPage } from './receiver-records.js'
 import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
-import { Recipients } from './recipients.js'
-import type { SubscriptionQueue, SubscriptionQueueParts } from './subscription-queue.js'
+import { Recipients, type RecipientsParts } from './recipients.js'
+import type { SubscriptionQueue } from './subscription-queue.js'
 
-export interface DeliveryQueueParts
-  extends Omit<SubscriptionQueueParts, 'ready'>,
-    TotalsParts,
-    DepartureParts,
-    RecordsParts {
+export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready'>, DepartureParts, RecordsParts {
   /** Nothing is sent: a notice counts as accepted when it arrives. */
   readonly simulated: boolean
   /** Whether an outbox may come from another node, with notices of subscriptions that are not known here yet. */
@@ -50,7 +45,7 @@ export interface DeliveryQueueParts
  * once its attempt has failed. Only `end` takes it away, and the end of its attempt then changes nothing.
  *
  * The parts: `SubscriptionQueue` has the order and the pauses of one subscription, with one notice of each ordering key under
- * way; `ReceiverTurns` shares the attempts among receivers; `QueueTotals` has the sums that limits are about;
+ * way; `Recipients` has the queues and the sums that limits are about; `ReceiverTurns` shares the attempts among receivers;
  * `DeliveryRecords` has the delivery stats and the pending acks; `Departures` tells these two of each notice that leaves.
  */
 export class DeliveryQueue {
@@ -61,7 +56,6 @@ export class DeliveryQueue {
   readonly #parts: DeliveryQueueParts
   readonly #recipients: Recipients
   readonly #turns: ReceiverTurns
-  readonly #totals: QueueTotals
   readonly #departures: Departures
   /** The queues with a barrier, which may be free when more of the outboxes is known. */
   readonly #barred = new Set<SubscriptionQueue>()
@@ -74,12 +68,10 @@ export class DeliveryQueue {
 
   constructor(parts: DeliveryQueueParts) {
     this.#parts = parts
-    const sources = parts.coordinator + 1
-    this.#recipients = new Recipients({ ...parts, ready: (queue) => this.#offer(queue) }, parts.log)
+    this.#recipients = new Recipients({ ...parts, ready: (queue) => this.#offer(queue) })
     this.#turns = new ReceiverTurns(parts.limits)
-    this.#totals = new QueueTotals(parts, sources)
-    this.records = new DeliveryRecords(sources, parts)
-    this.#departures = new Departures(parts, this.#totals, this.records)
+    this.records = new DeliveryRecords(parts)
+    this.#departures = new Departures(parts, this.#recipients, this.records)
   }
 
   /**
@@ -111,8 +103,8 @@ export class DeliveryQueue {
 
   /** Another node owns an outbox now: what is known of it is forgotten, and attempts that are under way change nothing. */
   forget(source: SourceNumber): void {
-    for (const queue of this.#totals.filled) {
-      for (const notice of queue.forget(source)) this.#totals.removed(queue, notice)
+    for (const queue of this.#recipients.filled) {
+      for (const notice of queue.forget(source)) this.#recipients.removed(queue, notice)
     }
     this.records.forget(source)
     this.check()
@@ -166,13 +158,7 @@ export class DeliveryQueue {
 
   /** A subscription has ended: all its notices leave, and its stats with them. */
   end(id: SubscriptionId): void {
-    const queue = this.#recipients.end(id)
-    const notices = [...(queue?.order.notices() ?? [])]
-    if (queue !== undefined) {
-      this.#totals.ended(queue, notices)
-      this.#barred.delete(queue)
-      queue.end()
-    }
+    const notices = this.#recipients.end(id)
     for (const _ of notices) this.#parts.meter.left('ended')
     this.records.ended(id, notices)
   }
@@ -210,13 +196,13 @@ export class DeliveryQueue {
     }
     const tried = this.#tried.size > 0 && this.#tried.has(`${source}-${number}`)
     const superseded = queue.add({ source, numbered, since_ms, tried })
-    this.#totals.added(queue, { source, size_bytes: numbered.size_bytes })
+    this.#recipients.added(queue, { source, size_bytes: numbered.size_bytes })
     if (notice.after !== undefined) this.#barred.add(queue)
     this.#departures.trace(queue, 'put into', source, number)
     if (superseded !== undefined) this.#departures.remove(queue, superseded, 'ended')
     // What a change that is undecided has made displaces nothing: some of it may be void.
     if (!queue.onHold) this.#dropBeyondLimit(queue)
-    this.#totals.warnOfQueue(queue)
+    this.#recipients.warnOfQueue(queue)
     if (simulated && queue.recipient !== undefined && !queue.onHold) this.#departures.removeWaiting(queue, 'simulated')
     else this.#offer(queue)
   }
@@ -292,7 +278,7 @@ export class DeliveryQueue {
   /** More of the outboxes is known: barriers may be free, and more may wait than is allowed. */
   check(): void {
     for (const queue of this.#barred) {
-      if (queue.order.hasBarrier) queue.order.recheck()
+      if (!queue.ended && queue.order.hasBarrier) queue.order.recheck()
       else this.#barred.delete(queue)
     }
     this.#departures.dropExcess()
@@ -310,7 +296,7 @@ export class DeliveryQueue {
     const reason = `not accepted within ${limits.retention_ms / 1000} s`
     let oldest_ms: number | undefined
     this.#endStrange(at_ms)
-    for (const queue of this.#totals.filled) {
+    for (const queue of this.#recipients.filled) {
       queue.order.reopen()
       // Until it is decided it may be that it does not end yet.
       if (!queue.onHold && queue.recipient !== undefined && queue.recipient.expires <= at)

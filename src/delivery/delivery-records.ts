@@ -17,6 +17,8 @@ interface SubscriptionStats {
 }
 
 export interface RecordsParts {
+  /** The number of the coordinator's outbox, which is the last one. */
+  readonly coordinator: SourceNumber
   readonly clock: QueueClock
   /** Asks the owner of an outbox to store acks; `answered` hears whether they are on disk. */
   readonly ack: (source: SourceNumber, acks: readonly NoticeAck[], answered: (isStored: boolean) => void) => void
@@ -35,9 +37,9 @@ export class DeliveryRecords {
   readonly #acks: readonly OutboxAcks[]
   readonly #elsewhere: RecordsParts['elsewhere']
 
-  constructor(sources: number, { clock: { later }, ack, elsewhere }: RecordsParts) {
+  constructor({ coordinator, clock: { later }, ack, elsewhere }: RecordsParts) {
     this.#elsewhere = elsewhere
-    this.#acks = Array.from({ length: sources }, (_, source) => {
+    this.#acks = Array.from({ length: coordinator + 1 }, (_, source) => {
       const statsOf = (id: SubscriptionId) => this.#subscriptions.get(id)?.bySource.get(source)
       return new OutboxAcks({ statsOf, later, ack: (acks, answered) => ack(source, acks, answered) })
     })

@@ -4,7 +4,7 @@ import type { Nanoseconds } from '../time.js'
 import type { DeliveryRecords } from './delivery-records.js'
 import type { QueuedNotice } from './notice-list.js'
 import type { SourceNumber } from './outboxes.js'
-import type { QueueTotals } from './queue-totals.js'
+import type { Recipients } from './recipients.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 
 export interface DepartureParts {
@@ -17,12 +17,12 @@ export interface DepartureParts {
 /** How notices leave the delivery queue: with each one the totals, the delivery stats and the pending acks change. */
 export class Departures {
   readonly #parts: DepartureParts
-  readonly #totals: QueueTotals
+  readonly #recipients: Recipients
   readonly #records: DeliveryRecords
 
-  constructor(parts: DepartureParts, totals: QueueTotals, records: DeliveryRecords) {
+  constructor(parts: DepartureParts, recipients: Recipients, records: DeliveryRecords) {
     this.#parts = parts
-    this.#totals = totals
+    this.#recipients = recipients
     this.#records = records
   }
 
@@ -44,12 +44,12 @@ export class Departures {
   /** Drops the oldest of the largest queues until no more waits in all than is allowed; warns when it is nearly as much. */
   dropExcess(): void {
     let largest: SubscriptionQueue | undefined
-    for (let excess = this.#totals.excess; excess !== undefined; excess = this.#totals.excess) {
+    for (let excess = this.#recipients.excess; excess !== undefined; excess = this.#recipients.excess) {
       if (largest !== undefined && this.dropOldest(largest, excess)) continue
-      largest = this.#totals.largest()
+      largest = this.#recipients.largest()
       if (largest === undefined) break
     }
-    this.#totals.warnOfAll()
+    this.#recipients.warnOfAll()
   }
 
   /** All that waits leaves. */
@@ -68,7 +68,7 @@ export class Departures {
 
   /** A notice is no longer in the queue of its subscription. */
   departed(queue: SubscriptionQueue, notice: QueuedNotice, result: AttemptResult, waited?: Nanoseconds): void {
-    this.#totals.removed(queue, notice)
+    this.#recipients.removed(queue, notice)
     this.left(queue, notice, result, waited)
   }
 
@@ -95,7 +95,7 @@ export class Departures {
   /** Those that are void now leave their queue. */
   removeVoid(queue: SubscriptionQueue): void {
     for (const notice of queue.takeVoid()) {
-      this.#totals.removed(queue, notice)
+      this.#recipients.removed(queue, notice)
       this.voided(queue, notice)
     }
   }

@@ -1,27 +1,58 @@
 import type { Log } from '../log/log.js'
+import type { DeliveryMeter } from '../measure/delivery-figures.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Recipient } from './message.js'
-import { SubscriptionQueue, type SubscriptionQueueParts } from './subscription-queue.js'
+import type { QueuedNotice } from './notice-list.js'
+import type { ReceiverLimits } from './receiver-turns.js'
+import { SubscriptionQueue, type SubscriptionQueueParts, Watermark } from './subscription-queue.js'
+
+/** How much may wait, and how long [subscriptions 5.5]. */
+export interface QueueLimits extends ReceiverLimits {
+  readonly retention_ms: number
+  /** Notifications that wait per subscription. */
+  readonly queueMax: number
+  /** In all. Each notice that waits takes memory, however small it is, so that their number is bounded too. */
+  readonly bytesMax: number
+  readonly noticesMax: number
+}
+
+export interface RecipientsParts extends SubscriptionQueueParts {
+  readonly limits: QueueLimits
+  readonly meter: DeliveryMeter
+  readonly log: Log
+}
+
+type Counted = Pick<QueuedNotice, 'source' | 'size_bytes'>
 
 /** Notices that are kept although their subscription is not known yet. */
 const mostUnknown = 10_000
 /** Ended subscriptions that are remembered, so that notices of them which arrive later are not kept. */
 const mostEnded = 10_000
 
-/** The subscriptions of either kind as the courier knows them, with the queues of those that need one. */
+/**
+ * The subscriptions of either kind as the courier knows them, with the queues of those that need one, and the sums of what waits or
+ * is under way in these: over all, and by outbox.
+ */
 export class Recipients {
-  readonly #parts: SubscriptionQueueParts
-  readonly #log: Log
+  readonly #parts: RecipientsParts
   readonly #known = new Map<SubscriptionId, Recipient>()
   /** Of subscriptions that have had something to be sent, which most never have, and of those on hold. */
   readonly #queues = new Map<SubscriptionId, SubscriptionQueue>()
-  /** Queues whose notices arrived before their subscription was known. */
-  readonly #unknown = new Set<SubscriptionQueue>()
+  /** The queues that are not empty. */
+  readonly #filled = new Set<SubscriptionQueue>()
   readonly #ended = new Set<SubscriptionId>()
+  readonly #bySource: { depth: number; bytes: number }[]
+  readonly #watermark = new Watermark()
+  #depth = 0
+  #bytes = 0
+  /** Notices that arrived before their subscription was known. */
+  #unknownDepth = 0
+  /** Whether it was warned of that such notices are dropped, since there was room for as many again. */
+  #isUnknownWarned = false
 
-  constructor(parts: SubscriptionQueueParts, log: Log) {
+  constructor(parts: RecipientsParts) {
     this.#parts = parts
-    this.#log = log
+    this.#bySource = Array.from({ length: parts.coordinator + 1 }, () => ({ depth: 0, bytes: 0 }))
   }
 
   /** All that are known. */
@@ -34,12 +65,17 @@ export class Recipients {
     return this.#queues.get(id)
   }
 
+  /** The queues that are not empty; those that become empty meanwhile are left out. */
+  get filled(): Iterable<SubscriptionQueue> {
+    return this.#filled
+  }
+
   /** The queue that a notice joins. Undefined when its subscription has ended or, unless unknown ones are kept, is not known. */
   queueOfNotice(id: SubscriptionId, keepsUnknown: boolean): SubscriptionQueue | undefined {
     if (this.#queues.has(id) || this.#known.has(id)) return this.#queueOf(id)
     if (!keepsUnknown || this.#ended.has(id) || !this.#hasRoomForUnknown()) return undefined
     const queue = this.#queueOf(id)
-    this.#unknown.add(queue)
+    queue.isUnknown = true
     return queue
   }
 
@@ -48,23 +84,20 @@ export class Recipients {
     this.#known.set(recipient.id, recipient)
     const queue = this.#queues.get(recipient.id)
     if (queue === undefined) return undefined
-    this.#unknown.delete(queue)
+    this.#noLongerUnknown(queue)
     queue.put(recipient)
     return queue
   }
 
   hold(id: SubscriptionId): void {
     const queue = this.#queueOf(id)
-    this.#unknown.delete(queue)
+    this.#noLongerUnknown(queue)
     queue.onHold = true
   }
 
-  /** A subscription has ended; gives the queue that it had. */
-  end(id: SubscriptionId): SubscriptionQueue | undefined {
-    const queue = this.#queues.get(id)
+  /** A subscription has ended; gives the notices of its queue. */
+  end(id: SubscriptionId): readonly QueuedNotice[] {
     this.#known.delete(id)
-    this.#queues.delete(id)
-    if (queue !== undefined) this.#unknown.delete(queue)
     this.#ended.add(id)
     if (this.#ended.size > mostEnded) {
       for (const oldest of this.#ended) {
@@ -72,7 +105,15 @@ export class Recipients {
         break
       }
     }
-    return queue
+    const queue = this.#queues.get(id)
+    if (queue === undefined) return []
+    const notices = [...queue.order.notices()]
+    this.#queues.delete(id)
+    this.#filled.delete(queue)
+    this.#noLongerUnknown(queue)
+    for (const notice of notices) this.#count(notice, -1)
+    queue.end()
+    return notices
   }
 
   /** Whether a subscription has ended here lately. */
@@ -83,6 +124,61 @@ export class Recipients {
   /** Forgets a queue that has nothing to send, and nothing to remember. */
   forgetIdle({ id, depth, dropWarned, onHold }: SubscriptionQueue): void {
     if (depth === 0 && !dropWarned && !onHold) this.#queues.delete(id)
+  }
+
+  /** A notice has joined a queue. */
+  added(queue: SubscriptionQueue, notice: Counted): void {
+    this.#filled.add(queue)
+    if (queue.isUnknown) this.#unknownDepth += 1
+    this.#count(notice, 1)
+  }
+
+  /** A notice has left a queue. */
+  removed(queue: SubscriptionQueue, notice: Counted): void {
+    if (queue.depth === 0) this.#filled.delete(queue)
+    if (queue.isUnknown) this.#unknownDepth -= 1
+    this.#count(notice, -1)
+  }
+
+  /** Why something has to be dropped; undefined while no more waits than is allowed. */
+  get excess(): string | undefined {
+    const { bytesMax, noticesMax } = this.#parts.limits
+    if (this.#bytes <= bytesMax && this.#depth <= noticesMax) return undefined
+    return `${this.#depth} wait in all, of ${this.#bytes} bytes`
+  }
+
+  /** The subscription with the most bytes of those that have a notice which is not under way. */
+  largest(): SubscriptionQueue | undefined {
+    let largest: SubscriptionQueue | undefined
+    for (const queue of this.#filled) {
+      if (queue.bytes > (largest?.bytes ?? 0) && queue.order.oldest('waiting') !== undefined) largest = queue
+    }
+    return largest
+  }
+
+  /** Warns once when the queue of a subscription is nearly full. */
+  warnOfQueue({ id, depth, watermark }: SubscriptionQueue): void {
+    if (!watermark.passed(depth, this.#parts.limits.queueMax)) return
+    const message = `the queue of subscription ${id} is nearly full: ${depth} notifications wait`
+    this.#parts.log.warn('notif:queue', message, { waiting: depth })
+  }
+
+  /** Warns once when the space for all is nearly full. */
+  warnOfAll(): void {
+    const { bytesMax, noticesMax } = this.#parts.limits
+    if (!this.#watermark.passed(Math.max(this.#bytes / bytesMax, this.#depth / noticesMax), 1)) return
+    const message = `the space for notifications is nearly full: ${this.#depth} wait, of ${this.#bytes} bytes`
+    this.#parts.log.warn('notif:queue', message, { waiting: this.#depth, bytes: this.#bytes })
+  }
+
+  #count({ source, size_bytes }: Counted, sign: 1 | -1): void {
+    this.#depth += sign
+    this.#bytes += sign * size_bytes
+    const own = this.#bySource[source]
+    if (own === undefined) return
+    own.depth += sign
+    own.bytes += sign * size_bytes
+    this.#parts.meter.queue(source, own.depth, own.bytes)
   }
 
   #queueOf(id: SubscriptionId): SubscriptionQueue {
@@ -96,11 +192,19 @@ export class Recipients {
     return queue
   }
 
+  #noLongerUnknown(queue: SubscriptionQueue): void {
+    if (queue.isUnknown) this.#unknownDepth -= queue.depth
+    queue.isUnknown = false
+  }
+
   #hasRoomForUnknown(): boolean {
-    let notices = 0
-    for (const { depth } of this.#unknown) notices += depth
-    if (notices < mostUnknown) return true
-    this.#log.warn('notif:drop', 'notifications of unknown subscriptions are dropped', { waiting: notices })
+    const waiting = this.#unknownDepth
+    if (waiting * 2 < mostUnknown) this.#isUnknownWarned = false
+    if (waiting < mostUnknown) return true
+    if (!this.#isUnknownWarned) {
+      this.#isUnknownWarned = true
+      this.#parts.log.warn('notif:drop', 'notifications of unknown subscriptions are dropped', { waiting })
+    }
     return false
   }
 }

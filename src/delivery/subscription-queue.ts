@@ -43,6 +43,8 @@ export class SubscriptionQueue {
   readonly id: SubscriptionId
   /** Undefined while the subscription is unknown, and after its end. */
   recipient: Recipient | undefined
+  /** Whether its notices arrived before the subscription was known. */
+  isUnknown = false
   /** Whether nothing is begun until the subscription is put. */
   onHold = false
   /** Notices that wait or are under way, and their bytes. */

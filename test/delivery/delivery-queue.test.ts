@@ -344,6 +344,24 @@ test('what a partition brings of subscriptions that nobody knows a minute later 
   t.match(tested.queue.next(), { notice: { number: 3 } })
 })
 
+test('more notices of unknown subscriptions than are kept are dropped with one warning, until there is room', async (t) => {
+  const tested = new QueueUnderTest()
+  const orderingKey = { kind: 'entity', key: 'a' } as const
+  for (let count = 0; count < 10_000; count += 1) {
+    tested.arrive(0, { subscription: subscriptionId(count % 100), orderingKey })
+  }
+  t.same(tested.warnings, [])
+  for (let count = 0; count < 500; count += 1) {
+    tested.arrive(0, { subscription: subscriptionId(1000 + count), orderingKey })
+  }
+  t.same(tested.warnings, ['notifications of unknown subscriptions are dropped'])
+  t.equal(tested.left.ended, 500)
+  for (let number = 0; number < 60; number += 1)
+    tested.queue.put(recipient(subscriptionId(number), 'http://a.example/in'))
+  tested.arrive(0, { subscription: subscriptionId(2000), orderingKey })
+  t.equal(tested.left.ended, 500, 'there is room again')
+})
+
 test('what outboxes held of a subscription at the start goes on; stats of an unknown one are removed', async (t) => {
   const tested = new QueueUnderTest()
   const [known, unknown] = [subscriptionId(1), subscriptionId(2)]

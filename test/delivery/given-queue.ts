@@ -1,6 +1,6 @@
 import assert from 'node:assert'
 import { DeliveryQueue, type DeliveryQueueParts } from '../../src/delivery/delivery-queue.js'
-import type { QueueLimits } from '../../src/delivery/queue-totals.js'
+import type { QueueLimits } from '../../src/delivery/recipients.js'
 import type { QueueClock } from '../../src/delivery/subscription-queue.js'
 import { LineLog } from '../../src/log/log.js'
 import type { AttemptResult } from '../../src/measure/delivery-figures.js'
