@@ -4,8 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { flagGroups } from '../dist/src/command-line/flag.js'
+import { flagRules } from '../dist/src/command-line/flag-help.js'
 import { flagsByName, takesValue } from '../dist/src/command-line/flags.js'
 import * as figures from '../dist/src/measure/figures.js'
+import { flagSections } from './flags-page.mjs'
 
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
 
@@ -27,44 +29,27 @@ function row(name, flag) {
   return `| ${spelled(name, flag)} | ${cell(byDefault)} | ${variableOf(flag)} | ${cell(flag.meaning)} |`
 }
 
-/** A table of the flags of a group that have an effect. */
-function groupTable(group, flags) {
-  const members = flags.filter(([, flag]) => flag.group === group)
-  const rows = members.map(([name, flag]) => row(name, flag))
-  return [`## ${group}`, '', '| flag | default | variable | meaning |', '|---|---|---|---|', ...rows, '']
-}
-
-function reasonTable(title, introduction, flags) {
-  const rows = flags.map(([name, flag]) => `| ${spelled(name, flag)} | ${variableOf(flag)} | ${cell(flag.meaning)} |`)
+/** A table of flags that have an effect, or, under an introduction, of those that have none. */
+function section({ title, introduction, members }) {
+  if (introduction === undefined) {
+    const rows = members.map(([name, flag]) => row(name, flag))
+    return [`## ${title}`, '', '| flag | default | variable | meaning |', '|---|---|---|---|', ...rows, '']
+  }
+  const rows = members.map(([name, flag]) => `| ${spelled(name, flag)} | ${variableOf(flag)} | ${cell(flag.meaning)} |`)
   return [`## ${title}`, '', introduction, '', '| flag | variable | reason |', '|---|---|---|', ...rows, '']
 }
 
 function flagsPage() {
-  const all = [...flagsByName]
-  const ours = all.filter(([, flag]) => flag.kind !== 'ignored' && flag.kind !== 'refused')
   return [
     '# Flags',
     '',
     '`npm run docs` makes this page from the tables that the program parses its command line with.',
     '`rigel -h` prints the same; `rigel -u` prints names and values only.',
     '',
-    'A flag takes one dash or two, and its value after a space or an equals sign. The last of several equal flags counts.',
-    'A flag wins over its environment variable, the variable over the default. An unknown flag or a wrong value ends the',
-    'start with exit code 1 and a line that names it.',
+    flagRules,
+    'An unknown flag or a wrong value ends the start with exit code 1 and a line that names it.',
     '',
-    ...flagGroups
-      .filter((group) => ours.some(([, flag]) => flag.group === group))
-      .flatMap((group) => groupTable(group, ours)),
-    ...reasonTable(
-      'Accepted and ignored',
-      'For start scripts that were written for Orion. A line at the start names those that were given.',
-      all.filter(([, flag]) => flag.kind === 'ignored'),
-    ),
-    ...reasonTable(
-      'Refused',
-      'An operator would notice too late that these do nothing, so they end the start with exit code 1.',
-      all.filter(([, flag]) => flag.kind === 'refused'),
-    ),
+    ...flagSections(flagGroups, flagsByName).flatMap(section),
   ].join('\n')
 }
 

@@ -1,42 +1,38 @@
 // The flags as a page for people.
 import { escaped, pageOf } from './reference-markup.mjs'
 
-/** Every flag, from the tables that the command line is parsed with; each has its name as its anchor [management 9.2]. */
-export function flagsPage(flagGroups, flagsByName) {
+/** The sections of the page, with the names and flags of each: the groups, then what has no effect and what is refused. */
+export function flagSections(flagGroups, flagsByName) {
   const all = [...flagsByName]
-  const markup = (section) => sectionMarkup(section, flagsByName)
   const working = all.filter(([, { kind }]) => kind !== 'ignored' && kind !== 'refused')
-  const groups = flagGroups.flatMap((group) => {
-    const members = working.filter(([, flag]) => flag.group === group)
-    return members.length === 0 ? [] : [{ title: group, introduction: '', members }]
-  })
-  const sections = [
-    ...groups,
-    ...reasons.map(({ kind, ...said }) => ({ ...said, members: all.filter(([, flag]) => flag.kind === kind) })),
-  ]
+  return [
+    ...flagGroups.map((title) => ({ title, members: working.filter(([, { group }]) => group === title) })),
+    {
+      title: 'Accepted and ignored',
+      introduction: 'For start scripts that were written for Orion. A line at the start names those that were given.',
+      members: all.filter(([, { kind }]) => kind === 'ignored'),
+    },
+    {
+      title: 'Refused',
+      introduction: 'An operator would notice too late that these do nothing, so they end the start with exit code 1.',
+      members: all.filter(([, { kind }]) => kind === 'refused'),
+    },
+  ].filter(({ members }) => members.length > 0)
+}
+
+/** Every flag, from the tables that the command line is parsed with; each has its name as its anchor [management 9.2]. */
+export function flagsPage(flagGroups, flagsByName, flagRules) {
+  const sections = flagSections(flagGroups, flagsByName)
   const links = sections.map(({ title }) => `<li><a href="#${groupAnchor(title)}">${escaped(title)}</a></li>`)
   return pageOf(
     'flags',
     `<header><h1>Flags</h1>
-<p>A flag takes one dash or two, and its value after a space or an equals sign. The last of several equal flags counts. A flag wins over its environment variable, the variable over the default.</p>
+<p>${escaped(flagRules)}</p>
 <p>What this broker runs with: <code>GET /admin/config</code>. The interfaces: <a href="/docs">/docs</a>.</p></header>
 <nav><ul>${links.join('')}</ul></nav>
-<main>${sections.map(markup).join('\n')}</main>`,
+<main>${sections.map((section) => sectionMarkup(section, flagsByName)).join('\n')}</main>`,
   )
 }
-
-const reasons = [
-  {
-    kind: 'ignored',
-    title: 'Accepted and ignored',
-    introduction: 'For start scripts that were written for Orion. A line at the start names those that were given.',
-  },
-  {
-    kind: 'refused',
-    title: 'Refused',
-    introduction: 'An operator would notice too late that these do nothing, so they end the start with exit code 1.',
-  },
-]
 
 /** Apart from those of flags: one of them may be called as its group is. */
 function groupAnchor(title) {
@@ -44,7 +40,7 @@ function groupAnchor(title) {
 }
 
 function sectionMarkup({ title, introduction, members }, flagsByName) {
-  const said = introduction === '' ? '' : `<p>${escaped(introduction)}</p>`
+  const said = introduction === undefined ? '' : `<p>${escaped(introduction)}</p>`
   return `<section id="${groupAnchor(title)}"><h2>${escaped(title)}</h2>${said}<dl>${members.map((member) => flagMarkup(member, flagsByName)).join('\n')}</dl></section>`
 }
 

@@ -25,10 +25,13 @@ export function helpText(): string {
   return `${[introduction, ...groups.map((lines) => lines.join('\n')), examples].join('\n\n')}\n`
 }
 
+/** How flags are written, and which of several values counts: in the help and on the pages of the flags. */
+export const flagRules = `A flag takes one dash or two, and its value after a space or an equals sign. The last of
+several equal flags counts. A flag wins over its environment variable, the variable over the default.`
+
 const introduction = `Usage: rigel [flags]
 
-Rigel is a context broker. A flag takes one dash or two, and its value after a space or an equals sign. The last of
-several equal flags counts. A flag wins over its environment variable, a variable over the default.`
+Rigel is a context broker. ${flagRules}`
 
 const examples = `Examples
   rigel                                            on port 1026, with the data in ./rigel-data

@@ -30,6 +30,8 @@ interface Described {
   readonly meaning: string
   /** The environment variable that stands in for the flag; a few flags of Orion have none [management 9.3]. */
   readonly variable?: string | undefined
+  /** The flag without which this one is refused. */
+  readonly needs?: string
 }
 
 /** A flag that takes a value. */
@@ -69,9 +71,9 @@ export interface Printing extends Described {
 
 export type Flag = ValueFlag<unknown> | Switch | Ignored | Refusing | Printing
 
-/** The makers of the flags of one group. Only a variable of Orion's is named: see `named`. */
-export function flagsOf(group: FlagGroup) {
-  const common = { group }
+/** The makers of the flags of one group, or of those in it that need another flag. Only a variable of Orion's is named: see `named`. */
+export function flagsOf(group: FlagGroup, needs?: string) {
+  const common = { group, ...(needs !== undefined && { needs }) }
 
   /** A flag whose default is shown in words. */
   function other<Value>(

@@ -4,6 +4,7 @@ import { flagsOf, named, type ValueKind } from './flag.js'
 import { address, integer, oneOf, textFlag } from './flag-values.js'
 
 const cluster = flagsOf('Cluster')
+const needing = (flag: string) => flagsOf('Cluster', flag)
 
 const nameMost = 64
 
@@ -85,12 +86,12 @@ export const clusterFlags = named({
     [undefined, 'name of the host'],
     'where other nodes reach this one, with -clusterPort unless a port is given',
   ),
-  clusterKey: cluster.optional(
+  clusterKey: needing('clusterCert').optional(
     textFlag('file'),
     'private key for other nodes (PEM); needs -clusterCert and -clusterCa',
   ),
-  clusterCert: cluster.optional(textFlag('file'), 'certificate shown to other nodes (PEM)'),
-  clusterCa: cluster.optional(
+  clusterCert: needing('clusterCa').optional(textFlag('file'), 'certificate shown to other nodes (PEM)'),
+  clusterCa: needing('clusterKey').optional(
     textFlag('file'),
     'authority of the certificates of all nodes, and of nothing else (PEM)',
   ),
@@ -114,10 +115,13 @@ export const clusterFlags = named({
     'whether reads show all that was acknowledged on any node, or at once what this one has',
   ),
   etcdCa: cluster.optional(textFlag('file'), 'authority that signed the certificates of etcd (PEM)'),
-  etcdCert: cluster.optional(textFlag('file'), 'certificate shown to etcd (PEM); needs -etcdKey'),
-  etcdKey: cluster.optional(textFlag('file'), 'its private key (PEM)'),
-  etcdUser: cluster.optional(textFlag('name'), 'user of etcd; needs -etcdPasswordFile'),
-  etcdPasswordFile: cluster.optional(textFlag('file'), 'file whose first line is the password of that user'),
+  etcdCert: needing('etcdKey').optional(textFlag('file'), 'certificate shown to etcd (PEM); needs -etcdKey'),
+  etcdKey: needing('etcdCert').optional(textFlag('file'), 'its private key (PEM)'),
+  etcdUser: needing('etcdPasswordFile').optional(textFlag('name'), 'user of etcd; needs -etcdPasswordFile'),
+  etcdPasswordFile: needing('etcdUser').optional(
+    textFlag('file'),
+    'file whose first line is the password of that user',
+  ),
 } as const)
 
 /** The name of this node where none was given: that of the host, as far as it is one. */

@@ -4,7 +4,7 @@ import { systemFaultText } from '../faults.js'
 import { halfTheProcessors } from '../machine.js'
 import { err, ok, type Result } from '../result.js'
 import type { Flag, Printing, Switch, ValueFlag } from './flag.js'
-import { flags } from './flags.js'
+import { flags, flagsByName } from './flags.js'
 import { clusterFlags, defaultNodeName } from './flags-cluster.js'
 import { runningFlags } from './flags-running.js'
 import { servingFlags } from './flags-serving.js'
@@ -49,17 +49,9 @@ function clusterContradiction(settings: Settings, isNode: boolean): string | und
     return name && `-${name} needs -cluster`
   }
   if (!settings.has(flags.clusterUrl)) return '-cluster needs -clusterUrl'
-  const pairs = [
-    ['etcdCert', 'etcdKey'],
-    ['etcdKey', 'etcdCert'],
-    ['etcdUser', 'etcdPasswordFile'],
-    ['etcdPasswordFile', 'etcdUser'],
-    ['clusterKey', 'clusterCert'],
-    ['clusterCert', 'clusterCa'],
-    ['clusterCa', 'clusterKey'],
-  ] as const
-  for (const [one, other] of pairs) {
-    if (settings.has(flags[one]) && !settings.has(flags[other])) return `-${one} needs -${other}`
+  for (const [name, flag] of flagsByName) {
+    const needed = flag.needs === undefined ? undefined : flagsByName.get(flag.needs)
+    if (needed !== undefined && settings.has(flag) && !settings.has(needed)) return `-${name} needs -${flag.needs}`
   }
   const isSecured = value(flags.clusterUrl).every((url) => url.startsWith('https:'))
   if (!isSecured && settings.has(flags.etcdCa)) return '-etcdCa needs a -clusterUrl with https'

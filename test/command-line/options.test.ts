@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { openManagementPort, readOptions, switchesOf, warningsOf } from '../../src/command-line/command-line.js'
 import { readCommand } from '../../src/command-line/command-words.js'
+import { flagRules } from '../../src/command-line/flag-help.js'
 import { flagsByName, takesValue } from '../../src/command-line/flags.js'
 import type { Options } from '../../src/command-line/settings.js'
 
@@ -231,6 +232,7 @@ test('an operator is told of an open management interface and of a short token',
 test('help, usage and version are printed with exit code 0', async (t) => {
   for (const flag of ['-h', '--help', '-U']) {
     const help = printed(flag)
+    t.ok(help.includes(flagRules))
     for (const [name, { variable, meaning }] of flagsByName) {
       t.ok(help.includes(`\n  -${name}`), name)
       t.ok(help.includes(meaning), meaning)
