@@ -17,7 +17,7 @@ import { type StorageMeter, watchLoop } from '../src/measure/meters.js'
 import { rawUpdateInterpreter } from '../src/ngsi1/raw-update.js'
 import { rawWriteInterpreter } from '../src/ngsi2/single-write.js'
 import type { Interpreter } from '../src/partition/commands.js'
-import type { PinnedFile, PinPurpose } from '../src/partition/store.js'
+import type { PinnedCommit, PinPurpose } from '../src/partition/store.js'
 import { matcherMaker } from '../src/runtime/message-rendering.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { PartitionPosition } from '../src/shared-memory/partition-position.js'
@@ -118,8 +118,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     subscribe: async (inForce) => inbox.subscribe(inForce),
     unsubscribe: async (id) => inbox.unsubscribe(id),
     pin: async (purpose, gate) => {
-      const file = pinned(store, purpose, log)
-      const commit = file && { file, applied: store.noted }
+      const commit = pinned(store, purpose, log)
       // The turns go on when all partitions have pinned, when one cannot, or when it takes too long.
       if (commit !== undefined && gate !== undefined) new PinGate(gate.memory).wait(gate.limit_ms)
       return commit
@@ -183,8 +182,8 @@ function watchSizes(store: LmdbPartitionStore, meter: StorageMeter): () => void 
   return () => clearInterval(timer)
 }
 
-/** The file of the last commit, which is kept from now on; nothing when it cannot be read. */
-function pinned(store: LmdbPartitionStore, purpose: PinPurpose, log: Log): PinnedFile | undefined {
+/** The last commit, which is kept from now on; nothing when its file cannot be read. */
+function pinned(store: LmdbPartitionStore, purpose: PinPurpose, log: Log): PinnedCommit | undefined {
   try {
     return store.pin(purpose)
   } catch (fault) {

@@ -3,7 +3,7 @@ import type { ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import type { Origin } from '../context/update.js'
 import type { DeliveryState } from '../delivery/message.js'
-import type { PinnedFile } from '../partition/store.js'
+import type { PinnedCommit, PinnedFile } from '../partition/store.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { RegisteredContext, Registration, RegistrationId } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
@@ -11,7 +11,6 @@ import type { Result } from '../result.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { SetStatus } from '../subscription/terms.js'
 import type { Milliseconds } from '../time.js'
-import type { LogSequence } from '../wal/record-log.js'
 import type { Unavailable } from './unavailable.js'
 
 /** The request, as far as the notifications tell of it that what it registers causes. */
@@ -157,17 +156,10 @@ export interface BackupService {
 /** The operations of the service, for callers behind a port. */
 export const backupOperations = { begin: 'asked', goOn: 'asked', end: 'asked' } as const
 
-/** A commit of an environment that is kept while its file is copied. */
-export interface KeptCopy {
-  readonly file: PinnedFile
-  /** The last record of its log that it has applied. */
-  readonly applied: LogSequence
-}
-
 /** Keeps commits of replicas while other nodes of the cluster copy them, one for each log at a time. */
 export interface CopyService {
   /** Keeps the last commit; nothing when it is being copied, nobody follows the log here now, or the file cannot be read. */
-  beginCopy(log: LogName): Promise<KeptCopy | undefined>
+  beginCopy(log: LogName): Promise<PinnedCommit | undefined>
   /** Releases the commit; false when it was not kept until now. */
   endCopy(log: LogName): Promise<boolean>
 }

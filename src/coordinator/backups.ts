@@ -2,7 +2,7 @@ import type { BackupPoint, BackupRefusal, BackupService } from '../broker/servic
 import { errorFacts, type Log } from '../log/log.js'
 import type { RowOf } from '../measure/figure-table.js'
 import type { backupFigures } from '../measure/figures.js'
-import type { PinnedFile } from '../partition/store.js'
+import type { PinnedFile, Pins } from '../partition/store.js'
 import { err, ok, type Result } from '../result.js'
 import { now } from '../time.js'
 import type { Partitions, PinnedPartitions } from './partitions.js'
@@ -14,7 +14,7 @@ interface BackupsParts {
   readonly folder: Pick<BackupPoint, 'folder' | 'format'>
   readonly partitions: Pick<Partitions<object>, 'pin'>
   /** What the coordinator owns itself. */
-  readonly control: { pin(): PinnedFile; unpin(): boolean }
+  readonly control: () => Pins
   readonly log: Log
   readonly measures: RowOf<typeof backupFigures>
 }
@@ -100,13 +100,13 @@ export class Backups implements BackupService {
     const pinned = await partitions.pin(() => {
       time = now()
       try {
-        controlFile = control.pin()
+        controlFile = control().pin('backup').file
       } catch (fault) {
         this.#parts.log.error('storage:backup', "the coordinator's file cannot be copied", errorFacts(fault))
       }
     })
     if (!pinned.ok || controlFile === undefined) {
-      control.unpin()
+      control().unpin('backup')
       if (pinned.ok) await pinned.value.release()
       return err({ kind: pinned.ok ? 'unreadable' : pinned.error })
     }
@@ -130,7 +130,7 @@ export class Backups implements BackupService {
   async #over({ number, pinned, at_ms }: Begun, bytes: number | undefined, why: string | undefined): Promise<boolean> {
     this.#begun = undefined
     clearInterval(this.#timer)
-    this.#parts.control.unpin()
+    this.#parts.control().unpin('backup')
     const wereKept = await pinned.release()
     this.#isBusy = false
     const { log, measures } = this.#parts

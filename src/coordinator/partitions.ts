@@ -1,5 +1,4 @@
 import { MessageChannel, type MessagePort, type TransferListItem } from 'node:worker_threads'
-import type { KeptCopy } from '../broker/services.js'
 import { isBehind, isDiskFault, isGivenUp, LogGivenUp } from '../faults.js'
 import { faultText, type Log } from '../log/log.js'
 import {
@@ -17,6 +16,7 @@ import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscr
 import { LinkedThread } from '../thread/linked-thread.js'
 import { methodsOf } from '../thread/service.js'
 import type { LogSequence } from '../wal/record-log.js'
+import type { FarPins } from './copies.js'
 
 /** A front end as the partitions see it: somebody to be given a port whenever a partition has a new thread. */
 export interface FrontEndLink {
@@ -89,8 +89,6 @@ export class Partitions<Task extends object> {
   readonly #opening = new Set<PartitionThread<Task>>()
   readonly #links: FrontEndLink[] = []
   readonly #deaths = new Map<number, Deaths>()
-  /** Partitions of which a commit is kept for a copy, with the threads that do so. */
-  readonly #copied = new Map<number, PartitionThread<Task>>()
   /** Partitions whose threads are to claim their logs, and have not said yet what became of that. */
   readonly #claiming = new Set<number>()
   /** See `controlled`. */
@@ -193,23 +191,14 @@ export class Partitions<Task extends object> {
     return err(refusal)
   }
 
-  /** See `CopyService`. */
-  async beginCopy(partition: number): Promise<KeptCopy | undefined> {
+  /** The pins of the thread that a partition has now; nothing while it has none. */
+  pinsOf(partition: number): FarPins | undefined {
     const thread = this.#threads.get(partition)
-    if (thread === undefined || this.#draining || this.#copied.has(partition)) return undefined
-    this.#copied.set(partition, thread)
-    const commit = await thread.unlessGone(thread.far.pin('copy'))
-    if (commit === undefined) this.#copied.delete(partition)
-    return commit
-  }
-
-  /** See `CopyService`. */
-  async endCopy(partition: number): Promise<boolean> {
-    const thread = this.#copied.get(partition)
-    if (thread === undefined) return false
-    const wasPinned = await thread.unlessGone(thread.far.unpin('copy'))
-    this.#copied.delete(partition)
-    return wasPinned === true
+    if (thread === undefined || this.#draining) return undefined
+    return {
+      pin: (purpose) => thread.unlessGone(thread.far.pin(purpose)),
+      unpin: async (purpose) => (await thread.unlessGone(thread.far.unpin(purpose))) === true,
+    }
   }
 
   async #unpinned(threads: readonly PartitionThread<Task>[]): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { Database, RootDatabase } from 'lmdb'
 import { DiskFault, EngineFull, LogFenced, LogGivenUp, StorageFull } from '../faults.js'
 import { InTurn } from '../in-turn.js'
 import type { Log } from '../log/log.js'
-import type { PinnedFile, PinPurpose } from '../partition/store.js'
+import type { PinnedCommit, PinPurpose } from '../partition/store.js'
 import { type Packed, packedTexts } from '../shared-memory/packed.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../subscription/subscription.js'
@@ -197,18 +197,13 @@ export class ControlStore implements SubscriptionStore {
     return this.#logged.applied
   }
 
-  /** See `LoggedEnvironment`. */
-  pin(purpose: PinPurpose): PinnedFile {
+  /** See `Pins`. */
+  pin(purpose: PinPurpose): PinnedCommit {
     return this.#logged.pin(purpose)
   }
 
   unpin(purpose: PinPurpose): boolean {
     return this.#logged.unpin(purpose)
-  }
-
-  /** See `LoggedEnvironment`: what a commit that is pinned now has applied. */
-  get noted(): LogSequence {
-    return this.#logged.noted
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Database } from 'lmdb'
 import { isClusterNote } from '../cluster/cluster-log.js'
 import { DamagedRecord, StorageFull } from '../faults.js'
 import type { Log } from '../log/log.js'
-import type { PinnedFile, PinPurpose } from '../partition/store.js'
+import type { PinnedCommit, PinPurpose } from '../partition/store.js'
 import type { WriteWatch } from '../shared-memory/thread-beats.js'
 import type { Nanoseconds } from '../time.js'
 import { LocalLog, type LocalLogSettings } from '../wal/local-log.js'
@@ -177,11 +177,6 @@ export class LoggedEnvironment {
     }
   }
 
-  /** The last record that the last commit has noted as applied: what comes behind it has changed nothing so far. */
-  get noted(): LogSequence {
-    return this.#noted
-  }
-
   /** Whether the last checkpoint has everything. */
   get isCheckpointed(): boolean {
     return this.#applied === this.#checkpointed
@@ -195,15 +190,14 @@ export class LoggedEnvironment {
     this.#taken(this.#applied, this.#noted)
   }
 
-  /** Keeps the last commit for a copy of the file, instead of one that was kept for the same before. Only between two turns. */
-  pin(purpose: PinPurpose): PinnedFile {
+  /** See `Pins`. */
+  pin(purpose: PinPurpose): PinnedCommit {
     this.unpin(purpose)
     const pin = new FilePin(this.#parts.path, this.#checkpoints.root)
     this.#pins.set(purpose, pin)
-    return pin.file
+    return { file: pin.file, applied: this.#noted }
   }
 
-  /** Keeps none for this any more; says whether there was one. */
   unpin(purpose: PinPurpose): boolean {
     this.#pins.get(purpose)?.release()
     return this.#pins.delete(purpose)

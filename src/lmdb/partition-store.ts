@@ -8,7 +8,7 @@ import {
   type Expired,
   entityName,
   type PartitionStore,
-  type PinnedFile,
+  type PinnedCommit,
   type PinPurpose,
   type PreparedTurn,
   type TurnChanges,
@@ -226,18 +226,13 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#logged.pass(last)
   }
 
-  /** See `LoggedEnvironment`. */
-  pin(purpose: PinPurpose): PinnedFile {
+  /** See `Pins`. */
+  pin(purpose: PinPurpose): PinnedCommit {
     return this.#logged.pin(purpose)
   }
 
   unpin(purpose: PinPurpose): boolean {
     return this.#logged.unpin(purpose)
-  }
-
-  /** See `LoggedEnvironment`: what a commit that is pinned now has applied. */
-  get noted(): LogSequence {
-    return this.#logged.noted
   }
 
   get wal(): NotedLog {

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { TurnCost } from '../measure/slow-requests.js'
 import type { Encoded } from '../partition/encoding.js'
-import type { PinnedFile, PinPurpose } from '../partition/store.js'
+import type { PinnedCommit, PinPurpose } from '../partition/store.js'
 import type { Tenure } from '../shared-memory/partition-position.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId, SubscriptionInForce } from '../subscription/subscription.js'
@@ -40,13 +40,6 @@ export interface BatchReply extends TurnCost {
 export interface GateEnd {
   readonly memory: SharedArrayBuffer
   readonly limit_ms: number
-}
-
-/** A commit that a partition keeps. */
-export interface PinnedCommit {
-  readonly file: PinnedFile
-  /** The last record of the log that it has applied. */
-  readonly applied: LogSequence
 }
 
 /** What the coordinator has the thread of a partition do, each when all before it is done. */

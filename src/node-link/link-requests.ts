@@ -1,13 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { CopyService, KeptCopy } from '../broker/services.js'
+import type { CopyService } from '../broker/services.js'
 import { type CoordinatorService, parseControlRequest, parseMarkRequest } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
 import type { StreamSource } from '../delivery/stream-message.js'
 import { faultText, type Log } from '../log/log.js'
 import type { NodeStatistics } from '../measure/node-statistics.js'
 import type { Command } from '../partition/commands.js'
+import type { PinnedCommit } from '../partition/store.js'
 import type { Tenure } from '../shared-memory/partition-position.js'
 import type { SenderTable } from '../shared-memory/sender-table.js'
 import type { LogSequence } from '../wal/record-log.js'
@@ -256,7 +257,11 @@ export class LinkRequests {
   }
 }
 
-function sendKept({ file, applied }: KeptCopy, letGo: () => Promise<boolean>, outgoing: ServerResponse): Promise<void> {
+function sendKept(
+  { file, applied }: PinnedCommit,
+  letGo: () => Promise<boolean>,
+  outgoing: ServerResponse,
+): Promise<void> {
   outgoing.writeHead(200, { 'Content-Length': file.bytes + checksum_bytes, [linkHeaders.applied]: applied })
   const signal = AbortSignal.timeout(firstMinute_ms + Math.ceil((file.bytes / slowest_bytesPerSecond) * 1000))
   return pipeline(Readable.from(checkpointPieces(file, letGo), { objectMode: false }), outgoing, { signal })

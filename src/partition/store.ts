@@ -44,6 +44,21 @@ export interface PinnedFile {
 /** What a commit is kept for: one for each of them at a time. */
 export type PinPurpose = 'backup' | 'copy'
 
+/** A commit of an environment that is kept while its file is copied. */
+export interface PinnedCommit {
+  readonly file: PinnedFile
+  /** The last record of its log that it has applied. */
+  readonly applied: LogSequence
+}
+
+/** Keeps the last commit of an environment for a copy of its file, one for each purpose. Only between two turns. */
+export interface Pins {
+  /** Keeps the last commit, instead of one that was kept for the same before. Throws when the file cannot be read. */
+  pin(purpose: PinPurpose): PinnedCommit
+  /** Keeps none for this any more; says whether there was one. */
+  unpin(purpose: PinPurpose): boolean
+}
+
 /** What turns are decided on: the store as the last turn left it. Nothing is written through it. */
 export interface StoreView {
   /** How large entities may become. */

@@ -2,14 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
 import type { SubscriptionService } from '../broker/broker.js'
-import type { CopyService, RegistryService } from '../broker/services.js'
+import type { RegistryService } from '../broker/services.js'
 import type { ClusterLog } from '../cluster/cluster-log.js'
 import type { ClusterService } from '../cluster/cluster-status.js'
+import type { LogName } from '../cluster/engine.js'
 import type { Setting } from '../command-line/command-line.js'
 import type { Options } from '../command-line/settings.js'
 import { mainFeeds, serveFeeds } from '../console/feeds.js'
 import { maxAttributes, maxMetadata, maxValues } from '../context/entity-size.js'
 import { Backups } from '../coordinator/backups.js'
+import { Copies, type FarPins } from '../coordinator/copies.js'
 import { Partitions } from '../coordinator/partitions.js'
 import { RegistryFeed } from '../coordinator/registry-feed.js'
 import { Sweeper, watchStorage } from '../coordinator/upkeep.js'
@@ -102,6 +104,8 @@ export class Core {
   readonly #guarded: GuardedEndpoints
   readonly #registryFeed = new RegistryFeed()
   readonly #backups: Backups
+  /** Commits of what follows logs here, for other nodes. */
+  readonly #copies = new Copies((log) => this.#pinsOf(log))
   #cluster: RunningCluster | undefined
   #delivery: RunningDelivery | undefined
   /** Undefined on a single node. */
@@ -193,7 +197,7 @@ export class Core {
       confirm: async () => this.#coordination?.caughtUp() ?? ok(undefined),
       folder: { folder: folder.id, format: formatVersion },
       partitions: this.#partitions,
-      control: { pin: () => this.#delivered.pin(), unpin: () => this.#delivered.unpin() },
+      control: () => this.#delivered.pins,
       log,
       measures: this.#measures.backups.row(0),
     })
@@ -437,12 +441,10 @@ export class Core {
     }
   }
 
-  /** Commits of what follows logs here, for other nodes. */
-  get #copies(): CopyService {
-    return {
-      beginCopy: (log) => (log === 'control' ? this.#delivered.beginCopy() : this.#partitions.beginCopy(log)),
-      endCopy: (log) => (log === 'control' ? this.#delivered.endCopy() : this.#partitions.endCopy(log)),
-    }
+  #pinsOf(log: LogName): FarPins | undefined {
+    if (log !== 'control') return this.#partitions.pinsOf(log)
+    const { pins } = this.#delivered
+    return { pin: async (purpose) => pins.pin(purpose), unpin: async (purpose) => pins.unpin(purpose) }
   }
 
   get #delivered(): RunningDelivery {

@@ -1,5 +1,4 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { KeptCopy } from '../broker/services.js'
 import type { ControlSharing } from '../broker/shared-control.js'
 import type { LogName } from '../cluster/engine.js'
 import type { NotificationOptions } from '../command-line/settings.js'
@@ -23,7 +22,7 @@ import { errorFacts } from '../log/log.js'
 import type { MainLog } from '../log/main-log.js'
 import { renderAvailabilityNotification, renderNotice } from '../ngsi1/render/elements.js'
 import { messageRenderer } from '../ngsi2/render/notification-message.js'
-import type { PinnedFile } from '../partition/store.js'
+import type { Pins } from '../partition/store.js'
 import { PartitionPosition } from '../shared-memory/partition-position.js'
 import { Bell } from '../shared-memory/signals.js'
 import { inSlices } from '../slices.js'
@@ -70,7 +69,6 @@ export class RunningDelivery {
   readonly #courier: CourierThread<Task>
   readonly #clock = clockStart()
   readonly #bell: Bell
-  #isCopied = false
   /** Undefined on a single node. */
   #shared: { readonly replica: ControlReplica; readonly sharing: ControlSharing } | undefined
 
@@ -135,27 +133,9 @@ export class RunningDelivery {
     await inSlices(this.registry.loading())
   }
 
-  /** Keeps the last commit of the coordinator's store for a copy of its file, until `unpin`. */
-  pin(): PinnedFile {
-    return this.#store.pin('backup')
-  }
-
-  unpin(): boolean {
-    return this.#store.unpin('backup')
-  }
-
-  /** See `CopyService`. */
-  async beginCopy(): Promise<KeptCopy | undefined> {
-    if (this.#isCopied) return undefined
-    const file = this.#store.pin('copy')
-    this.#isCopied = true
-    return { file, applied: this.#store.noted }
-  }
-
-  /** See `CopyService`. */
-  async endCopy(): Promise<boolean> {
-    this.#isCopied = false
-    return this.#store.unpin('copy')
+  /** Those of the coordinator's store. */
+  get pins(): Pins {
+    return this.#store
   }
 
   /** Lets the courier begin; the partitions are there. Resolves when it knows what waits, and when everyone was notified last. */

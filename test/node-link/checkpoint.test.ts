@@ -3,10 +3,11 @@ import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Test, test } from 'tap'
-import type { CopyService, KeptCopy } from '../../src/broker/services.js'
+import type { CopyService } from '../../src/broker/services.js'
 import type { NodeAddress } from '../../src/cluster/route-table.js'
 import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
 import { fetchCheckpoint } from '../../src/node-link/checkpoint-fetch.js'
+import type { PinnedCommit } from '../../src/partition/store.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { id, root, storeSettings, tenant } from '../given.js'
 import { until } from '../until.js'
@@ -42,7 +43,7 @@ class Pins implements CopyService {
     this.#file = file
   }
 
-  async beginCopy(): Promise<KeptCopy> {
+  async beginCopy(): Promise<PinnedCommit> {
     this.begun += 1
     const { length } = readFileSync(this.#file)
     const patches = [{ at: 2, bytes: Buffer.from('patched') }]
@@ -72,7 +73,7 @@ test('a partition is copied as it was at one commit, while it goes on; what open
   const { store, mailbox } = node.partition
   await Promise.all(Array.from({ length: 300 }, (_, at) => mailbox.ask(levelOf(`E${at}`, 'x'.repeat(500)))))
   node.copies = {
-    beginCopy: async () => ({ file: store.pin('copy'), applied: store.noted }),
+    beginCopy: async () => store.pin('copy'),
     endCopy: async () => store.unpin('copy'),
   }
   const { applied } = store
