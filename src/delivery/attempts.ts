@@ -138,8 +138,7 @@ export class Attempts {
     if (prepared.kind === 'ready') {
       const lines = new AttemptLines(this.#parts, prepared.notice, prepared.body)
       await this.#send(attempt, prepared.notice, outgoingOf(prepared, recipient, lines.onBody), lines)
-    } else if (prepared.kind === 'missing') queue.missing(attempt)
-    else queue.unsendable(attempt, prepared.reason)
+    } else queue.ended(attempt, prepared)
   }
 
   async #send(attempt: BegunAttempt, notice: StoredNotice, outgoing: Outgoing, lines: AttemptLines): Promise<void> {
@@ -157,10 +156,8 @@ export class Attempts {
     sent(sentRequest(notice, outgoing.body.length, outcome))
     // Of a notice that has left meanwhile another node tells.
     if (attempt.notice.state !== 'left') this.#alarm(outgoing, outcome)
-    if (outcome.kind === 'accepted') {
-      count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
-      queue.accepted(attempt, outcome)
-    } else queue.failed(attempt, outcome)
+    if (outcome.kind === 'accepted') count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
+    queue.ended(attempt, outcome)
   }
 
   #alarm(outgoing: Outgoing, outcome: AttemptOutcome): void {

@@ -1,22 +1,24 @@
+import type { AttemptResult } from '../measure/delivery-figures.js'
 import type { Steps } from '../slices.js'
 import { advanceClock } from '../subscription/clocks.js'
 import type { DeliveryStats, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
 import { DeliveryRecords, type RecordsParts } from './delivery-records.js'
-import { type DepartureParts, Departures } from './departures.js'
 import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceivers } from './message.js'
 import type { QueuedNotice } from './notice-list.js'
 import type { SourceNumber } from './outboxes.js'
-import type { Accepted, Failed } from './outgoing.js'
+import type { Accepted, AttemptOutcome, Unsendable } from './outgoing.js'
 import { ReceiverRecords, receiverPage } from './receiver-records.js'
 import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
-import { Recipients, type RecipientsParts } from './recipients.js'
+import { LargestFirst, Recipients, type RecipientsParts } from './recipients.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 
-export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready'>, DepartureParts, RecordsParts {
+export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready'>, RecordsParts {
   /** Nothing is sent: a notice counts as accepted when it arrives. */
   readonly simulated: boolean
+  /** A notice was counted as accepted without being sent. */
+  readonly countSimulated: () => void
   /** Whether an outbox may come from another node, with notices of subscriptions that are not known here yet. */
   readonly mayMove: (source: SourceNumber) => boolean
   /** Why a notice is too long to be sent to a recipient; undefined of any other notice. */
@@ -32,21 +34,21 @@ export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready'>, Depa
 /**
  * All notices that wait or are under way, and what has become of others until that is on disk [subscriptions 5].
  *
- *     add ──▶ waiting ── next ──▶ under way ── accepted ───▶ accepted ───┐
- *              │   ▲                │ │  └──── unsendable ──▶ dropped ────┤
- *              │   └─── failed ─────┘ └─────── missing ─────▶ ended ──────┤
- *              │        (a pause)                                         │
- *              ├── a limit: add, check, sweep ──────────────▶ dropped ────┼─ acks ──▶ in a batch ── acked ──▶ on disk
- *              ├── add of a newer tick ─────────────────────▶ superseded ─┤
- *              ├── add, put while deliveries are simulated ─▶ accepted ───┤
- *              └── expire, sweep, end ──────────────────────▶ ended ──────┘
+ *     add ──▶ waiting ── next ──▶ under way ── ended: accepted ───▶ accepted ───┐
+ *              │   ▲                │ │  └─────────── unsendable ──▶ dropped ────┤
+ *              │   └─────── failed ─┘ └────────────── missing ─────▶ ended ──────┤
+ *              │           (a pause)                                             │
+ *              ├── a limit: add, check, sweep ─────────────────────▶ dropped ────┼─ acks ──▶ in a batch ── stored ──▶ on disk
+ *              ├── add of a newer tick ────────────────────────────▶ superseded ─┤
+ *              ├── add, put while deliveries are simulated ────────▶ accepted ───┤
+ *              └── expire, sweep, end ─────────────────────────────▶ ended ──────┘
  *
  * A notice that is under way is not taken away by a limit; when its subscription expires or a newer tick is added it leaves
  * once its attempt has failed. Only `end` takes it away, and the end of its attempt then changes nothing.
  *
  * The parts: `SubscriptionQueue` has the order and the pauses of one subscription, with one notice of each ordering key under
  * way; `Recipients` has the queues and the sums that limits are about; `ReceiverTurns` shares the attempts among receivers;
- * `DeliveryRecords` has the delivery stats and the pending acks; `Departures` tells these two of each notice that leaves.
+ * `DeliveryRecords` has the delivery stats and the pending acks.
  */
 export class DeliveryQueue {
   /** The delivery stats and the acks. */
@@ -56,7 +58,6 @@ export class DeliveryQueue {
   readonly #parts: DeliveryQueueParts
   readonly #recipients: Recipients
   readonly #turns: ReceiverTurns
-  readonly #departures: Departures
   /** The queues with a barrier, which may be free when more of the outboxes is known. */
   readonly #barred = new Set<SubscriptionQueue>()
   /** Outboxes whose notices were made before they were read here. */
@@ -71,7 +72,6 @@ export class DeliveryQueue {
     this.#recipients = new Recipients({ ...parts, ready: (queue) => this.#offer(queue) })
     this.#turns = new ReceiverTurns(parts.limits)
     this.records = new DeliveryRecords(parts)
-    this.#departures = new Departures(parts, this.#recipients, this.records)
   }
 
   /**
@@ -130,9 +130,9 @@ export class DeliveryQueue {
   put(recipient: Recipient): void {
     const queue = this.#recipients.put(recipient)
     if (queue === undefined) return
-    this.#departures.removeVoid(queue)
+    this.#removeVoid(queue)
     this.#dropBeyondLimit(queue)
-    if (this.#parts.simulated) this.#departures.removeWaiting(queue, 'simulated')
+    if (this.#parts.simulated) this.#removeWaiting(queue, 'simulated')
     this.#recipients.forgetIdle(queue)
   }
 
@@ -166,7 +166,12 @@ export class DeliveryQueue {
   /** A subscription has expired: what waits leaves, and what is under way does unless it is accepted. */
   expire(id: SubscriptionId): void {
     const queue = this.#recipients.queue(id)
-    if (queue !== undefined) this.#departures.expire(queue)
+    if (queue !== undefined) this.#expire(queue)
+  }
+
+  #expire(queue: SubscriptionQueue): void {
+    this.#removeWaiting(queue, 'ended')
+    for (const notice of queue.order.notices()) notice.dropOnFailure = true
   }
 
   /** A notice of an outbox has arrived; they come by their numbers. `since_ms` is when it was made, by the steady clock. */
@@ -184,68 +189,59 @@ export class DeliveryQueue {
       return
     }
     if (queue.verdictOn(notice.provisional) === 'void') {
-      this.#departures.voided(queue, { source, number })
+      this.#voided(queue, { source, number })
       this.#recipients.forgetIdle(queue)
       return
     }
     const reason = queue.recipient && this.#parts.tooLong(queue.recipient, source, numbered)
     if (reason !== undefined) {
-      this.#departures.warnOfDrop(queue, reason)
-      this.#departures.left(queue, { source, number, made: notice.made }, 'dropped')
+      this.#warnOfDrop(queue, reason)
+      this.#left(queue, { source, number, made: notice.made }, 'dropped')
       return
     }
     const tried = this.#tried.size > 0 && this.#tried.has(`${source}-${number}`)
     const superseded = queue.add({ source, numbered, since_ms, tried })
     this.#recipients.added(queue, { source, size_bytes: numbered.size_bytes })
     if (notice.after !== undefined) this.#barred.add(queue)
-    this.#departures.trace(queue, 'put into', source, number)
-    if (superseded !== undefined) this.#departures.remove(queue, superseded, 'ended')
+    this.#trace(queue, 'put into', { source, number })
+    if (superseded !== undefined) this.#remove(queue, superseded, 'ended')
     // What a change that is undecided has made displaces nothing: some of it may be void.
     if (!queue.onHold) this.#dropBeyondLimit(queue)
     this.#recipients.warnOfQueue(queue)
-    if (simulated && queue.recipient !== undefined && !queue.onHold) this.#departures.removeWaiting(queue, 'simulated')
+    if (simulated && queue.recipient !== undefined && !queue.onHold) this.#removeWaiting(queue, 'simulated')
     else this.#offer(queue)
   }
 
-  #dropBeyondLimit(queue: SubscriptionQueue): void {
-    const { queueMax } = this.#parts.limits
-    let isDropped = true
-    while (isDropped && queue.depth > queueMax) {
-      isDropped = this.#departures.dropOldest(queue, `${queue.depth} are waiting`)
-    }
-  }
-
-  /** Begins the next attempt, if anything can be sent now. It ends with one of the five methods that follow. */
+  /** Begins the next attempt, if anything can be sent now. `ended` is to be called when it has ended. */
   next(): BegunAttempt | undefined {
     return this.#turns.next()
   }
 
-  /** The receiver has accepted the notice. */
-  accepted(attempt: BegunAttempt, outcome: Accepted): void {
-    this.#free(attempt)
+  /** An attempt has ended: its notice leaves, or waits again if it failed and neither its subscription has expired nor a newer tick waits. */
+  ended(attempt: BegunAttempt, outcome: AttemptOutcome | Unsendable): void {
+    this.#turns.ended(attempt)
+    this.#parts.ready()
     const { queue, notice } = attempt
-    if (isForgotten(attempt)) return
-    const { clock } = this.#parts
-    this.records.attempted(queue.id, notice, outcome, clock.now())
-    queue.dropWarned = false
-    queue.done(notice)
-    this.#departures.departed(
-      queue,
-      notice,
-      'accepted',
-      BigInt(Math.round((clock.steady_ms() - notice.since_ms) * 1e6)),
-    )
-  }
-
-  /** The attempt has failed: the notice waits again, unless its subscription has expired or a newer tick waits. */
-  failed(attempt: BegunAttempt, outcome: Failed): void {
-    this.#free(attempt)
-    const { queue, notice } = attempt
-    if (isForgotten(attempt)) return
-    const fails = this.records.attempted(queue.id, notice, outcome, this.#parts.clock.now())
-    if (queue.failed(notice, outcome)) this.#departures.remove(queue, notice, 'ended')
-    // A node that was paused was late itself.
-    if (this.#parts.isOpen(notice.source)) this.#endIfFailing(queue, fails)
+    const { clock, isOpen } = this.#parts
+    // Its subscription has ended, or its outbox is another node's: the end of the attempt changes nothing.
+    if (queue.ended || notice.state === 'left') return
+    switch (outcome.kind) {
+      case 'missing':
+      case 'unsendable':
+        this.unsendable(queue, notice, outcome)
+        this.#offer(queue)
+        break
+      case 'accepted':
+        queue.accepted(notice)
+        this.#accepted(queue, notice, outcome, BigInt(Math.round((clock.steady_ms() - notice.since_ms) * 1e6)))
+        break
+      default: {
+        const fails = this.records.attempted(queue.id, notice, outcome, clock.now())
+        if (queue.failed(notice, outcome)) this.#remove(queue, notice, 'ended')
+        // A node that was paused was late itself.
+        if (isOpen(notice.source)) this.#endIfFailing(queue, fails)
+      }
+    }
   }
 
   /** Nothing more is begun until the owner of the subscription, who is told of it, has put it again. */
@@ -256,23 +252,22 @@ export class DeliveryQueue {
     this.#parts.failing(queue.id, fails)
   }
 
-  /** Nothing was sent, because the notice can not be; a reason is warned of. */
-  unsendable(attempt: BegunAttempt, reason?: string): void {
-    if (reason !== undefined && !isForgotten(attempt)) this.#departures.warnOfDrop(attempt.queue, reason)
-    this.#unsent(attempt, 'dropped')
+  /** A notice leaves that can not be sent, by an attempt or to a listener. */
+  unsendable(queue: SubscriptionQueue, notice: QueuedNotice, { kind, reason }: Unsendable): void {
+    if (reason !== undefined) this.#warnOfDrop(queue, reason)
+    this.#remove(queue, notice, kind === 'missing' ? 'ended' : 'dropped')
   }
 
-  /** Nothing was sent, because the notice is not in its outbox any more. */
-  missing(attempt: BegunAttempt): void {
-    this.#unsent(attempt, 'ended')
+  /** A listener has a notice: it has confirmed it, or was sent it long enough ago; `waited` until it was sent, if it was. */
+  arrived(queue: SubscriptionQueue, notice: QueuedNotice, waited?: Nanoseconds): void {
+    queue.remove(notice)
+    this.#accepted(queue, notice, { kind: 'accepted' }, waited)
   }
 
-  #unsent(attempt: BegunAttempt, result: 'dropped' | 'ended'): void {
-    this.#free(attempt)
-    const { queue, notice } = attempt
-    if (isForgotten(attempt)) return
-    queue.done(notice)
-    this.#departures.departed(queue, notice, result)
+  #accepted(queue: SubscriptionQueue, notice: QueuedNotice, outcome: Accepted, waited?: Nanoseconds): void {
+    this.records.attempted(queue.id, notice, outcome, this.#parts.clock.now())
+    queue.dropWarned = false
+    this.#departed(queue, notice, 'accepted', waited)
   }
 
   /** More of the outboxes is known: barriers may be free, and more may wait than is allowed. */
@@ -281,7 +276,7 @@ export class DeliveryQueue {
       if (!queue.ended && queue.order.hasBarrier) queue.order.recheck()
       else this.#barred.delete(queue)
     }
-    this.#departures.dropExcess()
+    this.#dropExcess()
   }
 
   /**
@@ -299,10 +294,9 @@ export class DeliveryQueue {
     for (const queue of this.#recipients.filled) {
       queue.order.reopen()
       // Until it is decided it may be that it does not end yet.
-      if (!queue.onHold && queue.recipient !== undefined && queue.recipient.expires <= at)
-        this.#departures.expire(queue)
+      if (!queue.onHold && queue.recipient !== undefined && queue.recipient.expires <= at) this.#expire(queue)
       while ((queue.order.oldest('waiting')?.since_ms ?? Number.POSITIVE_INFINITY) <= madeBy_ms) {
-        this.#departures.dropOldest(queue, reason)
+        this.#dropOldest(queue, reason)
       }
       const own_ms = queue.order.oldest('all')?.since_ms
       if (own_ms !== undefined) oldest_ms = Math.min(oldest_ms ?? own_ms, own_ms)
@@ -355,36 +349,99 @@ export class DeliveryQueue {
     return this.#recipients.known.get(id)
   }
 
-  /** A listener has a notice: it has confirmed it, or was sent it long enough ago; `waited` until it was sent, if it was. */
-  arrived(queue: SubscriptionQueue, notice: QueuedNotice, waited?: Nanoseconds): void {
-    this.records.attempted(queue.id, notice, { kind: 'accepted' }, this.#parts.clock.now())
-    queue.dropWarned = false
-    queue.remove(notice)
-    this.#departures.departed(queue, notice, 'accepted', waited)
-  }
-
-  /** A notice that can not be sent to listeners leaves; a reason is warned of. */
-  dropStreamed(queue: SubscriptionQueue, notice: QueuedNotice, result: 'dropped' | 'ended', reason?: string): void {
-    if (reason !== undefined) this.#departures.warnOfDrop(queue, reason)
-    this.#departures.remove(queue, notice, result)
-  }
-
   #offer(queue: SubscriptionQueue): void {
     if (queue.order.isStreamed) this.#parts.streamReady(queue.id)
     else if (this.#turns.add(queue)) this.#parts.ready()
   }
 
-  /** The attempt has ended, so that another one may begin. */
-  #free(attempt: BegunAttempt): void {
-    this.#turns.ended(attempt)
-    this.#parts.ready()
+  /** All that waits leaves. */
+  #removeWaiting(queue: SubscriptionQueue, result: 'ended' | 'simulated'): void {
+    for (let first = queue.order.oldest('waiting'); first !== undefined; first = queue.order.oldest('waiting')) {
+      this.#remove(queue, first, result)
+      if (result === 'simulated') this.#parts.countSimulated()
+    }
+  }
+
+  /** Those that are void, now that more was decided, leave their queue. */
+  #removeVoid(queue: SubscriptionQueue): void {
+    for (const notice of queue.takeVoid()) {
+      this.#recipients.removed(queue, notice)
+      this.#voided(queue, notice)
+    }
+  }
+
+  #dropBeyondLimit(queue: SubscriptionQueue): void {
+    const { queueMax } = this.#parts.limits
+    let isDropped = true
+    while (isDropped && queue.depth > queueMax) isDropped = this.#dropOldest(queue, `${queue.depth} are waiting`)
+  }
+
+  /** Drops the oldest notice of whichever queue is the largest until no more waits in all than is allowed; warns when it is nearly as much. */
+  #dropExcess(): void {
+    let queues: LargestFirst | undefined
+    for (let excess = this.#recipients.excess; excess !== undefined; excess = this.#recipients.excess) {
+      queues ??= new LargestFirst(this.#recipients.filled)
+      if (queues.first === undefined) break
+      if (this.#dropOldest(queues.first, excess)) queues.shrunk()
+      else queues.leave()
+    }
+    this.#recipients.warnOfAll()
+  }
+
+  /** Drops the oldest notice that waits, for a reason; false when none waits. */
+  #dropOldest(queue: SubscriptionQueue, reason: string): boolean {
+    const oldest = queue.order.oldest('waiting')
+    if (oldest === undefined) return false
+    this.#warnOfDrop(queue, reason)
+    this.#remove(queue, oldest, 'dropped')
+    return true
+  }
+
+  /** Every drop is counted, and warned of once per subscription until a delivery succeeds. */
+  #warnOfDrop(queue: SubscriptionQueue, reason: string): void {
+    if (queue.dropWarned) return
+    queue.dropWarned = true
+    const message = `notifications of subscription ${queue.id} are dropped: ${reason}`
+    this.#parts.log.warn('notif:drop', message, { subscription: queue.id })
+  }
+
+  #remove(queue: SubscriptionQueue, notice: QueuedNotice, result: Exclude<AttemptResult, 'accepted'>): void {
+    queue.remove(notice)
+    this.#departed(queue, notice, result)
+  }
+
+  /** A notice is no longer in the queue of its subscription. */
+  #departed(queue: SubscriptionQueue, notice: QueuedNotice, result: AttemptResult, waited?: Nanoseconds): void {
+    this.#recipients.removed(queue, notice)
+    this.#left(queue, notice, result, waited)
+  }
+
+  /** A notice leaves its outbox; it may never have been in a queue. */
+  #left(
+    queue: SubscriptionQueue,
+    notice: Pick<QueuedNotice, 'source' | 'number' | 'made'>,
+    result: AttemptResult,
+    waited?: Nanoseconds,
+  ): void {
+    this.#parts.meter.left(result, waited)
+    if (result === 'simulated') this.records.simulated(queue.id, notice)
+    else this.records.left(queue.id, notice, result === 'dropped')
+    this.#trace(queue, result === 'dropped' ? 'rejected by' : 'taken from', notice)
+  }
+
+  /** A notice is void: it leaves its outbox as if it had never been there. It may never have been in a queue. */
+  #voided(queue: SubscriptionQueue, notice: Pick<QueuedNotice, 'source' | 'number'>): void {
+    this.#parts.meter.left('ended')
+    this.records.voided(queue.id, notice)
+    this.#trace(queue, 'void in', notice)
+  }
+
+  #trace({ id, depth }: SubscriptionQueue, done: string, at: Pick<QueuedNotice, 'source' | 'number'>): void {
+    const { log } = this.#parts
+    if (!log.isTraced('notify.queue')) return
+    log.trace('notify.queue', `notification ${at.source}-${at.number} ${done} the queue of ${id}: ${depth} wait`)
   }
 }
 
 /** How long a subscription is waited for that is not known when a partition comes: what tells of it is on its way. */
 const strange_ms = 60_000
-
-/** Whether the end of an attempt changes nothing: its subscription has ended, or its outbox is another node's. */
-function isForgotten({ queue, notice }: BegunAttempt): boolean {
-  return queue.ended || notice.state === 'left'
-}

@@ -147,15 +147,6 @@ export class Recipients {
     return `${this.#depth} wait in all, of ${this.#bytes} bytes`
   }
 
-  /** The subscription with the most bytes of those that have a notice which is not under way. */
-  largest(): SubscriptionQueue | undefined {
-    let largest: SubscriptionQueue | undefined
-    for (const queue of this.#filled) {
-      if (queue.bytes > (largest?.bytes ?? 0) && queue.order.oldest('waiting') !== undefined) largest = queue
-    }
-    return largest
-  }
-
   /** Warns once when the queue of a subscription is nearly full. */
   warnOfQueue({ id, depth, watermark }: SubscriptionQueue): void {
     if (!watermark.passed(depth, this.#parts.limits.queueMax)) return
@@ -206,5 +197,49 @@ export class Recipients {
       this.#parts.log.warn('notif:drop', 'notifications of unknown subscriptions are dropped', { waiting })
     }
     return false
+  }
+}
+
+/** Queues of which the one with the most bytes comes first, also after it has become smaller: a heap. */
+export class LargestFirst {
+  readonly #queues: SubscriptionQueue[]
+
+  constructor(queues: Iterable<SubscriptionQueue>) {
+    this.#queues = [...queues]
+    for (let at = this.#queues.length >> 1; at >= 0; at -= 1) this.#sink(at)
+  }
+
+  get first(): SubscriptionQueue | undefined {
+    return this.#queues[0]
+  }
+
+  /** The first one has fewer bytes now. */
+  shrunk(): void {
+    this.#sink(0)
+  }
+
+  /** The first one is left out from now on. */
+  leave(): void {
+    const last = this.#queues.pop()
+    if (last === undefined || this.#queues.length === 0) return
+    this.#queues[0] = last
+    this.#sink(0)
+  }
+
+  #sink(from: number): void {
+    const queues = this.#queues
+    for (let at = from; ; ) {
+      const [left, right] = [2 * at + 1, 2 * at + 2]
+      const child = this.#bytesAt(right) > this.#bytesAt(left) ? right : left
+      const [own, larger] = [queues[at], queues[child]]
+      if (own === undefined || larger === undefined || larger.bytes <= own.bytes) return
+      queues[at] = larger
+      queues[child] = own
+      at = child
+    }
+  }
+
+  #bytesAt(at: number): number {
+    return this.#queues[at]?.bytes ?? -1
   }
 }

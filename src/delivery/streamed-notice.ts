@@ -33,7 +33,7 @@ export function streamEvent(
   if (own === undefined || recipient === undefined) return undefined
   const prepared = preparedNotice(parts, notice, recipient)
   if (prepared.kind !== 'ready') {
-    queue.dropStreamed(own, notice, prepared.kind === 'missing' ? 'ended' : 'dropped', prepared.reason)
+    queue.unsendable(own, notice, prepared)
     return undefined
   }
   const { notice: stored, url, headers, body } = prepared

@@ -101,12 +101,11 @@ export class SubscriptionQueue {
     return notice
   }
 
-  /** A notice that was under way is done with: it leaves, and failures are forgotten. */
-  done(notice: QueuedNotice): void {
+  /** A notice that was under way was accepted: it leaves, and failures are forgotten. */
+  accepted(notice: QueuedNotice): void {
     this.#failures = 0
     notice.keyQueue.failures = 0
     if (notice.epoch === this.#epoch) this.#probing = false
-    if (this.#probe === notice) this.#probe = undefined
     this.remove(notice)
     this.#parts.ready(this)
   }
@@ -131,6 +130,7 @@ export class SubscriptionQueue {
   remove(notice: QueuedNotice): void {
     this.depth -= 1
     this.bytes -= notice.size_bytes
+    if (this.#probe === notice) this.#probe = undefined
     this.order.remove(notice)
   }
 

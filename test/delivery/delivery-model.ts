@@ -53,6 +53,14 @@ const retention_ms = 60
 
 const results = { accepted: 'accepted', unsendable: 'dropped', missing: 'ended' } as const
 
+const outcomes = {
+  accepted: { kind: 'accepted', status: 200 },
+  trouble: trouble('timeout'),
+  refused: refusal('404'),
+  unsendable: { kind: 'unsendable', reason: 'it cannot be read' },
+  missing: { kind: 'missing' },
+} as const
+
 /** The rules of delivery in their plainest form: every question goes through all notices there are. */
 export class DeliveryModel {
   readonly tested = new QueueUnderTest({ perReceiver, total, queueMax, retention_ms }, { mayMove: () => true })
@@ -180,15 +188,10 @@ export class DeliveryModel {
     assert(left === undefined, `${left?.source}-${left?.number} could go and does not`)
   }
 
-  finish(index: number, outcome: 'accepted' | 'trouble' | 'refused' | 'unsendable' | 'missing'): void {
+  finish(index: number, outcome: keyof typeof outcomes): void {
     const [{ attempt, notice } = {}] = this.attempts.splice(index % Math.max(1, this.attempts.length), 1)
     if (attempt === undefined || notice === undefined) return
-    const { queue } = this.tested
-    if (outcome === 'accepted') queue.accepted(attempt, { kind: 'accepted', status: 200 })
-    else if (outcome === 'trouble') queue.failed(attempt, trouble('timeout'))
-    else if (outcome === 'refused') queue.failed(attempt, refusal('404'))
-    else if (outcome === 'unsendable') queue.unsendable(attempt, 'it cannot be read')
-    else queue.missing(attempt)
+    this.tested.queue.ended(attempt, outcomes[outcome])
     if (notice.state === 'left') return
     const { subscription } = notice
     if (subscription.probe === notice) subscription.probe = undefined
@@ -302,10 +305,10 @@ export class DeliveryModel {
 
   #done(notice: Modelled, outcome: 'accepted' | 'unsendable' | 'missing'): void {
     const { subscription, key } = notice
-    subscription.failures = 0
-    key.failures = 0
-    if (notice.epoch === subscription.epoch) subscription.probing = false
     if (outcome === 'accepted') {
+      subscription.failures = 0
+      key.failures = 0
+      if (notice.epoch === subscription.epoch) subscription.probing = false
       this.#attempted(notice)
       subscription.failsInRow = 0
     }

@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { noStats } from '../../src/delivery/delivery-records.js'
 import type { RecipientTerms } from '../../src/delivery/message.js'
+import { trouble } from '../../src/delivery/outgoing.js'
+import type { BegunAttempt } from '../../src/delivery/receiver-turns.js'
 import { at } from '../given.js'
 import { runs } from '../runs.js'
 import { DeliveryModel } from './delivery-model.js'
@@ -127,7 +129,7 @@ test('receivers take turns, and so do the subscriptions of a receiver', async (t
         const attempt = tested.queue.next()
         if (attempt === undefined) throw new Error('nothing is begun')
         begun.set(attempt.recipient.id, (begun.get(attempt.recipient.id) ?? 0) + 1)
-        tested.queue.accepted(attempt, { kind: 'accepted', status: 200 })
+        tested.queue.ended(attempt, { kind: 'accepted', status: 200 })
         const shares = receivers.map((ids) => ids.map((id) => begun.get(id) ?? 0))
         const sums = shares.map((own) => own.reduce((sum, share) => sum + share, 0))
         for (const all of [sums, ...shares]) t.ok(Math.max(...all) - Math.min(...all) <= 1)
@@ -154,7 +156,7 @@ test('a receiver that does not respond takes its share of the attempts and of th
     const begun = { [slow]: 0, [fast]: 0 }
     for (let attempt = tested.queue.next(); attempt !== undefined; attempt = tested.queue.next()) {
       begun[attempt.recipient.id] = (begun[attempt.recipient.id] ?? 0) + 1
-      if (attempt.recipient.id === fast) tested.queue.accepted(attempt, { kind: 'accepted', status: 200 })
+      if (attempt.recipient.id === fast) tested.queue.ended(attempt, { kind: 'accepted', status: 200 })
     }
     t.same(begun, { [slow]: share, [fast]: 40 })
     t.notOk(tested.queue.isIdle)
@@ -229,6 +231,51 @@ test('no more waits than the limits allow; what is dropped is the oldest of its 
   )
 })
 
+test('when fewer may wait than did, the largest queues lose their oldest notices until none is larger than the others', async (t) => {
+  const tested = new QueueUnderTest({ bytesMax: 1100 })
+  const waiting = [12, 8, 2, 1]
+  for (const [number, notices] of waiting.entries()) {
+    tested.queue.put(recipient(subscriptionId(number), 'http://receiver.example/in'))
+    tested.queue.hold(subscriptionId(number))
+    for (let count = 0; count < notices; count += 1) {
+      tested.arrive(0, { subscription: subscriptionId(number), orderingKey: { kind: 'entity', key: 'a' } })
+    }
+  }
+  tested.queue.check()
+  const states = tested.queue.states(waiting.map((_, number) => subscriptionId(number)))
+  t.same(
+    states.map(({ delivery }) => delivery.queueDepth),
+    [4, 4, 2, 1],
+  )
+})
+
+test('a notice that is not sent says nothing of its receiver: the next one goes alone, and pauses go on getting longer', async (t) => {
+  const tested = new QueueUnderTest()
+  const id = subscriptionId(1)
+  tested.queue.put(recipient(id, 'http://receiver.example/in'))
+  for (const key of ['a', 'b', 'c', 'd']) tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key } })
+  const begin = (): BegunAttempt[] => {
+    const begun: BegunAttempt[] = []
+    for (let next = tested.queue.next(); next !== undefined; next = tested.queue.next()) begun.push(next)
+    return begun
+  }
+  for (const attempt of begin()) tested.queue.ended(attempt, trouble('timeout'))
+  for (const unsent of ['missing', 'unsendable'] as const) {
+    tested.clock.advance(10)
+    const probe = begin()
+    t.equal(probe.length, 1)
+    tested.queue.ended(nth(probe, 0), { kind: unsent })
+  }
+  const last = begin()
+  t.equal(last.length, 1, 'no acceptance has ended the pause')
+  tested.queue.ended(nth(last, 0), trouble('timeout'))
+  tested.clock.advance(19)
+  t.same(begin(), [], 'the second failure in a row')
+  tested.clock.advance(1)
+  tested.queue.ended(nth(begin(), 0), { kind: 'accepted', status: 200 })
+  t.equal(begin().length, 1)
+})
+
 test('a barrier waits for notices that are on disk and have not arrived yet', async (t) => {
   const tested = new QueueUnderTest()
   const id = subscriptionId(1)
@@ -241,11 +288,11 @@ test('a barrier waits for notices that are on disk and have not arrived yet', as
   const early = tested.queue.next()
   t.match(early, { notice: { source: 0, number: 1 } })
   t.equal(tested.queue.next(), undefined)
-  if (early !== undefined) tested.queue.accepted(early, { kind: 'accepted', status: 200 })
+  if (early !== undefined) tested.queue.ended(early, { kind: 'accepted', status: 200 })
   const barrier = tested.queue.next()
   t.match(barrier, { notice: { source: coordinator, number: 1 } })
   t.equal(tested.queue.next(), undefined)
-  if (barrier !== undefined) tested.queue.accepted(barrier, { kind: 'accepted', status: 200 })
+  if (barrier !== undefined) tested.queue.ended(barrier, { kind: 'accepted', status: 200 })
   t.match(tested.queue.next(), { notice: { source: 0, number: 2 } })
 })
 
@@ -282,7 +329,7 @@ test('acks are gathered for 20 ms, or until there are many', async (t) => {
   const accept = (key: string): void => {
     tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key } })
     const attempt = tested.queue.next()
-    if (attempt !== undefined) tested.queue.accepted(attempt, { kind: 'accepted', status: 200 })
+    if (attempt !== undefined) tested.queue.ended(attempt, { kind: 'accepted', status: 200 })
   }
   const offered = (): number | undefined => tested.offered(0)?.flatMap(({ gone }) => gone).length
   for (const key of ['a', 'b']) accept(key)
@@ -374,7 +421,7 @@ test('what outboxes held of a subscription at the start goes on; stats of an unk
   tested.arrive(0, { subscription: known, orderingKey: { kind: 'entity', key: 'a' } })
   tested.queue.loaded(0)
   const attempt = tested.queue.next()
-  if (attempt !== undefined) tested.queue.failed(attempt, { kind: 'refused', reason: '404' })
+  if (attempt !== undefined) tested.queue.ended(attempt, { kind: 'refused', reason: '404' })
   t.match(tested.queue.states([known]), [{ delivery: { timesSent: 3, failsCounter: 3 } }])
   t.same(tested.queue.states([unknown]), [])
   tested.beginAck(0)
