@@ -1,6 +1,5 @@
-import { destinationList } from './destination-list.js'
 import { flagsOf, named } from './flag.js'
-import { integer, type NotificationMode, notificationMode, oneOf } from './flag-values.js'
+import { destinationList, integer, type NotificationMode, notificationMode, oneOf } from './flag-values.js'
 
 const delivery = flagsOf('Notifications and forwarding')
 const limits = flagsOf('HTTP limits')

@@ -1,7 +1,6 @@
 import { logLevels } from '../shared-memory/switches.js'
-import { hostNames } from './destination-list.js'
 import { flagsOf, named, type Switch } from './flag.js'
-import { address, integer, oneOf, oneOfAnyCase, textFlag, traceLevels } from './flag-values.js'
+import { address, hostNames, integer, oneOf, oneOfAnyCase, textFlag, traceLevels } from './flag-values.js'
 
 const statistics = flagsOf('Statistics')
 const logging = flagsOf('Logging')

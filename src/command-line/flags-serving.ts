@@ -1,6 +1,5 @@
 import { flagsOf, named } from './flag.js'
-import { address, integer, oneOf, textFlag } from './flag-values.js'
-import { rateLimits } from './rate-flag.js'
+import { address, integer, oneOf, rateLimits, textFlag } from './flag-values.js'
 
 const network = flagsOf('Network')
 const limits = flagsOf('HTTP limits')

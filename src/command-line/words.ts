@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { err, ok, type Result } from '../result.js'
+import { nearest } from './command-words.js'
 import type { Flag, Printing } from './flag.js'
 import { flagsByName, takesValue } from './flags.js'
-import { nearest } from './nearest.js'
 
 /** A flag that was set, and by what. */
 interface GivenValue {

@@ -1,6 +1,6 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import type { DestinationList } from '../command-line/destination-list.js'
+import type { DestinationList } from '../command-line/flag-values.js'
 import { HostNames } from '../hosts.js'
 import { ProtectedEndpoints } from '../shared-memory/protected-endpoints.js'
 import { denial } from './exchange.js'

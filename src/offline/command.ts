@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { nearest } from '../command-line/nearest.js'
+import { nearest } from '../command-line/command-words.js'
 import { systemFaultText } from '../faults.js'
 import type { ProgressOutput } from './progress.js'
 
