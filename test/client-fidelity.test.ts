@@ -126,6 +126,18 @@ test('who listens with another service path than that of the subscription finds 
   }
 })
 
+test('a subscription with a time-interval condition is one of NGSIv1 only, also for who listens to it', async (t) => {
+  const broker = await RunningBroker.tenant()
+  const { json } = await broker.send('POST', '/v1/subscribeContext', {
+    ...{ entities: [{ id: 'Kiln-1' }], reference: 'sse:', duration: 'P1D' },
+    notifyConditions: [{ type: 'ONTIMEINTERVAL', condValues: ['PT1H'] }],
+  })
+  const { subscribeResponse } = json as { readonly subscribeResponse?: { readonly subscriptionId: string } }
+  const events = `subscriptions/${subscribeResponse?.subscriptionId}/events`
+  const listening = async (api: string) => (await broker.send('GET', `/${api}/${events}`)).status
+  t.strictSame([await listening('v1'), await listening('v2')], [200, 404])
+})
+
 test('the words of options are checked on every path of NGSIv1', async (t) => {
   const broker = await RunningBroker.tenant()
   for (const path of ['/v1/contextEntities/E', '/ngsi9/registerContext', '/v1/nothing', '/ngsi10/contextEntities/E']) {

@@ -129,9 +129,14 @@ export interface SubscriptionService {
   add(asked: SilentSubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>>
   /** Answers when the change is on disk, and in force in every partition. */
   patch(asked: SubscriptionPatch): Promise<Result<undefined, SubscriptionUnknown | CoversNothing | Unavailable>>
+  /** A page of those without a time-interval condition, by creation. */
   page(which: WhichPage): Promise<Result<SubscriptionPage, Unavailable>>
-  /** The subscription of an id, as a page would show it. */
-  one(tenant: Tenant, id: SubscriptionId): Promise<Result<ShownSubscription | undefined, Unavailable>>
+  /** The subscription of an id; in NGSIv2, which has no time-interval conditions, none that has one. */
+  one(
+    tenant: Tenant,
+    id: SubscriptionId,
+    of: 'ngsi1' | 'ngsi2',
+  ): Promise<Result<ShownSubscription | undefined, Unavailable>>
   /** Answers when the change is on disk, and in force in every partition. */
   change(asked: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** After its response no notification starts any more. */

@@ -114,7 +114,7 @@ export function sharedSubscriptions(here: SubscriptionService, sharing: ControlS
       sharing.change({ service: 'subscriptions', operation, given }),
     ),
     page: (which) => confirmed(() => here.page(which)),
-    one: (tenant, id) => confirmed(() => here.one(tenant, id)),
+    one: (...which) => confirmed(() => here.one(...which)),
   }
 }
 

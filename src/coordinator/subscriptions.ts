@@ -357,9 +357,13 @@ export class Subscriptions implements SubscriptionService {
     return ok({ count: all.length, subscriptions: await this.#shown(all.slice(offset, offset + limit)) })
   }
 
-  async one(tenant: Tenant, id: SubscriptionId): Promise<Result<ShownSubscription | undefined, Unavailable>> {
+  async one(
+    tenant: Tenant,
+    id: SubscriptionId,
+    of: 'ngsi1' | 'ngsi2',
+  ): Promise<Result<ShownSubscription | undefined, Unavailable>> {
     const held = this.#held.of(tenant, id)
-    if (held === undefined || held.subscription.interval_ms !== undefined) return ok(undefined)
+    if (held === undefined || (of === 'ngsi2' && held.subscription.interval_ms !== undefined)) return ok(undefined)
     const [shown] = await this.#shown([held])
     return ok(shown)
   }

@@ -1,6 +1,6 @@
 import { segment } from '../api/api.js'
 import { eventOperations } from '../broker/listening.js'
-import { ok } from '../result.js'
+import { err, ok } from '../result.js'
 import { parseGivenId, type SubscriptionId } from '../subscription/subscription.js'
 import { type Ngsi1Call, operation } from './operation.js'
 import { badRequest, statusOf, statusResponse, unavailableResponse } from './render/status.js'
@@ -8,8 +8,9 @@ import { badRequest, statusOf, statusResponse, unavailableResponse } from './ren
 const { listen, confirm } = eventOperations({
   find: async ({ services, request, tenant }: Ngsi1Call) => {
     const id = parseGivenId(segment(request, 'id'))
-    const [found] = id.ok ? await services.broker.subscriptions.states({ tenant, id: id.value as SubscriptionId }) : []
-    return ok(found)
+    if (!id.ok) return ok(undefined)
+    const found = await services.broker.subscriptions.one(tenant, id.value as SubscriptionId, 'ngsi1')
+    return found.ok ? ok(found.value?.subscription) : err(unavailableResponse(found.error))
   },
   unknown: (request) => statusResponse('orionError', statusOf(404, `subscriptionId: /${segment(request, 'id')}/`), 404),
   refused: badRequest,

@@ -10,7 +10,7 @@ const { listen, confirm } = eventOperations({
   find: async ({ services, request, tenant }: Ngsi2Call) => {
     const id = parseGivenId(segment(request, 'subscriptionId'))
     if (!id.ok) return err(badInput(`Invalid subscription ID: ${id.error}`))
-    const found = await services.broker.subscriptions.one(tenant, id.value as SubscriptionId)
+    const found = await services.broker.subscriptions.one(tenant, id.value as SubscriptionId, 'ngsi2')
     return found.ok ? ok(found.value?.subscription) : err(unavailable(found.error))
   },
   unknown: () => subscriptionNotFound,

@@ -107,7 +107,7 @@ export const listSubscriptions = pathOperation('read', async ({ services, reques
 export const showSubscription = pathOperation('read', async ({ services, request, tenant }) => {
   const id = parseGivenId(segment(request, 'subscriptionId'))
   if (!id.ok) return badInput(`Invalid subscription ID: ${id.error}`)
-  const found = await services.broker.subscriptions.one(tenant, id.value as SubscriptionId)
+  const found = await services.broker.subscriptions.one(tenant, id.value as SubscriptionId, 'ngsi2')
   if (!found.ok) return unavailable(found.error)
   const shown = found.value
   if (shown === undefined || !isBoundTo(request.paths, shown.subscription.path)) return subscriptionNotFound
