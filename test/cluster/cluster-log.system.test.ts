@@ -43,12 +43,13 @@ test('a log in etcd keeps what was appended, in order, for who follows it', { sk
 
   const again = new ClusterLog(linkTo(thread, 0, 'here'), first)
   const read: string[] = []
-  while (read.length < texts.length) {
+  await until(async () => {
     for (const { sequence, payload } of await again.next(at(first + read.length))) {
       t.equal(sequence, first + read.length + 1)
       read.push(Buffer.from(payload).toString())
     }
-  }
+    return read.length >= texts.length
+  }, 'all records are read')
   t.same(read, texts)
   again.close()
 })

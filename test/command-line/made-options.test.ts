@@ -125,7 +125,7 @@ const city = {
   logMax_MiB: 64,
   rebalanceDelay_s: 10,
   reads: 'confirmed',
-  link: undefined,
+  link: { port: 1027, ip: undefined, advertised: undefined, tls: undefined, tokenFile: 'tokens' },
 }
 
 /** Command lines, which together name each flag that makes an option, and where their options differ from the defaults. */
@@ -298,7 +298,7 @@ const commandLines: readonly (readonly [words: string, differences: object])[] =
       },
     },
   ],
-  [ofCity, { cluster: city }],
+  [`${ofCity} -clusterTokenFile tokens`, { cluster: city }],
   [
     `${ofCity} -clusterPrefix /keys -clusterTokenFile tokens -clusterPort 7 -clusterIp 127.0.0.1 -clusterAdvertise north:8 -clusterLogMax 1 -clusterRebalanceDelay 2 -clusterReads local`,
     {
