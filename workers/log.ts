@@ -15,7 +15,7 @@ import {
   logEvents,
   logOperations,
 } from '../src/cluster/log-thread.js'
-import { listed, Membership, watchListed } from '../src/cluster/membership.js'
+import { Membership } from '../src/cluster/membership.js'
 import { listedNames, type NodeFacts } from '../src/cluster/node-facts.js'
 import { workerLog } from '../src/log/worker-log.js'
 import { FigureTable } from '../src/measure/figure-table.js'
@@ -73,7 +73,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
       await engineMembers.look()
       return state
     },
-    list: (folder) => listed(nodes, { node, folder }),
+    list: (folder) => nodes.list({ node, folder }),
     tell: (self) => {
       if (membership === undefined) membership = joined(self)
       else membership.tell(self)
@@ -97,7 +97,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
         fenced: () => watch.fenced(),
         neglected: (what, reason) => watch.neglected(what, reason),
       })
-      listing = watchListed(nodes, (held) => {
+      listing = nodes.watchListed((held) => {
         checkpoints.list(listedNames(held))
         main.nodes(held)
       })

@@ -5,7 +5,7 @@ import { parseCheckpoints, parseCovered } from './copy-checkpoints.js'
 import type { EtcdClient } from './etcd-client.js'
 import type { KeyValue, RequestOp } from './etcd-protocol.js'
 import { endOf } from './key-watch.js'
-import { type ClusterNodes, type NodeFacts, parseFacts, parseNodes } from './node-facts.js'
+import { type ClusterNodes, type NodeFacts, nodesKey, parseFacts, parseNodes } from './node-facts.js'
 
 /** A member as etcd has it. */
 export interface StandingMember {
@@ -18,7 +18,7 @@ export interface StandingMember {
 export interface ClusterState {
   readonly description: ClusterDescription
   readonly nodes: ClusterNodes
-  /** The revision of the setting `nodes`. */
+  /** The revision of their list. */
   readonly nodesRevision: number
   readonly members: readonly StandingMember[]
   /** Members that a later version has written. */
@@ -121,12 +121,6 @@ export interface ClusterBeginning {
 
 /** Where it stands, below the cluster's prefix. */
 export const descriptionKey = 'cluster'
-
-/** The setting that lists the nodes of a cluster. */
-export const nodesSetting = 'nodes'
-
-/** Where that stands, below the cluster's prefix. */
-export const nodesKey = `setting/${nodesSetting}`
 
 /** The description of a text; nothing when it is none of this format. */
 function parseDescription(text: string): ClusterDescription | undefined {

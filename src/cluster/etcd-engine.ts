@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../result.js'
 import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
-import { descriptionKey, nodesKey } from './cluster-state.js'
+import { descriptionKey } from './cluster-state.js'
 import {
   type Engine,
   type EngineUnavailable,
@@ -23,6 +23,7 @@ import {
   type TxnRequest,
 } from './etcd-protocol.js'
 import { KeyWatch } from './key-watch.js'
+import { nodesKey } from './node-facts.js'
 
 /** Digits of a sequence in a key, so that keys are in the order of their sequences. */
 const digits = 15
@@ -175,7 +176,7 @@ export class EtcdEngine implements Engine {
 
   watchHeads(changed: (last: ReadonlyMap<LogName, LogSequence>) => void): { stop(): void } {
     return new KeyWatch(this.#client, `${this.#prefix}/head/`, (keys) => {
-      changed(new Map(Array.from(keys, ([log, { value }]) => [nameOf(log), Number(value.toString()) as LogSequence])))
+      changed(new Map(Array.from(keys, ([log, value]) => [nameOf(log), Number(value.toString()) as LogSequence])))
     })
   }
 

@@ -4,18 +4,19 @@ import type { EngineUnavailable } from './engine.js'
 import type { CallFault, EtcdCalls } from './etcd-client.js'
 import { type Compare, compareEqual, compareRevision, compareVersion } from './etcd-protocol.js'
 import { endOf, KeyWatch, type WatchedKeys } from './key-watch.js'
-import { factsText, isSameFacts, type NodeFacts, parseFacts } from './node-facts.js'
-
-/** A setting of the cluster, with the revision that it has. */
-export interface ClusterSetting {
-  readonly revision: number
-  readonly text: string
-}
-
-/** Somebody else has changed a setting since it was read. */
-export interface SettingChanged {
-  readonly kind: 'changed'
-}
+import {
+  type ClusterNodes,
+  factsText,
+  isSameFacts,
+  type ListingRefusal,
+  type NodeFacts,
+  nodesKey,
+  nodesText,
+  parseFacts,
+  parseNodes,
+  settingsKey,
+  withNode,
+} from './node-facts.js'
 
 /** That a node is a member, for as long as it renews its lease. */
 export interface MemberLease {
@@ -40,7 +41,10 @@ export interface Following {
 /** A lease is renewed so often while it lasts. */
 const renewals = 3
 
-/** Who is in a cluster, and the settings that its nodes share: in etcd, beside the logs. */
+/** How often somebody else may be faster to change the list of nodes. */
+const changesMost = 20
+
+/** Which nodes a cluster has, and who of them are members: in etcd, beside the logs. */
 export class EtcdNodes {
   readonly #client: EtcdCalls
   readonly #prefix: string
@@ -50,44 +54,50 @@ export class EtcdNodes {
     this.#prefix = prefix
   }
 
-  /** A setting; nothing where there is none. */
-  async setting(name: string): Promise<Result<ClusterSetting | undefined, EngineUnavailable>> {
-    const read = await this.#client.call('range', { key: this.#settingKey(name) })
-    if (!read.ok) return err(unanswered(read.error))
-    const [pair] = read.value.kvs
-    return ok(pair && { revision: pair.modRevision, text: pair.value.toString() })
-  }
-
-  /** Changes a setting that has the revision which was read, 0 for none; gives its new one. */
-  async change(
-    name: string,
-    expected: number,
-    text: string,
-  ): Promise<Result<number, SettingChanged | EngineUnavailable>> {
-    const key = this.#settingKey(name)
-    const isExpected: Compare = { result: compareEqual, target: compareRevision, key, modRevision: expected }
-    const put = { requestPut: { key, value: Buffer.from(text) } }
-    const changed = await this.#client.call('txn', { compare: [isExpected], success: [put], failure: [] })
-    if (!changed.ok) return err(unanswered(changed.error))
-    return changed.value.succeeded ? ok(changed.value.header.revision) : err({ kind: 'changed' })
+  /** Lists a node, and gives all that are listed. Refuses in words for the operator. */
+  async list({
+    node,
+    folder,
+  }: {
+    readonly node: string
+    readonly folder: string
+  }): Promise<Result<ClusterNodes, string>> {
+    const key = this.#nodesKey
+    for (let changes = 0; changes < changesMost; changes += 1) {
+      const read = await this.#client.call('range', { key })
+      if (!read.ok) return err(read.error.reason)
+      const [pair] = read.value.kvs
+      const held = pair && parseNodes(pair.value.toString())
+      if (pair === undefined || held === undefined)
+        return err('the list of its nodes is written by a later version of Rigel, or damaged')
+      const next = withNode(held, node, folder)
+      if (!next.ok) return err(listingText(next.error))
+      if (next.value === held) return next
+      const isExpected: Compare = { result: compareEqual, target: compareRevision, key, modRevision: pair.modRevision }
+      const success = [{ requestPut: { key, value: Buffer.from(nodesText(next.value)) } }]
+      const changed = await this.#client.call('txn', { compare: [isExpected], success, failure: [] })
+      if (!changed.ok) return err(changed.error.reason)
+      if (changed.value.succeeded) return next
+    }
+    return err('the list of its nodes changes all the time')
   }
 
   /**
-   * Changes the setting that lists the nodes, unless one that is not listed any more is a member, and forgets how far its checkpoints
-   * were.
+   * Changes the list of nodes, which has the revision that was read, unless one that is not listed any more is a member, and forgets how
+   * far its checkpoints were.
    */
   async remove(
     node: string,
-    { name, expected, text }: { readonly name: string; readonly expected: number; readonly text: string },
-  ): Promise<Result<undefined, SettingChanged | { readonly kind: 'isMember' } | EngineUnavailable>> {
-    const [key, member] = [this.#settingKey(name), `${this.#prefix}/member/${node}`]
+    { revision, left }: { readonly revision: number; readonly left: ClusterNodes },
+  ): Promise<Result<undefined, { readonly kind: 'changed' } | { readonly kind: 'isMember' } | EngineUnavailable>> {
+    const [key, member] = [this.#nodesKey, `${this.#prefix}/member/${node}`]
     const removed = await this.#client.call('txn', {
       compare: [
-        { result: compareEqual, target: compareRevision, key, modRevision: expected },
+        { result: compareEqual, target: compareRevision, key, modRevision: revision },
         { result: compareEqual, target: compareVersion, key: member, version: 0 },
       ],
       success: [
-        { requestPut: { key, value: Buffer.from(text) } },
+        { requestPut: { key, value: Buffer.from(nodesText(left)) } },
         { requestDeleteRange: { key: `${this.#checkpointsKey}${node}` } },
       ],
       failure: [{ requestRange: { key: member } }],
@@ -98,13 +108,11 @@ export class EtcdNodes {
     return err({ kind: isMember ? 'isMember' : 'changed' })
   }
 
-  watchSettings(changed: (settings: ReadonlyMap<string, ClusterSetting>) => void): Following {
-    return new KeyWatch(this.#client, `${this.#prefix}/setting/`, (keys) => {
-      const settings = Array.from(
-        keys,
-        ([name, { revision, value }]) => [name, { revision, text: value.toString() }] as const,
-      )
-      changed(new Map(settings))
+  /** Follows the list of nodes. */
+  watchListed(changed: (nodes: ClusterNodes) => void): Following {
+    return new KeyWatch(this.#client, `${this.#prefix}/${settingsKey}`, (keys) => {
+      const [held] = [...keys.values()].flatMap((value) => parseNodes(value.toString()) ?? [])
+      if (held !== undefined) changed(held)
     })
   }
 
@@ -228,13 +236,24 @@ export class EtcdNodes {
     return `${this.#prefix}/checkpoints/`
   }
 
-  #settingKey(name: string): string {
-    return `${this.#prefix}/setting/${name}`
+  get #nodesKey(): string {
+    return `${this.#prefix}/${nodesKey}`
+  }
+}
+
+function listingText(refusal: ListingRefusal): string {
+  switch (refusal.kind) {
+    case 'nameTaken':
+      return `node ${refusal.name} of it has another data folder: give another -nodeName, or start with that folder. If that is lost, \`rigel cluster remove ${refusal.name}\` makes the name free`
+    case 'folderListed':
+      return `this data folder is that of its node ${refusal.name}: start with -nodeName ${refusal.name}`
+    case 'noSlot':
+      return `it has ${refusal.nodes} nodes, and no cluster has more: \`rigel cluster remove NAME\` takes one out that will not return`
   }
 }
 
 function membersOf(keys: WatchedKeys): readonly NodeFacts[] {
-  return [...keys.values()].flatMap(({ value }) => parseFacts(value.toString()) ?? [])
+  return [...keys.values()].flatMap((value) => parseFacts(value.toString()) ?? [])
 }
 
 function unanswered({ reason }: CallFault): EngineUnavailable {

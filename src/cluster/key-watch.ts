@@ -1,14 +1,8 @@
 import type { CallFault, EtcdCalls } from './etcd-client.js'
 import { eventDelete, type KeyValue, type WatchResponse } from './etcd-protocol.js'
 
-/** A key as it was last seen. */
-export interface WatchedKey {
-  readonly value: Buffer
-  readonly revision: number
-}
-
-/** The keys below a prefix, without the prefix. */
-export type WatchedKeys = ReadonlyMap<string, WatchedKey>
+/** The values of the keys below a prefix, as they were last seen, by the keys without the prefix. */
+export type WatchedKeys = ReadonlyMap<string, Buffer>
 
 /** How long after a failure the keys are read again. */
 const again_ms = 200
@@ -21,7 +15,7 @@ export class KeyWatch {
   readonly #client: EtcdCalls
   readonly #prefix: string
   readonly #changed: (keys: WatchedKeys) => void
-  readonly #keys = new Map<string, WatchedKey>()
+  readonly #keys = new Map<string, Buffer>()
   #stream: { close(): void } | undefined
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
@@ -68,7 +62,7 @@ export class KeyWatch {
   }
 
   #put(pair: KeyValue): void {
-    this.#keys.set(this.#nameOf(pair), { value: pair.value, revision: pair.modRevision })
+    this.#keys.set(this.#nameOf(pair), pair.value)
   }
 
   #nameOf({ key }: KeyValue): string {

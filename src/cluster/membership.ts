@@ -1,16 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../log/log.js'
-import { err, ok, type Result } from '../result.js'
-import { nodesSetting } from './cluster-state.js'
 import type { EtcdNodes, Following, MemberLease } from './etcd-nodes.js'
-import {
-  type ClusterNodes,
-  type ListingRefusal,
-  type NodeFacts,
-  nodesText,
-  parseNodes,
-  withNode,
-} from './node-facts.js'
+import type { NodeFacts } from './node-facts.js'
 
 /** A node whose lease was not renewed for so long is no member any more. */
 const ttl_ms = 6000
@@ -20,49 +11,6 @@ const again_ms = 500
 
 /** How long a node waits for a lease before a line says so. */
 const patience_ms = 10_000
-
-/** How often somebody else may be faster to change the list of nodes. */
-const changesMost = 20
-
-/** Lists a node in the setting of its cluster, and gives that. Refuses in words for the operator. */
-export async function listed(
-  nodes: EtcdNodes,
-  { node, folder }: { readonly node: string; readonly folder: string },
-): Promise<Result<ClusterNodes, string>> {
-  for (let changes = 0; changes < changesMost; changes += 1) {
-    const read = await nodes.setting(nodesSetting)
-    if (!read.ok) return err(read.error.reason)
-    const held = read.value && parseNodes(read.value.text)
-    if (read.value === undefined || held === undefined)
-      return err('the list of its nodes is written by a later version of Rigel, or damaged')
-    const next = withNode(held, node, folder)
-    if (!next.ok) return err(listingText(next.error))
-    if (next.value === held) return ok(held)
-    const changed = await nodes.change(nodesSetting, read.value.revision, nodesText(next.value))
-    if (changed.ok) return next
-    if (changed.error.kind === 'unavailable') return err(changed.error.reason)
-  }
-  return err('the list of its nodes changes all the time')
-}
-
-function listingText(refusal: ListingRefusal): string {
-  switch (refusal.kind) {
-    case 'nameTaken':
-      return `node ${refusal.name} of it has another data folder: give another -nodeName, or start with that folder. If that is lost, \`rigel cluster remove ${refusal.name}\` makes the name free`
-    case 'folderListed':
-      return `this data folder is that of its node ${refusal.name}: start with -nodeName ${refusal.name}`
-    case 'noSlot':
-      return `it has ${refusal.nodes} nodes, and no cluster has more: \`rigel cluster remove NAME\` takes one out that will not return`
-  }
-}
-
-/** Follows the setting that `listed` has given. */
-export function watchListed(nodes: EtcdNodes, changed: (nodes: ClusterNodes) => void): Following {
-  return nodes.watchSettings((settings) => {
-    const held = parseNodes(settings.get(nodesSetting)?.text ?? '')
-    if (held) changed(held)
-  })
-}
 
 export interface MembershipParts {
   readonly nodes: Pick<EtcdNodes, 'join' | 'watchMembers'>

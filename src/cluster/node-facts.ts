@@ -127,6 +127,10 @@ function standingText(facts: NodeFacts): string {
   return read === undefined ? text : factsText(read)
 }
 
+/** Where the settings of a cluster stand, below its prefix: its nodes are listed in the only one. */
+export const settingsKey = 'setting/'
+export const nodesKey = `${settingsKey}nodes`
+
 /** The text of the setting. */
 export function nodesText(nodes: ClusterNodes): string {
   return JSON.stringify({ format, ...nodes })

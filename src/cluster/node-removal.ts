@@ -1,10 +1,10 @@
 import { err, ok, type Result } from '../result.js'
 import type { LogSequence } from '../wal/record-log.js'
-import { type ClusterState, nodesSetting, readClusterState } from './cluster-state.js'
+import { type ClusterState, readClusterState } from './cluster-state.js'
 import type { Engine } from './engine.js'
 import type { EtcdClient } from './etcd-client.js'
 import { EtcdNodes } from './etcd-nodes.js'
-import { listedNames, nodesText, withoutNode } from './node-facts.js'
+import { listedNames, withoutNode } from './node-facts.js'
 
 interface RemovalParts {
   readonly client: EtcdClient
@@ -34,11 +34,7 @@ export async function removeNode(
       `no other node has what the logs of these partitions do not have any more: ${logs}. Start node ${name}, and wait until another one has caught up`,
     )
   }
-  const removed = await new EtcdNodes(client, prefix).remove(name, {
-    name: nodesSetting,
-    expected: nodesRevision,
-    text: nodesText(next),
-  })
+  const removed = await new EtcdNodes(client, prefix).remove(name, { revision: nodesRevision, left: next })
   if (removed.ok) return ok(undefined)
   const { error } = removed
   if (error.kind === 'isMember') return err(`node ${name} is a member: end it first, or wait until its lease has ended`)

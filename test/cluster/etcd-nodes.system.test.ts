@@ -2,7 +2,7 @@ import { before, t as file, type Test, test } from 'tap'
 import { CopyCheckpoints, parseCheckpoints, parseCovered } from '../../src/cluster/copy-checkpoints.js'
 import { EtcdClient } from '../../src/cluster/etcd-client.js'
 import { EtcdNodes } from '../../src/cluster/etcd-nodes.js'
-import type { NodeFacts } from '../../src/cluster/node-facts.js'
+import { listedNames, type NodeFacts, nodesText, noNodes } from '../../src/cluster/node-facts.js'
 import type { LogSequence } from '../../src/wal/record-log.js'
 import { until } from '../until.js'
 import { BrokenProxy } from './broken-proxy.js'
@@ -57,23 +57,30 @@ function seenBy(t: Test, nodes: EtcdNodes): { names: readonly string[]; members:
   return seen
 }
 
-test('a setting is changed by who has read it last', { skip: noEtcd }, async (t) => {
+test('nodes that list themselves at the same moment are all listed, each in a slot of its own', {
+  skip: noEtcd,
+}, async (t) => {
   const prefix = `/${freshName()}`
-  const [one, other] = [nodesAt(t, prefix), nodesAt(t, prefix)]
-  let seen = new Map<string, string>()
-  const following = other.watchSettings((settings) => {
-    seen = new Map(Array.from(settings, ([name, { text }]) => [name, text]))
+  const names = ['a', 'b', 'c', 'd']
+  const clients = names.map(() => nodesAt(t, prefix))
+  const [one] = clients
+  if (one === undefined) return
+  t.match(await one.list({ node: 'a', folder: 'of a' }), { ok: false, error: /later version of Rigel, or damaged/ })
+  etcd.control(['put', `${prefix}/setting/nodes`, nodesText(noNodes)])
+  let seen: readonly string[] = []
+  const following = one.watchListed((held) => {
+    seen = listedNames(held)
   })
   t.teardown(() => following.stop())
-  t.same(await one.setting('copies'), { ok: true, value: undefined })
-  const made = await one.change('copies', 0, '3')
-  if (!made.ok) throw new Error('it was not made')
-  t.same(await other.change('copies', 0, '2'), { ok: false, error: { kind: 'changed' } })
-  t.same(await one.setting('copies'), { ok: true, value: { revision: made.value, text: '3' } })
-  const changed = await other.change('copies', made.value, '2')
-  t.ok(changed.ok)
-  t.same(await one.change('copies', made.value, '5'), { ok: false, error: { kind: 'changed' } })
-  await until(() => seen.get('copies') === '2', 'the change is seen')
+  const listed = await Promise.all(
+    clients.map((nodes, at) => nodes.list({ node: names[at] ?? '', folder: `of ${names[at]}` })),
+  )
+  t.ok(listed.every(({ ok }) => ok))
+  await until(() => seen.length === names.length, 'all are seen')
+  t.same([...seen].sort(), names)
+  const all = await one.list({ node: 'a', folder: 'of a' })
+  t.same(all.ok && all.value.nodes.map(({ slot }) => slot).sort(), [0, 1, 2, 3], 'who is listed is not listed again')
+  t.match(await one.list({ node: 'a', folder: 'of e' }), { ok: false, error: /node a of it has another data folder/ })
 })
 
 test('a member is seen while it renews its lease, with what it says of itself', { skip: noEtcd }, async (t) => {
