@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -70,11 +70,25 @@ function mounted(t: Test, paths: readonly [string, ...string[]]): SmallDisk {
     },
     take: (size_MiB) => writeFileSync(ballast, Buffer.alloc(size_MiB * 2 ** 20)),
     leave: (left_bytes) => {
-      const { bavail, bsize } = statfsSync(path)
-      writeFileSync(ballast, Buffer.alloc(bavail * bsize - left_bytes))
+      const tooMuch = (): number => {
+        const { bavail, bsize } = statfsSync(path)
+        return bavail * bsize - left_bytes
+      }
+      for (let size = tooMuch(); size > 0; size = tooMuch()) {
+        try {
+          appendFileSync(ballast, Buffer.alloc(size))
+        } catch (fault) {
+          // A broker on it has taken some of the room meanwhile.
+          if (!isNoRoom(fault)) throw fault
+        }
+      }
     },
     clear: () => rmSync(ballast, { force: true }),
   }
+}
+
+function isNoRoom(fault: unknown): boolean {
+  return fault instanceof Error && 'code' in fault && fault.code === 'ENOSPC'
 }
 
 function run(command: string, ...args: readonly string[]): void {

@@ -200,10 +200,13 @@ failure(
   'the disk of a node is full: its copies wait, and it ends in order; all goes on when there is room',
   async (t) => {
     const full = node('c')
-    ownDisk?.leave(0)
-    await until(() => /no room for what/.test(full.broker.output), 'it says that its copies wait')
-    t.equal(await full.broker.end('SIGTERM'), 0)
-    ownDisk?.clear()
+    try {
+      ownDisk?.leave(0)
+      await until(() => /no room for what/.test(full.broker.output), 'it says that its copies wait')
+      t.equal(await full.broker.end('SIGTERM'), 0)
+    } finally {
+      ownDisk?.clear()
+    }
     await full.broker.run()
   },
   mayMount.skip ?? false,
