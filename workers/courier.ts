@@ -7,8 +7,8 @@ import {
   courierOperations,
   type DeliveryOperations,
   deliveryOperations,
-} from '../src/delivery/message.js'
-import type { Source } from '../src/delivery/outboxes.js'
+} from '../src/delivery/courier-protocol.js'
+import type { Outbox } from '../src/delivery/outboxes.js'
 import { unpackedRecipients } from '../src/delivery/packed-recipients.js'
 import { OutboxReader } from '../src/lmdb/outbox-reader.js'
 import { errorFacts } from '../src/log/log.js'
@@ -55,17 +55,17 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   })
   const newCourier = (): Courier => {
     const outboxes = storage.paths.map((path, partition) =>
-      source(open(path), (acks) => ackIn(numbered(mailboxes, partition), acks), positions?.[partition]),
+      outboxOf(open(path), (acks) => ackIn(numbered(mailboxes, partition), acks), positions?.[partition]),
     )
     const { ack, alarm, failing } = main
     return new Courier({
-      outboxes: [...outboxes, source(open(controlPath), ack, positions?.[outboxes.length])],
+      outboxes: [...outboxes, outboxOf(open(controlPath), ack, positions?.[outboxes.length])],
       settings: settingsOf(task),
       recipients: known,
       begun: task.begun,
       bell: new Bell(memory.bell),
       ...{ alarm, failing },
-      word: rememberingNotice(),
+      render: rememberingNotice(),
       meter: measures.delivery.meter(),
       count: (name) => measures.count(name),
       sent: (request) => measures.services.sent(request),
@@ -124,7 +124,7 @@ async function ackIn(mailbox: Mailbox, acks: readonly NoticeAck[]): Promise<bool
   return posted.ok && posted.value.reply.kind === 'acked'
 }
 
-function source(reader: OutboxReader, ack: Source['ack'], position?: SharedArrayBuffer): Source {
+function outboxOf(reader: OutboxReader, ack: Outbox['ack'], position?: SharedArrayBuffer): Outbox {
   return {
     ack,
     owner: position && new PartitionPosition(position),

@@ -1,7 +1,7 @@
 import { type ApiRequest, type ApiResponse, type Resource, segment } from '../api/api.js'
 import { json, shortForm } from '../api/response.js'
 import type { Tenant } from '../context/entity.js'
-import type { ReceiverState } from '../delivery/message.js'
+import type { ReceiverState } from '../delivery/courier-protocol.js'
 import { type ActiveAlarm, type AlarmCounts, alarmKinds } from '../log/alarms.js'
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { callsTogether, type RegistrationCalls } from '../providers/provider-request.js'

@@ -9,7 +9,7 @@ import type {
 import type { Unavailable } from '../broker/unavailable.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
-import { neverDelivered, type Recipient } from '../delivery/message.js'
+import { neverDelivered, type Recipient } from '../delivery/courier-protocol.js'
 import type { Log } from '../log/log.js'
 import {
   AvailabilityIndex,

@@ -1,11 +1,11 @@
-import type { CourierStart } from '../delivery/message.js'
-import type { SourceNumber } from '../delivery/outboxes.js'
+import type { CourierStart } from '../delivery/courier-protocol.js'
+import type { OutboxNumber } from '../delivery/outboxes.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 
 /** An instruction that the courier answers, by a ticket of its own. */
 export type CourierInstruction =
   | { readonly kind: 'hold' | 'remove' | 'expire'; readonly ticket: number; readonly id: SubscriptionId }
-  | { readonly kind: 'release'; readonly ticket: number; readonly source: SourceNumber; readonly epoch: number }
+  | { readonly kind: 'release'; readonly ticket: number; readonly outbox: OutboxNumber; readonly epoch: number }
   /** How things stand, which changes nothing. */
   | { readonly kind: 'question'; readonly ticket: number }
 
@@ -55,7 +55,7 @@ export class CourierState {
   /** A hold is an answered instruction, and outlasts who has answered it. */
   readonly #held = new Set<SubscriptionId>()
   /** Outboxes that this node is about to release, with the epoch under which each is sent no more. */
-  readonly #closed = new Map<SourceNumber, number>()
+  readonly #closed = new Map<OutboxNumber, number>()
   /** By ticket, in the order in which they were given. */
   readonly #open = new Map<number, OpenInstruction>()
   /** The tickets of what is open and can be superseded, by subscription. */
@@ -101,8 +101,8 @@ export class CourierState {
       this.#supersede(instruction.id)
     }
     if (kind === 'release') {
-      const { source, epoch } = instruction
-      this.#closed.set(source, Math.max(epoch, this.#closed.get(source) ?? 0))
+      const { outbox, epoch } = instruction
+      this.#closed.set(outbox, Math.max(epoch, this.#closed.get(outbox) ?? 0))
     }
     this.#open.set(ticket, { instruction, isSuperseded: false })
     const id = supersededBy(instruction)

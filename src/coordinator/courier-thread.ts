@@ -12,8 +12,8 @@ import {
   type ReceiverPage,
   type Recipient,
   type WhichReceivers,
-} from '../delivery/message.js'
-import type { SourceNumber } from '../delivery/outboxes.js'
+} from '../delivery/courier-protocol.js'
+import type { OutboxNumber } from '../delivery/outboxes.js'
 import { isGivenUp, LogFenced } from '../faults.js'
 import type { Log } from '../log/log.js'
 import { ok } from '../result.js'
@@ -29,7 +29,7 @@ interface CourierThreadSettings<Task> {
   /** Called for every thread, also for one that replaces another, which begins with the recipients of that moment, and with what the one before it was told. */
   readonly launch: (begun: CourierStart) => Launch<Task>
   /** Under which epoch an outbox is this node's now; see `CourierStart`. */
-  readonly epochOf: (source: SourceNumber) => number
+  readonly epochOf: (outbox: OutboxNumber) => number
   /** Connects the courier with all partitions, now and whenever one is replaced. */
   readonly join: (link: FrontEndLink) => void
   /** Stores what became of notices in the coordinator's own outbox. */
@@ -169,11 +169,11 @@ export class CourierThread<Task extends object> {
    * This node is about to release an outbox: nothing of it is begun any more. Resolves when what was under way has ended and its
    * outcome is on disk, and at the latest after about this time.
    */
-  async release(source: SourceNumber, limit_ms: number): Promise<void> {
-    const epoch = this.#settings.epochOf(source)
+  async release(outbox: OutboxNumber, limit_ms: number): Promise<void> {
+    const epoch = this.#settings.epochOf(outbox)
     await this.#instruct(
-      (ticket) => ({ kind: 'release', ticket, source, epoch }),
-      (far) => far.release(source, epoch, limit_ms),
+      (ticket) => ({ kind: 'release', ticket, outbox, epoch }),
+      (far) => far.release(outbox, epoch, limit_ms),
       limit_ms + releaseSpare_ms,
     )
   }

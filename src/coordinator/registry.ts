@@ -13,7 +13,7 @@ import type {
 } from '../broker/services.js'
 import type { Unavailable } from '../broker/unavailable.js'
 import type { Tenant } from '../context/entity.js'
-import type { Recipient } from '../delivery/message.js'
+import type { Recipient } from '../delivery/courier-protocol.js'
 import { InTurn } from '../in-turn.js'
 import { errorFacts } from '../log/log.js'
 import { Copies, toldOnce, withoutContexts, withoutTold } from '../registration/contexts.js'

@@ -23,7 +23,7 @@ import {
   type Recipient,
   recipientOf,
   type WhichReceivers,
-} from '../delivery/message.js'
+} from '../delivery/courier-protocol.js'
 import { errorFacts, type Log } from '../log/log.js'
 import { err, ok, type Result } from '../result.js'
 import type { Bell } from '../shared-memory/signals.js'

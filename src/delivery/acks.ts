@@ -14,7 +14,7 @@ type Batch = ReadonlyMap<SubscriptionId, PendingAck>
 
 interface OutboxAcksParts {
   readonly statsOf: (id: SubscriptionId) => DeliveryStats | undefined
-  /** Asks the owner of the outbox to store a batch; `answered` hears whether it is on disk. See `Source.ack`. */
+  /** Asks the owner of the outbox to store a batch; `answered` hears whether it is on disk. See `Outbox.ack`. */
   readonly ack: (acks: readonly NoticeAck[], answered: (isStored: boolean) => void) => void
   readonly later: QueueClock['later']
 }

@@ -6,11 +6,11 @@ import type { SentRequest } from '../measure/service-metrics.js'
 import type { StoredNotice } from '../subscription/notice.js'
 import { now } from '../time.js'
 import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
+import type { Recipient } from './courier-protocol.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { HttpSender } from './http-sender.js'
-import type { Recipient } from './message.js'
 import type { MqttSender } from './mqtt-sender.js'
-import type { SourceNumber } from './outboxes.js'
+import type { OutboxNumber } from './outboxes.js'
 import {
   type AttemptAlarm,
   type AttemptOutcome,
@@ -46,7 +46,7 @@ export class Attempts {
   readonly #parts: AttemptParts
   readonly #alarmed = new Map<string, readonly [alarm: AttemptAlarm, subject: string]>()
   /** How many are under way, by outbox. */
-  readonly #underWay = new Map<SourceNumber, number>()
+  readonly #underWay = new Map<OutboxNumber, number>()
   #ended = 0
   #scheduled = false
   #running = false
@@ -91,9 +91,9 @@ export class Attempts {
   }
 
   /** Resolves when no attempt of an outbox is under way, and at the latest after this time. */
-  async ended(source: SourceNumber, limit_ms: number): Promise<void> {
+  async ended(outbox: OutboxNumber, limit_ms: number): Promise<void> {
     const until_ms = performance.now() + limit_ms
-    while (this.#underWay.has(source) && performance.now() < until_ms) await sleep(idleCheck_ms)
+    while (this.#underWay.has(outbox) && performance.now() < until_ms) await sleep(idleCheck_ms)
   }
 
   /** Another node makes some of the attempts: what is still so is found out by the next ones of this one. */
@@ -115,20 +115,20 @@ export class Attempts {
     while (this.#running) {
       const attempt = queue.next()
       if (attempt === undefined) return
-      const { source } = attempt.notice
-      this.#count(source, 1)
+      const { outbox } = attempt.notice
+      this.#count(outbox, 1)
       // A fault in here ends the thread, as every fault does.
       this.#make(attempt).finally(() => {
-        this.#count(source, -1)
+        this.#count(outbox, -1)
         this.#ended += 1
       })
     }
   }
 
-  #count(source: SourceNumber, change: number): void {
-    const underWay = (this.#underWay.get(source) ?? 0) + change
-    if (underWay > 0) this.#underWay.set(source, underWay)
-    else this.#underWay.delete(source)
+  #count(outbox: OutboxNumber, change: number): void {
+    const underWay = (this.#underWay.get(outbox) ?? 0) + change
+    if (underWay > 0) this.#underWay.set(outbox, underWay)
+    else this.#underWay.delete(outbox)
   }
 
   async #make(attempt: BegunAttempt): Promise<void> {

@@ -9,9 +9,6 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { ClockStart } from '../time.js'
 import { type AttemptParts, Attempts } from './attempts.js'
-import { DeliveryQueue } from './delivery-queue.js'
-import { HttpSender, type HttpSettings } from './http-sender.js'
-import { Intake } from './intake.js'
 import {
   type CourierEvents,
   type CourierStart,
@@ -23,9 +20,12 @@ import {
   type ReceiverPage,
   type Recipient,
   type WhichReceivers,
-} from './message.js'
+} from './courier-protocol.js'
+import { DeliveryQueue } from './delivery-queue.js'
+import { HttpSender, type HttpSettings } from './http-sender.js'
+import { Intake } from './intake.js'
 import { MqttSender } from './mqtt-sender.js'
-import { Outboxes, type Source, type SourceNumber } from './outboxes.js'
+import { type Outbox, Outboxes, type OutboxNumber } from './outboxes.js'
 import { type MessageLimits, tooLongFor } from './prepared-notice.js'
 import type { QueueLimits } from './recipients.js'
 import { goneUpTo, RemoteBarriers } from './remote-barriers.js'
@@ -37,7 +37,7 @@ import { pauseAfter, systemClock } from './subscription-queue.js'
 export interface CourierSettings extends QueueLimits, MessageLimits, Omit<HttpSettings, 'destinations'> {
   /** Time limit of opening a connection of MQTT, and of the acknowledgement of a message. */
   readonly mqttTimeout_ms: number
-  /** For how long a connection of MQTT is kept that is not used. */
+  /** How long an unused connection of MQTT is kept. */
   readonly mqttMaxAge_ms: number
   /** Nothing is sent: a notification counts as accepted when it is made. */
   readonly simulated: boolean
@@ -53,23 +53,23 @@ export interface CourierSettings extends QueueLimits, MessageLimits, Omit<HttpSe
 
 interface CourierParts
   extends Pick<CourierEvents, 'failing'>,
-    Pick<AttemptParts, 'alarm' | 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'word'> {
+    Pick<AttemptParts, 'alarm' | 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'render'> {
   readonly settings: CourierSettings
   /** That of the coordinator is the last one. */
-  readonly outboxes: readonly Source[]
-  /** Those that are known from the start; they are gone through once. */
+  readonly outboxes: readonly Outbox[]
+  /** The subscriptions known at the start; iterated once. */
   readonly recipients: Iterable<Recipient>
   readonly begun?: CourierStart
   readonly bell: Bell
 }
 
 const sweep_ms = 250
-/** At the end of the broker: a receiver that has not responded for this long is waited for no longer. */
+/** When the courier ends, it gives up receivers after no attempt has ended for this long. */
 const patience_ms = 1000
-/** At the end of the broker: for storing the acks, if the deliveries took all the time. */
+/** When the courier ends: the time for storing the acks, whatever the deliveries took. */
 const ackLimit_ms = 2000
 
-/** Sends what the outboxes hold, in order, until it is accepted or dropped; there is one of them [subscriptions 5]. */
+/** Delivers the notices of the outboxes in order until each is accepted or dropped; a broker has one courier [subscriptions 5]. */
 export class Courier implements DeliveryOperations {
   readonly #parts: CourierParts
   readonly #outboxes: Outboxes
@@ -97,20 +97,20 @@ export class Courier implements DeliveryOperations {
     this.#streams = new Streams({
       ...sending,
       ...{ clock: systemClock, limits: settings.streams, large_bytes: settings.underWay_bytes },
-      known: (source) => this.#intake.known(source),
+      known: (outbox) => this.#intake.known(outbox),
     })
     this.#intake = new Intake({
       ...{ outboxes, barriers: this.#barriers },
-      begun: (source) => this.#queue.restore(source, outboxes.all[source]?.stats() ?? []),
-      loaded: (source) => this.#loaded(source),
-      lost: (source) => this.#lost(source),
-      take: (source, numbered, since_ms) => this.#queue.add(source, numbered, since_ms),
+      begun: (outbox) => this.#queue.restore(outbox, outboxes.all[outbox]?.stats() ?? []),
+      loaded: (outbox) => this.#loaded(outbox),
+      lost: (outbox) => this.#lost(outbox),
+      take: (outbox, numbered, since_ms) => this.#queue.add(outbox, numbered, since_ms),
       clock: settings.clock,
       progress: () => this.#queue.check(),
     })
   }
 
-  /** Learns what waits and how it went, sets the clocks, and begins to send. */
+  /** Reads all outboxes, sets the clocks of the subscriptions, and begins to send. */
   async start(): Promise<void> {
     const { recipients, begun } = this.#parts
     for (const recipient of recipients) this.#queue.put(recipient)
@@ -125,7 +125,7 @@ export class Courier implements DeliveryOperations {
     this.#listen()
   }
 
-  // The coordinator follows its log until the courier has ended, so that it may not know yet that the outboxes are closed.
+  // The coordinator may still call these after the outboxes were closed: it follows its log until the courier's thread has ended.
 
   connectStreams(port: MessagePort): void {
     if (!this.#isOver) this.#streams.connect(port)
@@ -133,7 +133,7 @@ export class Courier implements DeliveryOperations {
 
   put(recipient: Recipient): void {
     if (this.#isOver) return
-    // What is made first is in the outbox before what was held back may go.
+    // Read the initial notifications now: they are queued before held-back ones are released.
     if (this.#queue.isOnHold(recipient.id)) this.#intake.takeBarriers()
     this.#streams.changed(recipient)
     this.#queue.put(recipient)
@@ -157,15 +157,15 @@ export class Courier implements DeliveryOperations {
     await this.#queue.records.stored(id)
   }
 
-  /** What is not on disk at the limit is sent again by the next owner. */
-  async release(source: SourceNumber, epoch: number, limit_ms: number): Promise<void> {
+  /** Acks that are not on disk at the limit are lost: the next owner sends these notices again. */
+  async release(outbox: OutboxNumber, epoch: number, limit_ms: number): Promise<void> {
     if (this.#isOver) return
     const begun_ms = performance.now()
-    // It was released and taken again meanwhile: what is sent now is sent under another epoch.
-    if (!this.#outboxes.release(source, epoch) && this.#outboxes.isOpen(source)) return
-    await this.#attempts.ended(source, limit_ms)
+    // The outbox was released and taken again meanwhile: it is sent under a later epoch now.
+    if (!this.#outboxes.release(outbox, epoch) && this.#outboxes.isOpen(outbox)) return
+    await this.#attempts.ended(outbox, limit_ms)
     const left_ms = Math.max(0, begun_ms + limit_ms - performance.now())
-    await Promise.race([this.#queue.records.flush(source), sleep(left_ms, undefined, { ref: false })])
+    await Promise.race([this.#queue.records.flush(outbox), sleep(left_ms, undefined, { ref: false })])
   }
 
   async report(ids: readonly SubscriptionId[]): Promise<readonly KnownState[]> {
@@ -203,22 +203,22 @@ export class Courier implements DeliveryOperations {
   }
 
   #sweep(): void {
-    // Nobody rings when a partition moves, nor when another node has sent something.
+    // The bell does not ring when a partition changes its owner or another node delivers: poll.
     const isElsewhere = this.#barriers.areStanding || (this.#queue.isBarred && this.#outboxes.areElsewhere)
     if ((this.#outboxes.hasChanged || isElsewhere) && !this.#draining) this.#intake.read()
     this.#streams.sweep()
     this.#queue.sweep()
   }
 
-  #loaded(source: SourceNumber): void {
-    this.#queue.loaded(source)
-    if (source === this.#outboxes.coordinator) this.#barriers.forget()
+  #loaded(outbox: OutboxNumber): void {
+    this.#queue.loaded(outbox)
+    if (outbox === this.#outboxes.coordinator) this.#barriers.forget()
   }
 
   /** Another node sends what an outbox holds. */
-  #lost(source: SourceNumber): void {
+  #lost(outbox: OutboxNumber): void {
     this.#streams.interrupt()
-    this.#queue.forget(source)
+    this.#queue.forget(outbox)
     this.#attempts.releaseAlarms()
   }
 
@@ -230,14 +230,14 @@ export class Courier implements DeliveryOperations {
   }
 
   #goneElsewhere(
-    source: SourceNumber,
+    outbox: OutboxNumber,
     id: SubscriptionId,
     from: NoticeNumber,
     bound: NoticeNumber,
   ): NoticeNumber | undefined {
-    const outbox = this.#outboxes.all[source]
-    if (outbox === undefined || this.#outboxes.isRead(source)) return undefined
-    const gone = goneUpTo(outbox, id, from, bound)
+    const held = this.#outboxes.all[outbox]
+    if (held === undefined || this.#outboxes.isRead(outbox)) return undefined
+    const gone = goneUpTo(held, id, from, bound)
     if (gone > from && gone < bound) this.#checking ??= setImmediate(() => this.#checkAgain())
     return gone
   }
@@ -254,19 +254,19 @@ export class Courier implements DeliveryOperations {
     return new DeliveryQueue({
       ...{ limits: settings, simulated: settings.simulated, meter, log, clock: systemClock },
       coordinator: outboxes.coordinator,
-      // What another node sends is not waited for here.
-      known: (source) => (outboxes.isRead(source) ? this.#intake.known(source) : Number.POSITIVE_INFINITY),
-      isOpen: (source) => outboxes.isOpen(source),
-      mayMove: (source) => outboxes.mayMove(source),
+      // A barrier does not wait for the reading of an outbox that another node sends.
+      known: (outbox) => (outboxes.isRead(outbox) ? this.#intake.known(outbox) : Number.POSITIVE_INFINITY),
+      isOpen: (outbox) => outboxes.isOpen(outbox),
+      mayMove: (outbox) => outboxes.mayMove(outbox),
       remoteBarrier: (id) => this.#barriers.boundsOf(id),
-      goneElsewhere: (source, id, from, bound) => this.#goneElsewhere(source, id, from, bound),
+      goneElsewhere: (outbox, id, from, bound) => this.#goneElsewhere(outbox, id, from, bound),
       pause_ms: (failures, retryAfter_ms) => pauseAfter(failures, pauses, retryAfter_ms, Math.random()),
-      tooLong: (recipient, source, numbered) => tooLongFor(recipient, source, numbered, settings),
+      tooLong: (recipient, outbox, numbered) => tooLongFor(recipient, outbox, numbered, settings),
       countSimulated: () => count('simulatedNotifications'),
       ready: () => this.#attempts.schedule(),
       streamReady: (id) => this.#streams.ready(id),
       failing,
-      ack: (source, acks, answered) => void outboxes.all[source]?.ack(acks).then(answered),
+      ack: (outbox, acks, answered) => void outboxes.all[outbox]?.ack(acks).then(answered),
       elsewhere: (id) => outboxes.statsElsewhere(id),
     })
   }

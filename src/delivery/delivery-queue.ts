@@ -4,10 +4,10 @@ import { advanceClock } from '../subscription/clocks.js'
 import type { DeliveryStats, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
+import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceivers } from './courier-protocol.js'
 import { DeliveryRecords, type RecordsParts } from './delivery-records.js'
-import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceivers } from './message.js'
 import type { QueuedNotice } from './notice-list.js'
-import type { SourceNumber } from './outboxes.js'
+import type { OutboxNumber } from './outboxes.js'
 import type { Accepted, AttemptOutcome, Unsendable } from './outgoing.js'
 import { ReceiverRecords, receiverPage } from './receiver-records.js'
 import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
@@ -20,10 +20,10 @@ export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready'>, Reco
   /** A notice was counted as accepted without being sent. */
   readonly countSimulated: () => void
   /** Whether an outbox may come from another node, with notices of subscriptions that are not known here yet. */
-  readonly mayMove: (source: SourceNumber) => boolean
+  readonly mayMove: (outbox: OutboxNumber) => boolean
   /** Why a notice is too long to be sent to a recipient; undefined of any other notice. */
-  readonly tooLong: (recipient: Recipient, source: SourceNumber, numbered: NumberedNotice) => string | undefined
-  /** `next` may give something. */
+  readonly tooLong: (recipient: Recipient, outbox: OutboxNumber, numbered: NumberedNotice) => string | undefined
+  /** Called when `next()` may return an attempt. */
   readonly ready: () => void
   /** Listeners to the subscription may be sent something. */
   readonly streamReady: (id: SubscriptionId) => void
@@ -61,11 +61,11 @@ export class DeliveryQueue {
   /** The queues with a barrier, which may be free when more of the outboxes is known. */
   readonly #barred = new Set<SubscriptionQueue>()
   /** Outboxes whose notices were made before they were read here. */
-  readonly #loading = new Set<SourceNumber>()
+  readonly #loading = new Set<OutboxNumber>()
   /** Notices of these, by outbox and number, of which an attempt was made before. */
   readonly #tried = new Set<string>()
   /** Subscriptions that such outboxes name and that are not known, with when they were read. */
-  readonly #strange = new Map<SubscriptionId, number>()
+  readonly #unknownSince = new Map<SubscriptionId, number>()
 
   constructor(parts: DeliveryQueueParts) {
     this.#parts = parts
@@ -79,19 +79,19 @@ export class DeliveryQueue {
    * not known are removed; at once, or a while later where another node has sent it before. Until `loaded`, what is added from
    * it was made before.
    */
-  restore(source: SourceNumber, stored: Iterable<readonly [SubscriptionId, DeliveryStats]>): void {
-    this.#loading.add(source)
+  restore(outbox: OutboxNumber, stored: Iterable<readonly [SubscriptionId, DeliveryStats]>): void {
+    this.#loading.add(outbox)
     for (const [id, stats] of stored) {
-      this.records.restore(id, source, stats)
-      if (this.#isKept(id, source)) for (const number of stats.tried) this.#tried.add(`${source}-${number}`)
+      this.records.restore(id, outbox, stats)
+      if (this.#isKept(id, outbox)) for (const number of stats.tried) this.#tried.add(`${outbox}-${number}`)
       else this.records.ended(id, [])
       this.notified(id, stats.lastNotification)
     }
   }
 
   /** All that an outbox held was added. */
-  loaded(source: SourceNumber): void {
-    this.#loading.delete(source)
+  loaded(outbox: OutboxNumber): void {
+    this.#loading.delete(outbox)
     if (this.#loading.size === 0) this.#tried.clear()
   }
 
@@ -102,26 +102,26 @@ export class DeliveryQueue {
   }
 
   /** Another node owns an outbox now: what is known of it is forgotten, and attempts that are under way change nothing. */
-  forget(source: SourceNumber): void {
+  forget(outbox: OutboxNumber): void {
     for (const queue of this.#recipients.filled) {
-      for (const notice of queue.forget(source)) this.#recipients.removed(queue, notice)
+      for (const notice of queue.forget(outbox)) this.#recipients.removed(queue, notice)
     }
-    this.records.forget(source)
+    this.records.forget(outbox)
     this.check()
   }
 
-  #isKept(id: SubscriptionId, source: SourceNumber): boolean {
+  #isKept(id: SubscriptionId, outbox: OutboxNumber): boolean {
     if (this.#recipients.known.has(id)) return true
-    if (!this.#parts.mayMove(source) || this.#recipients.hasEnded(id)) return false
-    this.#strange.set(id, this.#parts.clock.steady_ms())
+    if (!this.#parts.mayMove(outbox) || this.#recipients.hasEnded(id)) return false
+    this.#unknownSince.set(id, this.#parts.clock.steady_ms())
     return true
   }
 
   /** Whoever owns a partition has all subscriptions in force that its outbox names: the others have ended. */
-  #endStrange(at_ms: number): void {
-    for (const [id, since_ms] of this.#strange) {
-      if (at_ms - since_ms < strange_ms) continue
-      this.#strange.delete(id)
+  #endUnknown(at_ms: number): void {
+    for (const [id, since_ms] of this.#unknownSince) {
+      if (at_ms - since_ms < unknownLimit_ms) continue
+      this.#unknownSince.delete(id)
       if (!this.#recipients.known.has(id) && this.#recipients.queue(id)?.onHold !== true) this.end(id)
     }
   }
@@ -175,35 +175,35 @@ export class DeliveryQueue {
   }
 
   /** A notice of an outbox has arrived; they come by their numbers. `since_ms` is when it was made, by the steady clock. */
-  add(source: SourceNumber, numbered: NumberedNotice, since_ms: number): void {
+  add(outbox: OutboxNumber, numbered: NumberedNotice, since_ms: number): void {
     const { meter, simulated } = this.#parts
     const { number, notice } = numbered
-    const isNew = !this.#loading.has(source)
+    const isNew = !this.#loading.has(outbox)
     if (isNew) meter.stored(1)
     else if (notice.provisional?.by !== 'proposed') this.notified(notice.subscription, notice.made)
-    const isKept = isNew || this.#isKept(notice.subscription, source)
+    const isKept = isNew || this.#isKept(notice.subscription, outbox)
     const queue = this.#recipients.queueOfNotice(notice.subscription, isKept)
     if (queue === undefined) {
       if (isNew) meter.left('ended')
-      this.records.ended(notice.subscription, [{ source, number }])
+      this.records.ended(notice.subscription, [{ outbox, number }])
       return
     }
     if (queue.verdictOn(notice.provisional) === 'void') {
-      this.#voided(queue, { source, number })
+      this.#voided(queue, { outbox, number })
       this.#recipients.forgetIdle(queue)
       return
     }
-    const reason = queue.recipient && this.#parts.tooLong(queue.recipient, source, numbered)
+    const reason = queue.recipient && this.#parts.tooLong(queue.recipient, outbox, numbered)
     if (reason !== undefined) {
       this.#warnOfDrop(queue, reason)
-      this.#left(queue, { source, number, made: notice.made }, 'dropped')
+      this.#left(queue, { outbox, number, made: notice.made }, 'dropped')
       return
     }
-    const tried = this.#tried.size > 0 && this.#tried.has(`${source}-${number}`)
-    const superseded = queue.add({ source, numbered, since_ms, tried })
-    this.#recipients.added(queue, { source, size_bytes: numbered.size_bytes })
+    const tried = this.#tried.size > 0 && this.#tried.has(`${outbox}-${number}`)
+    const superseded = queue.add({ outbox, numbered, since_ms, tried })
+    this.#recipients.added(queue, { outbox, size_bytes: numbered.size_bytes })
     if (notice.after !== undefined) this.#barred.add(queue)
-    this.#trace(queue, 'put into', { source, number })
+    this.#trace(queue, 'put into', { outbox, number })
     if (superseded !== undefined) this.#remove(queue, superseded, 'ended')
     // What a change that is undecided has made displaces nothing: some of it may be void.
     if (!queue.onHold) this.#dropBeyondLimit(queue)
@@ -239,7 +239,7 @@ export class DeliveryQueue {
         const fails = this.records.attempted(queue.id, notice, outcome, clock.now())
         if (queue.failed(notice, outcome)) this.#remove(queue, notice, 'ended')
         // A node that was paused was late itself.
-        if (isOpen(notice.source)) this.#endIfFailing(queue, fails)
+        if (isOpen(notice.outbox)) this.#endIfFailing(queue, fails)
       }
     }
   }
@@ -290,7 +290,7 @@ export class DeliveryQueue {
     const madeBy_ms = at_ms - limits.retention_ms
     const reason = `not accepted within ${limits.retention_ms / 1000} s`
     let oldest_ms: number | undefined
-    this.#endStrange(at_ms)
+    this.#endUnknown(at_ms)
     for (const queue of this.#recipients.filled) {
       queue.order.reopen()
       // Until it is decided it may be that it does not end yet.
@@ -419,7 +419,7 @@ export class DeliveryQueue {
   /** A notice leaves its outbox; it may never have been in a queue. */
   #left(
     queue: SubscriptionQueue,
-    notice: Pick<QueuedNotice, 'source' | 'number' | 'made'>,
+    notice: Pick<QueuedNotice, 'outbox' | 'number' | 'made'>,
     result: AttemptResult,
     waited?: Nanoseconds,
   ): void {
@@ -430,18 +430,18 @@ export class DeliveryQueue {
   }
 
   /** A notice is void: it leaves its outbox as if it had never been there. It may never have been in a queue. */
-  #voided(queue: SubscriptionQueue, notice: Pick<QueuedNotice, 'source' | 'number'>): void {
+  #voided(queue: SubscriptionQueue, notice: Pick<QueuedNotice, 'outbox' | 'number'>): void {
     this.#parts.meter.left('ended')
     this.records.voided(queue.id, notice)
     this.#trace(queue, 'void in', notice)
   }
 
-  #trace({ id, depth }: SubscriptionQueue, done: string, at: Pick<QueuedNotice, 'source' | 'number'>): void {
+  #trace({ id, depth }: SubscriptionQueue, done: string, at: Pick<QueuedNotice, 'outbox' | 'number'>): void {
     const { log } = this.#parts
     if (!log.isTraced('notify.queue')) return
-    log.trace('notify.queue', `notification ${at.source}-${at.number} ${done} the queue of ${id}: ${depth} wait`)
+    log.trace('notify.queue', `notification ${at.outbox}-${at.number} ${done} the queue of ${id}: ${depth} wait`)
   }
 }
 
 /** How long a subscription is waited for that is not known when a partition comes: what tells of it is on its way. */
-const strange_ms = 60_000
+const unknownLimit_ms = 60_000

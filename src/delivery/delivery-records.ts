@@ -3,30 +3,30 @@ import type { DeliveryStats, NoticeAck, NoticeNumber } from '../subscription/not
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import { OutboxAcks } from './acks.js'
-import type { DeliveryState, Recipient } from './message.js'
+import type { DeliveryState, Recipient } from './courier-protocol.js'
 import type { QueuedNotice } from './notice-list.js'
-import type { SourceNumber } from './outboxes.js'
+import type { OutboxNumber } from './outboxes.js'
 import { type AttemptOutcome, reasonText } from './outgoing.js'
 import type { QueueClock, SubscriptionQueue } from './subscription-queue.js'
 
 /** The stats of one subscription by outbox, with what its last attempt says over all of them. */
 interface SubscriptionStats {
-  readonly bySource: Map<SourceNumber, DeliveryStats>
+  readonly byOutbox: Map<OutboxNumber, DeliveryStats>
   fails: number
   attempted: number
 }
 
 export interface RecordsParts {
   /** The number of the coordinator's outbox, which is the last one. */
-  readonly coordinator: SourceNumber
+  readonly coordinator: OutboxNumber
   readonly clock: QueueClock
   /** Asks the owner of an outbox to store acks; `answered` hears whether they are on disk. */
-  readonly ack: (source: SourceNumber, acks: readonly NoticeAck[], answered: (isStored: boolean) => void) => void
+  readonly ack: (outbox: OutboxNumber, acks: readonly NoticeAck[], answered: (isStored: boolean) => void) => void
   /** The stats of a subscription in the outboxes that other nodes send, as far as they are known here. */
   readonly elsewhere: (id: SubscriptionId) => readonly DeliveryStats[]
 }
 
-type LeavingNotice = Pick<QueuedNotice, 'source' | 'number' | 'made'>
+type LeavingNotice = Pick<QueuedNotice, 'outbox' | 'number' | 'made'>
 
 /**
  * The delivery stats of all subscriptions, and the acks by which they go to disk [subscriptions 5.7]: every change of the stats
@@ -39,23 +39,23 @@ export class DeliveryRecords {
 
   constructor({ coordinator, clock: { later }, ack, elsewhere }: RecordsParts) {
     this.#elsewhere = elsewhere
-    this.#acks = Array.from({ length: coordinator + 1 }, (_, source) => {
-      const statsOf = (id: SubscriptionId) => this.#subscriptions.get(id)?.bySource.get(source)
-      return new OutboxAcks({ statsOf, later, ack: (acks, answered) => ack(source, acks, answered) })
+    this.#acks = Array.from({ length: coordinator + 1 }, (_, outbox) => {
+      const statsOf = (id: SubscriptionId) => this.#subscriptions.get(id)?.byOutbox.get(outbox)
+      return new OutboxAcks({ statsOf, later, ack: (acks, answered) => ack(outbox, acks, answered) })
     })
   }
 
   /** The stats of a subscription as an outbox holds them when it is read. */
-  restore(id: SubscriptionId, source: SourceNumber, stats: DeliveryStats): void {
+  restore(id: SubscriptionId, outbox: OutboxNumber, stats: DeliveryStats): void {
     const own = this.#of(id)
-    own.bySource.set(source, stats)
+    own.byOutbox.set(outbox, stats)
     const { attempted = 0, fails } = stats
     if (attempted > own.attempted) Object.assign(own, { attempted, fails })
   }
 
   /** The stats of all outboxes as one. */
   merged(id: SubscriptionId): MergedStats {
-    return mergedStats([...(this.#subscriptions.get(id)?.bySource.values() ?? []), ...this.#elsewhere(id)])
+    return mergedStats([...(this.#subscriptions.get(id)?.byOutbox.values() ?? []), ...this.#elsewhere(id)])
   }
 
   /** How the deliveries of a subscription go, with what waits in its queue, if it has one. */
@@ -79,37 +79,37 @@ export class DeliveryRecords {
     const own = this.#of(id)
     own.fails = outcome.kind === 'accepted' ? 0 : own.fails + 1
     own.attempted = Math.max(at, own.attempted + 1)
-    const { source, number, tried } = notice
+    const { outbox, number, tried } = notice
     const attempt = { number, first: !tried, outcome, at, fails: own.fails, attempted: own.attempted as Milliseconds }
-    this.#change(id, source, (stats) => afterAttempt(stats, attempt))
+    this.#change(id, outbox, (stats) => afterAttempt(stats, attempt))
     notice.tried = true
     return own.fails
   }
 
   /** A notice leaves its outbox; `discarded` when a limit dropped it. */
-  left(id: SubscriptionId, { source, number, made }: LeavingNotice, discarded: boolean): void {
-    this.#change(id, source, (stats) => afterDeparture(stats, { number, made, discarded }), number)
+  left(id: SubscriptionId, { outbox, number, made }: LeavingNotice, discarded: boolean): void {
+    this.#change(id, outbox, (stats) => afterDeparture(stats, { number, made, discarded }), number)
   }
 
   /** A notice leaves its outbox as if it had never been there. */
-  voided(id: SubscriptionId, { source, number }: Pick<LeavingNotice, 'source' | 'number'>): void {
-    this.#change(id, source, (stats) => stats, number)
+  voided(id: SubscriptionId, { outbox, number }: Pick<LeavingNotice, 'outbox' | 'number'>): void {
+    this.#change(id, outbox, (stats) => stats, number)
   }
 
   /** A notice leaves its outbox that counts as accepted without being sent. */
-  simulated(id: SubscriptionId, { source, number, made }: LeavingNotice): void {
-    this.#change(id, source, (stats) => afterSimulation(stats, made), number)
+  simulated(id: SubscriptionId, { outbox, number, made }: LeavingNotice): void {
+    this.#change(id, outbox, (stats) => afterSimulation(stats, made), number)
   }
 
   /** A subscription has ended, or is unknown: its stats leave the disk with these notices. */
-  ended(id: SubscriptionId, gone: Iterable<Pick<QueuedNotice, 'source' | 'number'>>): void {
-    const sources = new Set(this.#subscriptions.get(id)?.bySource.keys())
+  ended(id: SubscriptionId, gone: Iterable<Pick<QueuedNotice, 'outbox' | 'number'>>): void {
+    const outboxes = new Set(this.#subscriptions.get(id)?.byOutbox.keys())
     this.#subscriptions.delete(id)
-    for (const { source, number } of gone) {
-      sources.add(source)
-      this.#acks[source]?.note(id, number)
+    for (const { outbox, number } of gone) {
+      outboxes.add(outbox)
+      this.#acks[outbox]?.note(id, number)
     }
-    for (const source of sources) this.#acks[source]?.note(id)
+    for (const outbox of outboxes) this.#acks[outbox]?.note(id)
   }
 
   /** Resolves when all acks of a subscription are on disk. */
@@ -118,8 +118,8 @@ export class DeliveryRecords {
   }
 
   /** Stores what is pending at once: of an outbox, or of all. Resolves when it is on disk. */
-  async flush(source?: SourceNumber): Promise<void> {
-    const meant = source === undefined ? this.#acks : this.#acks.slice(source, source + 1)
+  async flush(outbox?: OutboxNumber): Promise<void> {
+    const meant = outbox === undefined ? this.#acks : this.#acks.slice(outbox, outbox + 1)
     await Promise.all(
       meant.map((acks) => {
         acks.flush()
@@ -134,28 +134,28 @@ export class DeliveryRecords {
   }
 
   /** An outbox is another node's now: its stats are forgotten, and the acks of it that are not on disk. */
-  forget(source: SourceNumber): void {
-    for (const [id, { bySource }] of this.#subscriptions) {
-      if (bySource.delete(source) && bySource.size === 0) this.#subscriptions.delete(id)
+  forget(outbox: OutboxNumber): void {
+    for (const [id, { byOutbox }] of this.#subscriptions) {
+      if (byOutbox.delete(outbox) && byOutbox.size === 0) this.#subscriptions.delete(id)
     }
-    this.#acks[source]?.forget()
+    this.#acks[outbox]?.forget()
   }
 
   #change(
     id: SubscriptionId,
-    source: SourceNumber,
+    outbox: OutboxNumber,
     change: (stats: DeliveryStats) => DeliveryStats,
     gone?: number,
   ): void {
-    const { bySource } = this.#of(id)
-    bySource.set(source, change(bySource.get(source) ?? noStats))
-    this.#acks[source]?.note(id, gone)
+    const { byOutbox } = this.#of(id)
+    byOutbox.set(outbox, change(byOutbox.get(outbox) ?? noStats))
+    this.#acks[outbox]?.note(id, gone)
   }
 
   #of(id: SubscriptionId): SubscriptionStats {
     let own = this.#subscriptions.get(id)
     if (own === undefined) {
-      own = { bySource: new Map(), fails: 0, attempted: 0 }
+      own = { byOutbox: new Map(), fails: 0, attempted: 0 }
       this.#subscriptions.set(id, own)
     }
     return own

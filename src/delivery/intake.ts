@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { NoticeNumber, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { age_ms, type ClockStart, type Milliseconds } from '../time.js'
-import type { Outboxes, Source, SourceNumber } from './outboxes.js'
+import type { Outbox, Outboxes, OutboxNumber } from './outboxes.js'
 import type { RemoteBarriers } from './remote-barriers.js'
 
 /** Notices that are read without letting others run, and their bytes. */
@@ -14,13 +14,13 @@ interface IntakeParts {
   /** Of the last outbox, that of the coordinator. */
   readonly barriers: RemoteBarriers
   /** What an outbox held is about to be taken: it was not read here until now, or by another claim. */
-  readonly begun: (source: SourceNumber) => void
+  readonly begun: (outbox: OutboxNumber) => void
   /** All that an outbox held was taken. */
-  readonly loaded: (source: SourceNumber) => void
+  readonly loaded: (outbox: OutboxNumber) => void
   /** What was taken from an outbox is to be forgotten. */
-  readonly lost: (source: SourceNumber) => void
+  readonly lost: (outbox: OutboxNumber) => void
   /** `since_ms` is when it was made, by the steady clock of this thread. */
-  readonly take: (source: SourceNumber, numbered: NumberedNotice, since_ms: number) => void
+  readonly take: (outbox: OutboxNumber, numbered: NumberedNotice, since_ms: number) => void
   /** When the process was started. */
   readonly clock: ClockStart
   /** More is known: called after every slice. */
@@ -49,8 +49,8 @@ export class Intake {
   }
 
   /** All notices of an outbox up to this number were taken. */
-  known(source: SourceNumber): NoticeNumber {
-    return this.#known[source] ?? 0
+  known(outbox: OutboxNumber): NoticeNumber {
+    return this.#known[outbox] ?? 0
   }
 
   /** Resolves when everything was taken that was on disk when this was called. */
@@ -80,11 +80,11 @@ export class Intake {
   /** Tells of the notices of outboxes that are not read, since other nodes own them: the last ones that have left, and those that wait. */
   async passOver(noted: (notice: NotedNotice) => void): Promise<void> {
     const { outboxes } = this.#parts
-    for (const [number, source] of outboxes.all.entries()) {
+    for (const [number, outbox] of outboxes.all.entries()) {
       if (outboxes.isRead(number)) continue
-      for (const [subscription, { lastNotification: made }] of source.stats()) noted({ subscription, made })
+      for (const [subscription, { lastNotification: made }] of outbox.stats()) noted({ subscription, made })
       let at = 0
-      for (let found = source.after(at, slice); found.length > 0; found = source.after(at, slice)) {
+      for (let found = outbox.after(at, slice); found.length > 0; found = outbox.after(at, slice)) {
         for (const { notice } of found) if (notice.provisional?.by !== 'proposed') noted(notice)
         at = found.at(-1)?.number ?? at
         await nextTurn()
@@ -98,12 +98,12 @@ export class Intake {
     this.#begun_ms = performance.now()
     const begun = this.#lookAtOwners()
     let taken = 0
-    for (const [number, source] of outboxes.all.entries()) {
+    for (const [number, outbox] of outboxes.all.entries()) {
       if (!outboxes.isRead(number)) continue
       const before_ms = begun.includes(number) ? Number.NEGATIVE_INFINITY : this.#before_ms
-      const last = source.last()
+      const last = outbox.last()
       while (this.known(number) < last) {
-        const { found, bytes } = this.#slice(number, source, last, before_ms)
+        const { found, bytes } = this.#slice(number, outbox, last, before_ms)
         taken += found
         if (taken < slice && bytes < slice_bytes) continue
         taken = 0
@@ -116,14 +116,14 @@ export class Intake {
   }
 
   /** Every outbox is read as it is now; gives those whose reading begins. */
-  #lookAtOwners(): readonly SourceNumber[] {
+  #lookAtOwners(): readonly OutboxNumber[] {
     const { outboxes, barriers, begun, lost } = this.#parts
     const changes = outboxes.look()
     for (const number of changes.lost) {
       this.#known[number] = 0
       lost(number)
     }
-    for (const source of outboxes.all) source.refresh()
+    for (const outbox of outboxes.all) outbox.refresh()
     // In the same turn of the event loop: what a barrier has held back here until now is held back by another node's.
     if (!outboxes.isRead(outboxes.coordinator)) barriers.look()
     for (const number of changes.taken) begun(number)
@@ -131,12 +131,12 @@ export class Intake {
   }
 
   #slice(
-    number: SourceNumber,
-    source: Source,
+    number: OutboxNumber,
+    outbox: Outbox,
     last: NoticeNumber,
     before_ms: number,
   ): { readonly found: number; readonly bytes: number } {
-    const found = source.after(this.known(number), slice)
+    const found = outbox.after(this.known(number), slice)
     let bytes = 0
     for (const numbered of found) {
       bytes += numbered.size_bytes

@@ -1,11 +1,11 @@
 import type { Provisional } from '../subscription/decisions.js'
 import type { NoticeNumber, NumberedNotice } from '../subscription/notice.js'
 import type { Milliseconds } from '../time.js'
-import type { SourceNumber } from './outboxes.js'
+import type { OutboxNumber } from './outboxes.js'
 
 /** A notice as it joins the queue of its subscription. */
 export interface Arrived {
-  readonly source: SourceNumber
+  readonly outbox: OutboxNumber
   readonly numbered: NumberedNotice
   /** When it was made, by the steady clock of this thread. */
   readonly since_ms: number
@@ -15,7 +15,7 @@ export interface Arrived {
 
 /** What memory holds of a notice until it leaves; its body stays on disk. */
 export interface QueuedNotice {
-  readonly source: SourceNumber
+  readonly outbox: OutboxNumber
   readonly number: NoticeNumber
   readonly size_bytes: number
   /** What it may take in memory while it is sent. */

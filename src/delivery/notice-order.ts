@@ -2,20 +2,20 @@ import type { NoticeHead, NoticeNumber, OrderingKey } from '../subscription/noti
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 import { type Arrived, Fifo, type KeyQueue, NoticeList, type QueuedNotice } from './notice-list.js'
-import type { SourceNumber } from './outboxes.js'
+import type { OutboxNumber } from './outboxes.js'
 
 export interface OrderParts {
   /** The number of the last notice of an outbox that has arrived. */
-  readonly known: (source: SourceNumber) => NoticeNumber
+  readonly known: (outbox: OutboxNumber) => NoticeNumber
   /** The number of the coordinator's outbox. */
-  readonly coordinator: SourceNumber
+  readonly coordinator: OutboxNumber
   /** Whether notices of an outbox may be sent now. */
-  readonly isOpen: (source: SourceNumber) => boolean
+  readonly isOpen: (outbox: OutboxNumber) => boolean
   /** See `RemoteBarriers.boundsOf`. */
   readonly remoteBarrier: (id: SubscriptionId) => readonly NoticeNumber[] | undefined
   /** See `goneUpTo`; nothing of an outbox that this node sends. */
   readonly goneElsewhere: (
-    source: SourceNumber,
+    outbox: OutboxNumber,
     id: SubscriptionId,
     from: NoticeNumber,
     bound: NoticeNumber,
@@ -36,7 +36,7 @@ export class NoticeOrder {
   readonly #released: () => void
   readonly #keys = new Map<string, KeyQueue>()
   /** The notices of each outbox by their numbers. */
-  readonly #bySource = new Map<SourceNumber, NoticeList>()
+  readonly #byOutbox = new Map<OutboxNumber, NoticeList>()
   /** Keys that may have something to send, each once; the one that was served longest ago comes first. */
   #ready = new Fifo<KeyQueue>()
   /** Keys whose first notice waits for a barrier, or for its outbox to be open. */
@@ -57,11 +57,11 @@ export class NoticeOrder {
   }
 
   /** Adds a notice behind all others; gives the tick that it supersedes [subscriptions 3.6]. */
-  add({ source, numbered, since_ms, tried }: Arrived): QueuedNotice | undefined {
+  add({ outbox, numbered, since_ms, tried }: Arrived): QueuedNotice | undefined {
     const { number, size_bytes, body_bytes, notice } = numbered
     const keyQueue = this.#keyQueueOf(notice.orderingKey)
     const queued: QueuedNotice = {
-      ...{ source, number, size_bytes, made: notice.made, since_ms, keyQueue, tried },
+      ...{ outbox, number, size_bytes, made: notice.made, since_ms, keyQueue, tried },
       sent_bytes: body_bytes === undefined ? size_bytes * renderedTimes : size_bytes,
       barrier: this.#barrierOf(number, notice),
       provisional: notice.provisional,
@@ -78,7 +78,7 @@ export class NoticeOrder {
     const first = keyQueue.waiting.first
     const superseded = first !== undefined && isSuperseded(first, notice.made) ? first : undefined
     keyQueue.waiting.push(queued)
-    this.#listOf(source).append(queued)
+    this.#listOf(outbox).append(queued)
     if (queued.barrier !== undefined) this.#barriers.push(queued)
     this.offer(keyQueue)
     return superseded
@@ -137,40 +137,40 @@ export class NoticeOrder {
    */
   stream(mayGo: (notice: QueuedNotice) => boolean): QueuedNotice | undefined {
     let found: QueuedNotice | undefined
-    for (const { first } of this.#bySource.values()) {
+    for (const { first } of this.#byOutbox.values()) {
       if (first === undefined || !this.#isFirst(first) || !this.#isFree(first) || !this.#isOpen(first)) continue
       if ((found === undefined || first.since_ms < found.since_ms) && mayGo(first)) found = first
     }
     if (found === undefined) return undefined
-    const { keyQueue, source } = found
+    const { keyQueue, outbox } = found
     keyQueue.waiting.shift()
     keyQueue.streamed += 1
     found.state = 'streamed'
-    this.#listOf(source).remove(found)
+    this.#listOf(outbox).remove(found)
     this.#streamed.add(found)
     return found
   }
 
   /** Notices that were streamed wait again, in their order. */
   putBackStreamed(notices: readonly QueuedNotice[]): void {
-    const bySource = new Map<SourceNumber, QueuedNotice[]>()
+    const byOutbox = new Map<OutboxNumber, QueuedNotice[]>()
     for (const notice of notices.toSorted((one, other) => other.number - one.number)) {
       notice.state = 'waiting'
       notice.keyQueue.streamed -= 1
       notice.keyQueue.waiting.unshift(notice)
       if (notice.barrier !== undefined) this.#barriers.unshift(notice)
       this.#streamed.delete(notice)
-      const own = bySource.get(notice.source)
-      if (own === undefined) bySource.set(notice.source, [notice])
+      const own = byOutbox.get(notice.outbox)
+      if (own === undefined) byOutbox.set(notice.outbox, [notice])
       else own.push(notice)
     }
-    for (const [source, own] of bySource) this.#listOf(source).putBack(own.reverse())
+    for (const [outbox, own] of byOutbox) this.#listOf(outbox).putBack(own.reverse())
     for (const { keyQueue } of notices) this.offer(keyQueue)
   }
 
   /** The notices of an outbox that wait, up to the first one that does not or has a higher number. */
-  *waitingUpTo(source: SourceNumber, number: NoticeNumber): Generator<QueuedNotice> {
-    let notice = this.#bySource.get(source)?.first
+  *waitingUpTo(outbox: OutboxNumber, number: NoticeNumber): Generator<QueuedNotice> {
+    let notice = this.#byOutbox.get(outbox)?.first
     while (notice !== undefined && notice.state === 'waiting' && notice.number <= number) {
       const { next } = notice
       if (this.#isFirst(notice)) yield notice
@@ -197,7 +197,7 @@ export class NoticeOrder {
     else if (keyQueue.waiting.first === notice) keyQueue.waiting.shift()
     else throw new Error('a notice that waits leaves its queue before an older one of its key')
     notice.state = 'left'
-    this.#listOf(notice.source).remove(notice)
+    this.#listOf(notice.outbox).remove(notice)
     if (notice.barrier !== undefined) this.#release()
     else this.recheck()
     this.offer(keyQueue)
@@ -205,9 +205,9 @@ export class NoticeOrder {
   }
 
   /** The notices of an outbox are forgotten, none of which is at a listener; gives them. An attempt that is under way goes on. */
-  forget(source: SourceNumber): readonly QueuedNotice[] {
-    const forgotten = [...(this.#bySource.get(source) ?? [])]
-    this.#bySource.delete(source)
+  forget(outbox: OutboxNumber): readonly QueuedNotice[] {
+    const forgotten = [...(this.#byOutbox.get(outbox) ?? [])]
+    this.#byOutbox.delete(outbox)
     for (const notice of forgotten) {
       if (notice.state === 'underWay') notice.keyQueue.underWay = undefined
       notice.state = 'left'
@@ -224,7 +224,7 @@ export class NoticeOrder {
   /** Takes out those of the notices that wait which are meant, wherever they stand; gives them. */
   takeWaiting(isMeant: (notice: QueuedNotice) => boolean): readonly QueuedNotice[] {
     const taken: QueuedNotice[] = []
-    for (const list of this.#bySource.values()) {
+    for (const list of this.#byOutbox.values()) {
       for (const notice of [...list]) {
         if (notice.state !== 'waiting' || !isMeant(notice)) continue
         notice.state = 'left'
@@ -273,7 +273,7 @@ export class NoticeOrder {
   /** The notice that has waited longest, of all or of those that are not under way. */
   oldest(which: 'all' | 'waiting'): QueuedNotice | undefined {
     let oldest = which === 'all' ? this.#streamed.values().next().value : undefined
-    for (const list of this.#bySource.values()) {
+    for (const list of this.#byOutbox.values()) {
       for (const notice of list) {
         if (which === 'waiting' && notice.state !== 'waiting') continue
         if (oldest === undefined || notice.since_ms < oldest.since_ms) oldest = notice
@@ -285,7 +285,7 @@ export class NoticeOrder {
 
   *notices(): Generator<QueuedNotice> {
     yield* this.#streamed
-    for (const list of this.#bySource.values()) yield* list
+    for (const list of this.#byOutbox.values()) yield* list
   }
 
   get hasBarrier(): boolean {
@@ -309,37 +309,37 @@ export class NoticeOrder {
   #barrierOf(number: NoticeNumber, { after }: NoticeHead): readonly NoticeNumber[] | undefined {
     if (after === undefined) return undefined
     const { coordinator } = this.#parts
-    const bound = (source: SourceNumber) => (source === coordinator ? number - 1 : (after[source] ?? 0))
-    return Array.from({ length: coordinator + 1 }, (_, source) => bound(source))
+    const bound = (outbox: OutboxNumber) => (outbox === coordinator ? number - 1 : (after[outbox] ?? 0))
+    return Array.from({ length: coordinator + 1 }, (_, outbox) => bound(outbox))
   }
 
   /** Whether nothing has to go before it: before a barrier all that is older, before others the barriers that are older. */
   #isFree(notice: QueuedNotice): boolean {
     const { remoteBarrier, coordinator } = this.#parts
-    const remote = notice.source === coordinator ? undefined : remoteBarrier(this.#id)
-    if (remote !== undefined && notice.number > (remote[notice.source] ?? 0)) return false
+    const remote = notice.outbox === coordinator ? undefined : remoteBarrier(this.#id)
+    if (remote !== undefined && notice.number > (remote[notice.outbox] ?? 0)) return false
     const barrier = this.#barrier
     if (barrier === undefined) return true
     const { barrier: bounds = [] } = barrier
-    if (notice !== barrier) return notice.number <= (bounds[notice.source] ?? 0)
-    return bounds.every((bound, source) => {
-      const oldest = this.#bySource.get(source)?.first?.number ?? Number.POSITIVE_INFINITY
-      return this.#parts.known(source) >= bound && oldest > bound && this.#isGoneElsewhere(source, bound)
+    if (notice !== barrier) return notice.number <= (bounds[notice.outbox] ?? 0)
+    return bounds.every((bound, outbox) => {
+      const oldest = this.#byOutbox.get(outbox)?.first?.number ?? Number.POSITIVE_INFINITY
+      return this.#parts.known(outbox) >= bound && oldest > bound && this.#isGoneElsewhere(outbox, bound)
     })
   }
 
   /** What another node sends has left its outbox up to a number; of an outbox that this node sends the queue knows. */
-  #isGoneElsewhere(source: SourceNumber, bound: NoticeNumber): boolean {
-    const from = this.#gone[source] ?? 0
+  #isGoneElsewhere(outbox: OutboxNumber, bound: NoticeNumber): boolean {
+    const from = this.#gone[outbox] ?? 0
     if (from >= bound) return true
-    const gone = this.#parts.goneElsewhere(source, this.#id, from, bound)
+    const gone = this.#parts.goneElsewhere(outbox, this.#id, from, bound)
     if (gone === undefined) return true
-    this.#gone[source] = gone
+    this.#gone[outbox] = gone
     return gone >= bound
   }
 
-  #isOpen({ source }: QueuedNotice): boolean {
-    if (this.#parts.isOpen(source)) return true
+  #isOpen({ outbox }: QueuedNotice): boolean {
+    if (this.#parts.isOpen(outbox)) return true
     this.#waitsForOutbox = true
     return false
   }
@@ -363,11 +363,11 @@ export class NoticeOrder {
     return made
   }
 
-  #listOf(source: SourceNumber): NoticeList {
-    let list = this.#bySource.get(source)
+  #listOf(outbox: OutboxNumber): NoticeList {
+    let list = this.#byOutbox.get(outbox)
     if (list === undefined) {
       list = new NoticeList()
-      this.#bySource.set(source, list)
+      this.#byOutbox.set(outbox, list)
     }
     return list
   }

@@ -2,7 +2,7 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Nanoseconds } from '../time.js'
 import { Fifo, type QueuedNotice } from './notice-list.js'
-import type { SourceNumber } from './outboxes.js'
+import type { OutboxNumber } from './outboxes.js'
 import { type LargeNotices, onTheWay, type StreamLimits } from './stream-limits.js'
 import type { StreamPosition } from './stream-position.js'
 
@@ -62,7 +62,7 @@ export class NoticeStream {
   /** How many of the slots of its group are its own. */
   slots = 0
   /** For each outbox the number of the last notice that was sent; in a group of the last one only. */
-  readonly position = new Map<SourceNumber, NoticeNumber>()
+  readonly position = new Map<OutboxNumber, NoticeNumber>()
   readonly #parts: NoticeStreamParts
   readonly #ahead = new Fifo<QueuedNotice>()
   readonly #posted = new Fifo<Posted>()
@@ -107,7 +107,7 @@ export class NoticeStream {
     for (let next = this.#ahead.first; next !== undefined && this.#maySend(next); next = this.#ahead.first) {
       this.#ahead.shift()
       if (this.group !== undefined) this.position.clear()
-      this.position.set(next.source, next.number)
+      this.position.set(next.outbox, next.number)
       next.stream = this.serial
       next.ordinal = this.#parts.ordinal()
       const event = this.#parts.event(next, this)
@@ -195,8 +195,8 @@ export class NoticeStream {
 }
 
 /** Whether a notice is one of those that a possible position says were sent, of those that were sent on its stream. */
-export function isCovered({ source, number, ordinal }: QueuedNotice, { ofGroup, sent }: StreamPosition): boolean {
-  if (ofGroup === undefined) return number <= (sent.get(source) ?? -1)
+export function isCovered({ outbox, number, ordinal }: QueuedNotice, { ofGroup, sent }: StreamPosition): boolean {
+  if (ofGroup === undefined) return number <= (sent.get(outbox) ?? -1)
   const [bound = -1] = ofGroup.values()
   return ordinal <= bound
 }

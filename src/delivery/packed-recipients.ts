@@ -1,5 +1,5 @@
 import { type PackedWithClocks, packedWithClocks, unpackedWithClocks } from '../subscription/clocks.js'
-import type { Recipient } from './message.js'
+import type { Recipient } from './courier-protocol.js'
 
 /**
  * What a courier has to know of all subscriptions, as it crosses to its thread: there may be very many, and a start waits

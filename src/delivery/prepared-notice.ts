@@ -1,9 +1,9 @@
 import type { Log } from '../log/log.js'
 import type { NoticeRenderer, NumberedNotice, StoredNotice } from '../subscription/notice.js'
 import { streamReference } from '../subscription/targets.js'
-import type { Recipient } from './message.js'
+import type { Recipient } from './courier-protocol.js'
 import type { QueuedNotice } from './notice-list.js'
-import type { Outboxes, SourceNumber } from './outboxes.js'
+import type { Outboxes, OutboxNumber } from './outboxes.js'
 import type { Unsendable } from './outgoing.js'
 import { headersOf, messageSize } from './request.js'
 
@@ -18,7 +18,7 @@ export interface MessageLimits {
 export interface PreparingParts extends MessageLimits {
   readonly outboxes: Outboxes
   /** Renders the bodies that were not rendered when their change was made. */
-  readonly word: NoticeRenderer
+  readonly render: NoticeRenderer
   readonly log: Log
 }
 
@@ -34,12 +34,12 @@ export interface ReadyNotice {
 
 /** Reads a notice from its outbox and renders its body, if that was not done when its change was made. */
 export function preparedNotice(
-  { outboxes, word, log, maxSize, brokerId }: PreparingParts,
-  { source, number }: Pick<QueuedNotice, 'source' | 'number'>,
+  { outboxes, render, log, maxSize, brokerId }: PreparingParts,
+  { outbox, number }: Pick<QueuedNotice, 'outbox' | 'number'>,
   recipient: Recipient,
 ): ReadyNotice | Unsendable {
   const { id, attributes, terms } = recipient
-  const notice = outboxes.all[source]?.at(number)
+  const notice = outboxes.all[outbox]?.at(number)
   if (notice === undefined) return { kind: 'missing' }
   if (notice === 'damaged') return { kind: 'unsendable', reason: `notice ${number} cannot be read` }
   const undeliverable = notice.message?.undeliverable
@@ -50,9 +50,9 @@ export function preparedNotice(
     return { kind: 'unsendable' }
   }
   const url = urlOf(notice, recipient)
-  const headers = terms?.target.kind === 'mqtt' ? [] : headersOf(notice, source, number, brokerId)
+  const headers = terms?.target.kind === 'mqtt' ? [] : headersOf(notice, outbox, number, brokerId)
   if (notice.body !== undefined) return { kind: 'ready', notice, url, headers, body: notice.body }
-  const body = word({ id, attributes }, [notice.entity])
+  const body = render({ id, attributes }, [notice.entity])
   const reason = tooLong(messageSize(url, headers, Buffer.byteLength(body)), maxSize)
   return reason === undefined ? { kind: 'ready', notice, url, headers, body } : { kind: 'unsendable', reason }
 }
@@ -63,13 +63,13 @@ const headSpare_bytes = 1024
 /** Why a notice whose body is rendered is too long to be sent to a recipient; undefined of any other notice. */
 export function tooLongFor(
   recipient: Recipient,
-  source: SourceNumber,
+  outbox: OutboxNumber,
   { number, notice, size_bytes, body_bytes }: NumberedNotice,
   { maxSize, brokerId }: MessageLimits,
 ): string | undefined {
   const url = urlOf(notice, recipient)
   if (body_bytes === undefined || size_bytes + url.length + headSpare_bytes <= maxSize) return undefined
-  return tooLong(messageSize(url, headersOf(notice, source, number, brokerId), body_bytes), maxSize)
+  return tooLong(messageSize(url, headersOf(notice, outbox, number, brokerId), body_bytes), maxSize)
 }
 
 function tooLong(size_bytes: number, maxSize: number): string | undefined {

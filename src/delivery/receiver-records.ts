@@ -8,7 +8,7 @@ import type {
   ReceiverState,
   Recipient,
   WhichReceivers,
-} from './message.js'
+} from './courier-protocol.js'
 import { type AttemptOutcome, reasonText } from './outgoing.js'
 import { receiverOf, shownReceiver } from './receiver-turns.js'
 import type { SubscriptionQueue } from './subscription-queue.js'

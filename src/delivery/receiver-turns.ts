@@ -1,6 +1,6 @@
 import { urlWithoutSecrets } from '../log/secrets.js'
 import { streamReference } from '../subscription/targets.js'
-import type { Recipient } from './message.js'
+import type { Recipient } from './courier-protocol.js'
 import { Fifo, type QueuedNotice } from './notice-list.js'
 import { endpointName, mqttEndpoint } from './outgoing.js'
 import type { SubscriptionQueue } from './subscription-queue.js'

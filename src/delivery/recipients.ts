@@ -1,7 +1,7 @@
 import type { Log } from '../log/log.js'
 import type { DeliveryMeter } from '../measure/delivery-figures.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import type { Recipient } from './message.js'
+import type { Recipient } from './courier-protocol.js'
 import type { QueuedNotice } from './notice-list.js'
 import type { ReceiverLimits } from './receiver-turns.js'
 import { SubscriptionQueue, type SubscriptionQueueParts, Watermark } from './subscription-queue.js'
@@ -22,7 +22,7 @@ export interface RecipientsParts extends SubscriptionQueueParts {
   readonly log: Log
 }
 
-type Counted = Pick<QueuedNotice, 'source' | 'size_bytes'>
+type Counted = Pick<QueuedNotice, 'outbox' | 'size_bytes'>
 
 /** Notices that are kept although their subscription is not known yet. */
 const mostUnknown = 10_000
@@ -41,7 +41,7 @@ export class Recipients {
   /** The queues that are not empty. */
   readonly #filled = new Set<SubscriptionQueue>()
   readonly #ended = new Set<SubscriptionId>()
-  readonly #bySource: { depth: number; bytes: number }[]
+  readonly #byOutbox: { depth: number; bytes: number }[]
   readonly #watermark = new Watermark()
   #depth = 0
   #bytes = 0
@@ -52,7 +52,7 @@ export class Recipients {
 
   constructor(parts: RecipientsParts) {
     this.#parts = parts
-    this.#bySource = Array.from({ length: parts.coordinator + 1 }, () => ({ depth: 0, bytes: 0 }))
+    this.#byOutbox = Array.from({ length: parts.coordinator + 1 }, () => ({ depth: 0, bytes: 0 }))
   }
 
   /** All that are known. */
@@ -162,14 +162,14 @@ export class Recipients {
     this.#parts.log.warn('notif:queue', message, { waiting: this.#depth, bytes: this.#bytes })
   }
 
-  #count({ source, size_bytes }: Counted, sign: 1 | -1): void {
+  #count({ outbox, size_bytes }: Counted, sign: 1 | -1): void {
     this.#depth += sign
     this.#bytes += sign * size_bytes
-    const own = this.#bySource[source]
+    const own = this.#byOutbox[outbox]
     if (own === undefined) return
     own.depth += sign
     own.bytes += sign * size_bytes
-    this.#parts.meter.queue(source, own.depth, own.bytes)
+    this.#parts.meter.queue(outbox, own.depth, own.bytes)
   }
 
   #queueOf(id: SubscriptionId): SubscriptionQueue {

@@ -1,9 +1,9 @@
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
-import type { Source } from './outboxes.js'
+import type { Outbox } from './outboxes.js'
 
 /** What an outbox says of notices without being sent from here. */
-type ReadSource = Pick<Source, 'after' | 'last'>
+type ReadOutbox = Pick<Outbox, 'after' | 'last'>
 
 /** Notices that are looked at together. */
 const slice = 128
@@ -14,7 +14,7 @@ const slice = 128
  * the outbox does not hold it any more.
  */
 export class RemoteBarriers {
-  readonly #source: ReadSource
+  readonly #outbox: ReadOutbox
   readonly #gone: (id: SubscriptionId) => void
   /** The bounds of each by its number, in ascending order, by subscription. */
   readonly #standing = new Map<SubscriptionId, Map<NoticeNumber, readonly NoticeNumber[]>>()
@@ -22,8 +22,8 @@ export class RemoteBarriers {
   #known: NoticeNumber = 0
 
   /** `gone` hears of each subscription that has a barrier less. */
-  constructor(source: ReadSource, gone: (id: SubscriptionId) => void) {
-    this.#source = source
+  constructor(outbox: ReadOutbox, gone: (id: SubscriptionId) => void) {
+    this.#outbox = outbox
     this.#gone = gone
   }
 
@@ -58,12 +58,12 @@ export class RemoteBarriers {
     for (const id of ids) this.#gone(id)
   }
 
-  #next(): ReturnType<ReadSource['after']> {
-    return this.#source.after(this.#known, slice)
+  #next(): ReturnType<ReadOutbox['after']> {
+    return this.#outbox.after(this.#known, slice)
   }
 
   #holds(number: NoticeNumber): boolean {
-    return this.#source.after(number - 1, 1)[0]?.number === number
+    return this.#outbox.after(number - 1, 1)[0]?.number === number
   }
 
   #add(id: SubscriptionId, number: NoticeNumber, bounds: readonly NoticeNumber[]): void {
@@ -88,18 +88,18 @@ const slicesAtOnce = 8
  * looked at below `from`, nor long. A number below the bound that is greater than `from` may grow at once.
  */
 export function goneUpTo(
-  source: ReadSource,
+  outbox: ReadOutbox,
   id: SubscriptionId,
   from: NoticeNumber,
   bound: NoticeNumber,
 ): NoticeNumber {
   let gone = from
   for (let slices = 0; slices < slicesAtOnce && gone < bound; slices += 1) {
-    const found = source.after(gone, slice)
+    const found = outbox.after(gone, slice)
     const own = found.find(({ notice }) => notice.subscription === id)
     if (own !== undefined) return own.number - 1
     const last = found.at(-1)?.number
-    if (last === undefined) return Math.max(gone, source.last())
+    if (last === undefined) return Math.max(gone, outbox.last())
     gone = last
   }
   return gone

@@ -2,7 +2,7 @@ import { viaOf } from '../hosts.js'
 import type { SentRequest } from '../measure/service-metrics.js'
 import { type NoticeHead, type NoticeMessage, type NoticeNumber, serviceOf } from '../subscription/notice.js'
 import { versionFacts } from '../version.js'
-import type { SourceNumber } from './outboxes.js'
+import type { OutboxNumber } from './outboxes.js'
 import type { AttemptOutcome } from './outgoing.js'
 
 /**
@@ -11,7 +11,7 @@ import type { AttemptOutcome } from './outgoing.js'
  */
 export function headersOf(
   notice: NoticeHead,
-  source: SourceNumber,
+  outbox: OutboxNumber,
   number: NoticeNumber,
   brokerId: string,
 ): readonly string[] {
@@ -31,7 +31,7 @@ export function headersOf(
     ...['Fiware-Correlator', correlator],
     ...(message?.format === undefined ? [] : ['Ngsiv2-AttrsFormat', message.format]),
     ...['Via', viaOf(via, brokerId)],
-    ...['Rigel-Notification-Id', `${subscription}-${source}-${number}`],
+    ...['Rigel-Notification-Id', `${subscription}-${outbox}-${number}`],
   ]
 }
 

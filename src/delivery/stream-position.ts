@@ -1,5 +1,5 @@
 import type { NoticeNumber } from '../subscription/notice.js'
-import type { SourceNumber } from './outboxes.js'
+import type { OutboxNumber } from './outboxes.js'
 
 /**
  * How far a client has read the stream of a subscription: what the `id` of an event says. It needs nobody's memory, so that a
@@ -14,7 +14,7 @@ export interface StreamPosition {
    */
   readonly ofGroup: ReadonlyMap<string, number> | undefined
   /** For each outbox the number of the last notice that was sent on the stream. */
-  readonly sent: ReadonlyMap<SourceNumber, NoticeNumber>
+  readonly sent: ReadonlyMap<OutboxNumber, NoticeNumber>
 }
 
 const form = /^(?<tag>[\da-f]{8})(?<streams>(?:-g[\da-z]{1,24}_\d{1,15}){0,64})(?<sent>(?:\.\d{1,5}-\d{1,15}){1,512})$/
@@ -26,10 +26,10 @@ const longest = 16_384
 export function positionOfId(text: string): StreamPosition | undefined {
   const { tag, streams = '', sent } = (text.length <= longest && form.exec(text)?.groups) || {}
   if (tag === undefined || sent === undefined) return undefined
-  const numbers = new Map<SourceNumber, NoticeNumber>()
+  const numbers = new Map<OutboxNumber, NoticeNumber>()
   for (const each of sent.slice(1).split('.')) {
-    const [source = '', number = ''] = each.split('-')
-    numbers.set(Number(source), Number(number))
+    const [outbox = '', number = ''] = each.split('-')
+    numbers.set(Number(outbox), Number(number))
   }
   const ofGroup = new Map<string, number>()
   for (const each of streams.split('-g').slice(1)) {
@@ -40,10 +40,10 @@ export function positionOfId(text: string): StreamPosition | undefined {
 }
 
 /** The id of an event. The number of its own notice comes first, as it stands in `Rigel-Notification-Id`. */
-export function idOfPosition({ tag, ofGroup, sent }: StreamPosition, own: SourceNumber): string {
+export function idOfPosition({ tag, ofGroup, sent }: StreamPosition, own: OutboxNumber): string {
   let text = tag
   for (const [stream, ordinal] of ofGroup ?? []) text += `-g${stream}_${ordinal}`
   text += `.${own}-${sent.get(own) ?? 0}`
-  for (const [source, number] of sent) if (source !== own) text += `.${source}-${number}`
+  for (const [outbox, number] of sent) if (outbox !== own) text += `.${outbox}-${number}`
   return text
 }

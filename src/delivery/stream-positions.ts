@@ -2,7 +2,7 @@ import { hashOf } from '../hash.js'
 import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { NoticeStream } from './notice-stream.js'
-import type { SourceNumber } from './outboxes.js'
+import type { OutboxNumber } from './outboxes.js'
 import type { StreamPosition } from './stream-position.js'
 
 /** Digits that tell streams of this run from those before it. */
@@ -12,15 +12,15 @@ const runDigits = 6
 export class StreamPositions {
   readonly #broker: string
   /** The number of the last notice of an outbox that has arrived. */
-  readonly #known: (source: SourceNumber) => NoticeNumber
+  readonly #known: (outbox: OutboxNumber) => NoticeNumber
   readonly #run = Math.floor(Math.random() * 36 ** runDigits)
     .toString(36)
     .padStart(runDigits, '0')
   #ordinal = 0
 
-  constructor(brokerId: string, sources: number, known: (source: SourceNumber) => NoticeNumber) {
+  constructor(brokerId: string, outboxes: number, known: (outbox: OutboxNumber) => NoticeNumber) {
     // The numbers of notices mean something else in a folder with other outboxes.
-    this.#broker = `${brokerId} ${sources}`
+    this.#broker = `${brokerId} ${outboxes}`
     this.#known = known
   }
 
@@ -49,7 +49,7 @@ export class StreamPositions {
   possible({ tag, ofGroup, sent }: StreamPosition): StreamPosition {
     const ofRun = [...(ofGroup ?? [])].filter(([stream]) => stream.startsWith(this.#run)).slice(0, 1)
     const bounded = ofRun.map(([stream, ordinal]) => [stream, ordinal <= this.#ordinal ? ordinal : 0] as const)
-    const possible = [...sent].filter(([source, number]) => number <= this.#known(source))
+    const possible = [...sent].filter(([outbox, number]) => number <= this.#known(outbox))
     return { tag, ofGroup: ofGroup && new Map(bounded), sent: new Map(possible) }
   }
 

@@ -42,7 +42,7 @@ export function streamEvent(
   const outgoing = { kind: 'http' as const, url, headers, body: { length } }
   lines.begun(outgoing)
   return {
-    text: noticeEvent(idOfPosition(position, notice.source), headers, body),
+    text: noticeEvent(idOfPosition(position, notice.outbox), headers, body),
     sent: (duration) => {
       parts.meter.attempted('accepted', duration)
       lines.ended(outgoing, accepted, duration)

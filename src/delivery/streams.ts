@@ -1,8 +1,8 @@
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { streamReference } from '../subscription/targets.js'
 import { type MessageSource, onMessages } from '../thread/messages.js'
+import type { Recipient } from './courier-protocol.js'
 import type { DeliveryQueue } from './delivery-queue.js'
-import type { Recipient } from './message.js'
 import { isCovered, NoticeStream } from './notice-stream.js'
 import { StreamGroup } from './stream-group.js'
 import { LargeNotices, type StreamLimits } from './stream-limits.js'
@@ -19,7 +19,7 @@ export interface StreamsParts extends EventParts {
   /** Bytes of large notices that may be on the way to all clients. */
   readonly large_bytes: number
   /** The number of the last notice of an outbox that has arrived. */
-  readonly known: (source: number) => number
+  readonly known: (outbox: number) => number
 }
 
 /** Clocks of the nodes of a cluster do not differ by more. */
@@ -212,7 +212,7 @@ export class Streams {
   /** A client that comes back has what was sent before: its next position says so as well. */
   #goOn(stream: NoticeStream, subscription: SubscriptionId, after: StreamPosition | undefined): void {
     if (after === undefined || !this.#positions.isOf(after, subscription)) return
-    for (const [source, number] of this.#positions.possible(after).sent) stream.position.set(source, number)
+    for (const [outbox, number] of this.#positions.possible(after).sent) stream.position.set(outbox, number)
   }
 
   /** A client has everything up to a position; false when it is a position of another subscription or broker. */
@@ -227,8 +227,8 @@ export class Streams {
     const own = queue.streamed(subscription)
     if (own === undefined) return true
     const bounds = serial === undefined ? upTo.sent : this.#parts.outboxes.all.map((_, at) => [at, known(at)] as const)
-    for (const [source, number] of bounds) {
-      for (const notice of own.order.waitingUpTo(source, number)) {
+    for (const [outbox, number] of bounds) {
+      for (const notice of own.order.waitingUpTo(outbox, number)) {
         if (serial === undefined) queue.arrived(own, notice)
         else if (notice.stream === serial && isCovered(notice, upTo)) queue.arrived(own, notice)
       }

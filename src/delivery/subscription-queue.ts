@@ -2,10 +2,10 @@ import { type Provisional, verdictOn } from '../subscription/decisions.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import { streamReference } from '../subscription/targets.js'
 import { type Milliseconds, now } from '../time.js'
-import type { InspectedQueue, Recipient } from './message.js'
+import type { InspectedQueue, Recipient } from './courier-protocol.js'
 import type { Arrived, KeyQueue, QueuedNotice } from './notice-list.js'
 import { isSuperseded, NoticeOrder, type OrderParts } from './notice-order.js'
-import type { SourceNumber } from './outboxes.js'
+import type { OutboxNumber } from './outboxes.js'
 import type { Failed } from './outgoing.js'
 
 /** The clocks and timers of a delivery queue. */
@@ -135,8 +135,8 @@ export class SubscriptionQueue {
   }
 
   /** The notices of an outbox are forgotten; gives them. */
-  forget(source: SourceNumber): readonly QueuedNotice[] {
-    const forgotten = this.order.forget(source)
+  forget(outbox: OutboxNumber): readonly QueuedNotice[] {
+    const forgotten = this.order.forget(outbox)
     for (const { size_bytes } of forgotten) this.bytes -= size_bytes
     this.depth -= forgotten.length
     if (this.#probe?.state === 'left') this.#probe = undefined

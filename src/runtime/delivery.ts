@@ -9,7 +9,7 @@ import type { Launch, Partitions } from '../coordinator/partitions.js'
 import { Registry, type RegistryParts } from '../coordinator/registry.js'
 import { enforceChange } from '../coordinator/rounds.js'
 import { Subscriptions } from '../coordinator/subscriptions.js'
-import type { CourierStart } from '../delivery/message.js'
+import type { CourierStart } from '../delivery/courier-protocol.js'
 import { packedRecipients } from '../delivery/packed-recipients.js'
 import type { ControlRecord } from '../lmdb/control-record.js'
 import { LmdbRegistryStore } from '../lmdb/control-registry.js'
@@ -80,8 +80,8 @@ export class RunningDelivery {
     this.#courier = new CourierThread({
       entry: new URL('../../workers/courier.js', import.meta.url),
       launch: (begun) => this.#launch(begun),
-      epochOf: (source) => {
-        const position = parts.positions?.[source]
+      epochOf: (outbox) => {
+        const position = parts.positions?.[outbox]
         return position === undefined ? 0 : new PartitionPosition(position).epoch
       },
       join: (link) => partitions.add(link),

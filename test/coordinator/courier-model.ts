@@ -4,8 +4,8 @@ import {
   type CourierInstruction,
   CourierState,
 } from '../../src/coordinator/courier-state.js'
-import type { CourierStart } from '../../src/delivery/message.js'
-import { Outboxes, type Source, type SourceOwner } from '../../src/delivery/outboxes.js'
+import type { CourierStart } from '../../src/delivery/courier-protocol.js'
+import { type Outbox, Outboxes, type OutboxOwner } from '../../src/delivery/outboxes.js'
 import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { subscriptionId } from '../delivery/given.js'
 import type { Random } from '../replica/schedule.js'
@@ -32,15 +32,15 @@ class ModelledCourier {
   readonly held: Set<SubscriptionId>
   readonly outboxes: Outboxes
 
-  constructor(begun: CourierStart, sources: readonly Source[]) {
+  constructor(begun: CourierStart, outboxes: readonly Outbox[]) {
     this.held = new Set(begun.held)
-    this.outboxes = new Outboxes(sources, begun.closed)
+    this.outboxes = new Outboxes(outboxes, begun.closed)
     this.outboxes.look()
   }
 }
 
 const ids = [1, 2, 3].map(subscriptionId)
-const sourcesMost = 2
+const outboxesMost = 2
 
 /** The coordinator's side as it is, before couriers that die at any moment, and whose last answers may come late. */
 export class CourierModel {
@@ -49,8 +49,8 @@ export class CourierModel {
   readonly #random: Random
   readonly #mistake: Mistake | undefined
   readonly #state = new CourierState()
-  readonly #owners = Array.from({ length: sourcesMost }, newOwner)
-  readonly #sources: readonly Source[]
+  readonly #owners = Array.from({ length: outboxesMost }, newOwner)
+  readonly #outboxes: readonly Outbox[]
   #courier: ModelledCourier | undefined
   /** The answers that are under way to the coordinator. */
   readonly #answers: number[] = []
@@ -70,15 +70,15 @@ export class CourierModel {
   constructor(random: Random, mistake?: Mistake) {
     this.#random = random
     this.#mistake = mistake
-    this.#sources = this.#owners.map(sourceOf)
-    for (const source of this.#owners.keys()) this.#own(source)
-    this.#courier = new ModelledCourier(this.#state.begun, this.#sources)
+    this.#outboxes = this.#owners.map(outboxOf)
+    for (const outbox of this.#owners.keys()) this.#own(outbox)
+    this.#courier = new ModelledCourier(this.#state.begun, this.#outboxes)
     for (const id of ids) this.#put(id)
   }
 
   step(): void {
     const id = this.#random.of(ids)
-    const source = this.#random.below(sourcesMost)
+    const outbox = this.#random.below(outboxesMost)
     const kind = this.#random.below(20)
     if (kind < 6) this.#work()
     else if (kind < 9) this.#hear()
@@ -88,8 +88,8 @@ export class CourierModel {
     else if (kind === 12) this.#instruct({ kind: 'hold', ticket: this.#ticket(), id })
     else if (kind === 13) this.#instruct({ kind: 'expire', ticket: this.#ticket(), id })
     else if (kind === 14) this.#abandon()
-    else if (kind === 15) this.#release(source)
-    else if (kind === 16) this.#own(source)
+    else if (kind === 15) this.#release(outbox)
+    else if (kind === 16) this.#own(outbox)
     else if (kind === 17 && this.#random.chance(0.1)) this.#remove(id)
     else if (kind === 18) this.#die()
     else if (kind === 19) this.#notice()
@@ -109,9 +109,9 @@ export class CourierModel {
         this.#fault(`the hold of ${id} is not as it was said`)
     }
     courier.outboxes.look()
-    for (const [source, owner] of this.#owners.entries()) {
-      const isOurs = owner.epoch > (this.#released[source] ?? 0)
-      if (courier.outboxes.isOpen(source) !== isOurs) this.#fault(`outbox ${source} is ${isOurs ? 'closed' : 'open'}`)
+    for (const [outbox, owner] of this.#owners.entries()) {
+      const isOurs = owner.epoch > (this.#released[outbox] ?? 0)
+      if (courier.outboxes.isOpen(outbox) !== isOurs) this.#fault(`outbox ${outbox} is ${isOurs ? 'closed' : 'open'}`)
     }
   }
 
@@ -136,7 +136,7 @@ export class CourierModel {
   #carryOut(effect: CourierEffect): void {
     if (effect.kind === 'start') {
       const isEmpty = this.#mistake === 'a courier begins with nothing'
-      this.#courier = new ModelledCourier(isEmpty ? { held: [], closed: [] } : effect.begun, this.#sources)
+      this.#courier = new ModelledCourier(isEmpty ? { held: [], closed: [] } : effect.begun, this.#outboxes)
     } else if (effect.kind === 'tell') {
       if (!this.#waiting.has(effect.instruction.ticket)) this.#fault('a courier is told what nobody waits for')
       this.#courier?.inbox.push(effect.instruction)
@@ -157,12 +157,12 @@ export class CourierModel {
     if (instruction.kind === 'hold' && isDone && this.#state.begun.held.includes(instruction.id)) {
       this.#onHold.add(instruction.id)
     }
-    if (instruction.kind === 'release' && isDone) this.#checkReleased(instruction.source, instruction.epoch)
+    if (instruction.kind === 'release' && isDone) this.#checkReleased(instruction.outbox, instruction.epoch)
   }
 
-  #checkReleased(source: number, epoch: number): void {
-    if (this.#owners[source]?.epoch === epoch && this.#courier?.outboxes.isOpen(source)) {
-      this.#fault(`outbox ${source} is sent although its release was answered`)
+  #checkReleased(outbox: number, epoch: number): void {
+    if (this.#owners[outbox]?.epoch === epoch && this.#courier?.outboxes.isOpen(outbox)) {
+      this.#fault(`outbox ${outbox} is sent although its release was answered`)
     }
   }
 
@@ -201,21 +201,21 @@ export class CourierModel {
   }
 
   /** The node releases an outbox, and does not own it behind that. */
-  #release(source: number): void {
-    const owner = this.#owners[source]
+  #release(outbox: number): void {
+    const owner = this.#owners[outbox]
     if (owner === undefined || owner.epoch === 0) return
     const { epoch } = owner
-    this.#released[source] = epoch
-    this.#instruct({ kind: 'release', ticket: this.#ticket(), source, epoch })
+    this.#released[outbox] = epoch
+    this.#instruct({ kind: 'release', ticket: this.#ticket(), outbox, epoch })
     if (this.#random.chance(0.5)) owner.epoch = 0
   }
 
   /** The node claims an outbox, under an epoch that never was. */
-  #own(source: number): void {
-    const owner = this.#owners[source]
+  #own(outbox: number): void {
+    const owner = this.#owners[outbox]
     if (owner === undefined) return
-    const claim = (this.#claims[source] ?? 0) + 1
-    this.#claims[source] = claim
+    const claim = (this.#claims[outbox] ?? 0) + 1
+    this.#claims[outbox] = claim
     owner.epoch = claim
     this.#courier?.outboxes.look()
   }
@@ -243,8 +243,8 @@ export class CourierModel {
     if (told.kind === 'hold') courier.held.add(told.id)
     if (told.kind === 'expire') this.#expire(told)
     if (told.kind === 'release') {
-      const epoch = this.#mistake === 'a release has no epoch' ? (this.#owners[told.source]?.epoch ?? 0) : told.epoch
-      courier.outboxes.release(told.source, epoch)
+      const epoch = this.#mistake === 'a release has no epoch' ? (this.#owners[told.outbox]?.epoch ?? 0) : told.epoch
+      courier.outboxes.release(told.outbox, epoch)
     }
     if (told.kind !== 'put') this.#answers.push(told.ticket)
   }
@@ -282,7 +282,7 @@ export class CourierModel {
   }
 }
 
-function sourceOf(owner: SourceOwner): Source {
+function outboxOf(owner: OutboxOwner): Outbox {
   return {
     owner,
     ack: async () => true,

@@ -4,7 +4,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { readOptions } from '../../src/command-line/command-line.js'
 import { CourierThread } from '../../src/coordinator/courier-thread.js'
-import type { CourierStart, Recipient } from '../../src/delivery/message.js'
+import type { CourierStart, Recipient } from '../../src/delivery/courier-protocol.js'
 import { packedRecipients } from '../../src/delivery/packed-recipients.js'
 import { LineLog, type Line as LogLine } from '../../src/log/log.js'
 import { Measures } from '../../src/measure/measures.js'
@@ -74,7 +74,7 @@ async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = fals
       }
       return { task, transfer: [log] }
     },
-    epochOf: (source) => new PartitionPosition(nth(memories, source)).epoch,
+    epochOf: (outbox) => new PartitionPosition(nth(memories, outbox)).epoch,
     join: () => {},
     ack: async (acks) => control.store(acks),
     alarm: () => {},

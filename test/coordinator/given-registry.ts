@@ -1,7 +1,7 @@
 import assert from 'node:assert'
 import type { AvailabilitySubscriptionsParts } from '../../src/coordinator/availability-subscriptions.js'
 import { Registry, type RegistryParts } from '../../src/coordinator/registry.js'
-import type { DeliveryState, KnownState, Recipient } from '../../src/delivery/message.js'
+import type { DeliveryState, KnownState, Recipient } from '../../src/delivery/courier-protocol.js'
 import { StorageFull } from '../../src/faults.js'
 import { LmdbRegistryStore } from '../../src/lmdb/control-registry.js'
 import { ControlStore } from '../../src/lmdb/control-store.js'

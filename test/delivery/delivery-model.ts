@@ -10,7 +10,7 @@ import { coordinator, QueueUnderTest } from './given-queue.js'
 /** A notice as the model sees it. */
 interface Modelled {
   readonly subscription: ModelledSubscription
-  readonly source: number
+  readonly outbox: number
   readonly number: number
   readonly made: number
   readonly since_ms: number
@@ -114,16 +114,16 @@ export class DeliveryModel {
     kind: 'tick' | 'initial' | { readonly partition: number; readonly key: number },
   ) {
     const isChange = typeof kind === 'object'
-    const source = isChange ? kind.partition : coordinator
-    const name = isChange ? `${source}-${kind.key}` : kind
+    const outbox = isChange ? kind.partition : coordinator
+    const name = isChange ? `${outbox}-${kind.key}` : kind
     const after = isChange ? undefined : this.tested.known.slice(0, coordinator)
-    const { number, since_ms } = this.tested.arrive(source, {
+    const { number, since_ms } = this.tested.arrive(outbox, {
       ...{ subscription: subscription.id, after, made: this.now },
       orderingKey: isChange ? { kind: 'entity', key: name } : { kind },
     })
     this.tested.queue.check()
     if (subscription.phase === 'ended') {
-      this.gone.add(`${source}-${number}`)
+      this.gone.add(`${outbox}-${number}`)
       this.left.ended += 1
       return
     }
@@ -131,7 +131,7 @@ export class DeliveryModel {
     subscription.keys.set(name, key)
     const superseded = this.#waitingOf(subscription, key)[0]
     subscription.notices.push({
-      ...{ subscription, source, number, made: this.now, since_ms, key, state: 'waiting' },
+      ...{ subscription, outbox, number, made: this.now, since_ms, key, state: 'waiting' },
       ...{ bounds: after && [...after, number - 1], tried: false, dropOnFailure: false, epoch: 0 },
     })
     if (key.isTick && superseded !== undefined && superseded.made !== this.now) this.#leave(superseded, 'ended')
@@ -139,20 +139,20 @@ export class DeliveryModel {
   }
 
   /** An outbox of a partition goes to another node and comes back: what is under way is waited for no longer, and waits again. */
-  move(source: number): void {
+  move(outbox: number): void {
     for (const subscription of this.subscriptions) {
-      const moved = subscription.notices.filter((notice) => notice.source === source)
+      const moved = subscription.notices.filter((notice) => notice.outbox === outbox)
       if (moved.length === 0) continue
-      if (subscription.probe?.source === source) subscription.probe = undefined
-      subscription.notices = subscription.notices.filter((notice) => notice.source !== source)
+      if (subscription.probe?.outbox === outbox) subscription.probe = undefined
+      subscription.notices = subscription.notices.filter((notice) => notice.outbox !== outbox)
       this.#forgetIdleKeys(subscription)
       const read = moved.map((notice) => ({ ...notice, state: 'waiting' as const, dropOnFailure: false }))
       for (const notice of moved) notice.state = 'left'
       subscription.notices = [...subscription.notices, ...read].sort((a, b) => a.since_ms - b.since_ms)
     }
-    const held = this.#all().filter((notice) => notice.source === source)
+    const held = this.#all().filter((notice) => notice.outbox === outbox)
     this.tested.move(
-      source,
+      outbox,
       held
         .sort((a, b) => a.number - b.number)
         .map(({ subscription, key, number, made, since_ms }) => ({
@@ -163,29 +163,29 @@ export class DeliveryModel {
   }
 
   /** What an outbox holds may not be sent. */
-  shut(source: number): void {
-    this.tested.closed.add(source)
+  shut(outbox: number): void {
+    this.tested.closed.add(outbox)
   }
 
   /** It may be sent again, which is found out by a look. */
-  open(source: number): void {
-    this.tested.closed.delete(source)
+  open(outbox: number): void {
+    this.tested.closed.delete(outbox)
     this.sweep()
   }
 
   /** Begins all attempts that can be begun: each of them may go, and when there are no more none may. */
   beginAll(): void {
     for (let attempt = this.tested.queue.next(); attempt !== undefined; attempt = this.tested.queue.next()) {
-      const { source, number } = attempt.notice
-      const notice = this.#all().find((one) => one.source === source && one.number === number)
-      assert(notice !== undefined && this.#mayGo(notice), `${source}-${number} may go`)
+      const { outbox, number } = attempt.notice
+      const notice = this.#all().find((one) => one.outbox === outbox && one.number === number)
+      assert(notice !== undefined && this.#mayGo(notice), `${outbox}-${number} may go`)
       notice.state = 'underWay'
       notice.epoch = notice.subscription.epoch
       if (notice.subscription.probing) notice.subscription.probe = notice
       this.attempts.push({ attempt, notice })
     }
     const left = this.#all().find((notice) => this.#mayGo(notice))
-    assert(left === undefined, `${left?.source}-${left?.number} could go and does not`)
+    assert(left === undefined, `${left?.outbox}-${left?.number} could go and does not`)
   }
 
   finish(index: number, outcome: keyof typeof outcomes): void {
@@ -235,7 +235,7 @@ export class DeliveryModel {
   checkStored(): void {
     assert.deepEqual([...this.tested.ackAll()].sort(), [...this.gone].sort())
     for (const { id, phase, sent, discarded } of this.subscriptions) {
-      const stored = [0, 1, 2].flatMap((source) => this.tested.stored.get(`${source} ${id}`) ?? [])
+      const stored = [0, 1, 2].flatMap((outbox) => this.tested.stored.get(`${outbox} ${id}`) ?? [])
       assert.deepEqual(
         stored.flatMap(({ tried }) => tried),
         [],
@@ -269,14 +269,14 @@ export class DeliveryModel {
     const { receiver, phase, pausedUntil, probing, probe } = subscription
     if (notice.state !== 'waiting' || phase !== 'known' || pausedUntil > this.now || key.pausedUntil > this.now)
       return false
-    if (this.tested.closed.has(notice.source)) return false
+    if (this.tested.closed.has(notice.outbox)) return false
     if (probing && probe !== undefined) return false
     const underWay = this.attempts.filter(({ notice: other }) => other.subscription.receiver === receiver).length
     if (underWay >= perReceiver || this.attempts.length >= total) return false
     if (this.#in(subscription, 'underWay').some((other) => other.key === key)) return false
     if (this.#waitingOf(subscription, key)[0] !== notice) return false
     const barrier = subscription.notices.find(({ bounds }) => bounds !== undefined)
-    const isBefore = (one: Modelled) => one.number <= (barrier?.bounds?.[one.source] ?? 0)
+    const isBefore = (one: Modelled) => one.number <= (barrier?.bounds?.[one.outbox] ?? 0)
     if (barrier === undefined) return true
     return notice === barrier ? !subscription.notices.some(isBefore) : isBefore(notice)
   }
@@ -328,12 +328,12 @@ export class DeliveryModel {
   }
 
   #leave(notice: Modelled, result: AttemptResult): void {
-    const { subscription, source, number } = notice
+    const { subscription, outbox, number } = notice
     notice.state = 'left'
     subscription.notices = subscription.notices.filter((other) => other !== notice)
     if (result === 'dropped') subscription.discarded += 1
     this.left[result] += 1
-    this.gone.add(`${source}-${number}`)
+    this.gone.add(`${outbox}-${number}`)
     this.#forgetIdleKeys(subscription)
   }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
+import type { RecipientTerms } from '../../src/delivery/courier-protocol.js'
 import { noStats } from '../../src/delivery/delivery-records.js'
-import type { RecipientTerms } from '../../src/delivery/message.js'
 import { trouble } from '../../src/delivery/outgoing.js'
 import type { BegunAttempt } from '../../src/delivery/receiver-turns.js'
 import { at } from '../given.js'
@@ -13,10 +13,10 @@ import { coordinator, QueueUnderTest } from './given-queue.js'
 const change = fc.record({ partition: fc.nat(1), key: fc.nat(1) })
 const subscription = fc.nat(3)
 const step = fc.oneof(
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('move' as const), source: fc.nat(1) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('move' as const), outbox: fc.nat(1) }) },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constantFrom('shut' as const, 'open' as const), source: fc.nat(2) }),
+    arbitrary: fc.record({ kind: fc.constantFrom('shut' as const, 'open' as const), outbox: fc.nat(2) }),
   },
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('add' as const), subscription, what: change }) },
   {
@@ -45,7 +45,7 @@ const step = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constantFrom('beginAck' as const, 'endAck' as const, 'refuseAck' as const),
-      source: fc.nat(2),
+      outbox: fc.nat(2),
     }),
   },
 )
@@ -73,12 +73,12 @@ function take(model: DeliveryModel, taken: Step): void {
     case 'move':
     case 'shut':
     case 'open':
-      model[taken.kind](taken.source)
+      model[taken.kind](taken.outbox)
       break
     case 'beginAck':
     case 'endAck':
     case 'refuseAck':
-      model.tested[taken.kind](taken.source)
+      model.tested[taken.kind](taken.outbox)
       break
     default:
       model[taken.kind](nth(model.subscriptions, taken.subscription))
@@ -286,14 +286,14 @@ test('a barrier waits for notices that are on disk and have not arrived yet', as
   tested.arrive(0, { subscription: id, orderingKey: { kind: 'entity', key: 'b' } })
   tested.queue.check()
   const early = tested.queue.next()
-  t.match(early, { notice: { source: 0, number: 1 } })
+  t.match(early, { notice: { outbox: 0, number: 1 } })
   t.equal(tested.queue.next(), undefined)
   if (early !== undefined) tested.queue.ended(early, { kind: 'accepted', status: 200 })
   const barrier = tested.queue.next()
-  t.match(barrier, { notice: { source: coordinator, number: 1 } })
+  t.match(barrier, { notice: { outbox: coordinator, number: 1 } })
   t.equal(tested.queue.next(), undefined)
   if (barrier !== undefined) tested.queue.ended(barrier, { kind: 'accepted', status: 200 })
-  t.match(tested.queue.next(), { notice: { source: 0, number: 2 } })
+  t.match(tested.queue.next(), { notice: { outbox: 0, number: 2 } })
 })
 
 test('a batch of acks has at most 400 notices, and whoever waits for a subscription is told when all are on disk', async (t) => {

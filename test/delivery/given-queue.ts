@@ -84,8 +84,8 @@ export class QueueUnderTest {
       limits: { ...limits, ...more },
       failing: () => {},
       ...{ simulated: false, coordinator, clock: this.clock },
-      known: (source) => this.known[source] ?? 0,
-      isOpen: (source) => !this.closed.has(source),
+      known: (outbox) => this.known[outbox] ?? 0,
+      isOpen: (outbox) => !this.closed.has(outbox),
       remoteBarrier: () => undefined,
       goneElsewhere: () => undefined,
       mayMove: () => false,
@@ -94,7 +94,7 @@ export class QueueUnderTest {
       countSimulated: () => undefined,
       ready: () => undefined,
       streamReady: () => undefined,
-      ack: (source, acks, answer) => this.#offered(source, acks, answer),
+      ack: (outbox, acks, answer) => this.#offered(outbox, acks, answer),
       elsewhere: () => [],
       meter: {
         ...{
@@ -115,26 +115,26 @@ export class QueueUnderTest {
   }
 
   /** An outbox goes to another node, and comes back with what it holds: everything that has left is stored before. */
-  move(source: number, held: readonly HeldNotice[]): void {
-    this.#ackAllOf(source)
-    this.queue.forget(source)
-    const prefix = `${source} `
+  move(outbox: number, held: readonly HeldNotice[]): void {
+    this.#ackAllOf(outbox)
+    this.queue.forget(outbox)
+    const prefix = `${outbox} `
     const stored = [...this.stored].filter(([key]) => key.startsWith(prefix))
     this.queue.restore(
-      source,
+      outbox,
       stored.map(([key, stats]) => [key.slice(prefix.length) as SubscriptionId, stats] as const),
     )
     for (const { number, subscription, orderingKey, made, since_ms } of held) {
       const { body: _, ...head } = notice(subscription, orderingKey, '', { made })
-      this.queue.add(source, { number, size_bytes: 100, body_bytes: 10, notice: head }, since_ms)
+      this.queue.add(outbox, { number, size_bytes: 100, body_bytes: 10, notice: head }, since_ms)
     }
-    this.queue.loaded(source)
+    this.queue.loaded(outbox)
     this.queue.check()
   }
 
   /** A notice arrives; gives when it was made by the steady clock, of which no two are the same. */
   arrive(
-    source: number,
+    outbox: number,
     given: {
       readonly subscription: SubscriptionId
       readonly orderingKey: OrderingKey
@@ -144,73 +144,73 @@ export class QueueUnderTest {
     },
   ): { readonly number: NoticeNumber; readonly since_ms: number } {
     const { subscription, orderingKey, after, made = this.clock.now(), size_bytes = 100 } = given
-    const number = (this.known[source] ?? 0) + 1
-    this.known[source] = number
+    const number = (this.known[outbox] ?? 0) + 1
+    this.known[outbox] = number
     this.#arrivals += 1
     const since_ms = this.clock.steady_ms() + this.#arrivals * 1e-6
     const { body: _, ...head } = notice(subscription, orderingKey, '', { made: made as Milliseconds, after })
-    this.queue.add(source, { number, size_bytes, body_bytes: 10, notice: head }, since_ms)
+    this.queue.add(outbox, { number, size_bytes, body_bytes: 10, notice: head }, since_ms)
     return { number, since_ms }
   }
 
   /** A batch is offered to its owner; asserts that no other one is under way, and that no notice leaves twice. */
-  #offered(source: number, acks: readonly NoticeAck[], answer: (isStored: boolean) => void): void {
-    assert(!this.#batches.has(source), 'one batch of an outbox is under way at a time')
-    this.#batches.set(source, { acks, answer })
-    const refused = this.#refused.get(source)
+  #offered(outbox: number, acks: readonly NoticeAck[], answer: (isStored: boolean) => void): void {
+    assert(!this.#batches.has(outbox), 'one batch of an outbox is under way at a time')
+    this.#batches.set(outbox, { acks, answer })
+    const refused = this.#refused.get(outbox)
     if (refused !== undefined) {
       assert(acks === refused, 'what was refused is offered again')
       return
     }
     assert(acks.reduce((sum, { gone }) => sum + gone.length, 0) <= 400)
     for (const number of acks.flatMap(({ gone }) => gone)) {
-      assert(!this.#acked.has(`${source}-${number}`), 'a notice leaves once')
-      this.#acked.add(`${source}-${number}`)
+      assert(!this.#acked.has(`${outbox}-${number}`), 'a notice leaves once')
+      this.#acked.add(`${outbox}-${number}`)
     }
   }
 
   /** The acks of an outbox that are offered to its owner. */
-  offered(source: number): readonly NoticeAck[] | undefined {
-    return this.#batches.get(source)?.acks
+  offered(outbox: number): readonly NoticeAck[] | undefined {
+    return this.#batches.get(outbox)?.acks
   }
 
   /** Has the acks of an outbox offered without gathering more. */
-  beginAck(source: number): void {
-    this.queue.records.flush(source)
+  beginAck(outbox: number): void {
+    this.queue.records.flush(outbox)
   }
 
   /** The owner stores the batch that it was offered. */
-  endAck(source: number): void {
-    const batch = this.#batches.get(source)
+  endAck(outbox: number): void {
+    const batch = this.#batches.get(outbox)
     if (batch === undefined) return
-    this.#batches.delete(source)
-    this.#refused.delete(source)
+    this.#batches.delete(outbox)
+    this.#refused.delete(outbox)
     for (const { subscription, stats } of batch.acks) {
-      if (stats === undefined) this.stored.delete(`${source} ${subscription}`)
-      else this.stored.set(`${source} ${subscription}`, stats)
+      if (stats === undefined) this.stored.delete(`${outbox} ${subscription}`)
+      else this.stored.set(`${outbox} ${subscription}`, stats)
     }
     batch.answer(true)
   }
 
   /** The owner refuses the batch that it was offered, which comes again later. */
-  refuseAck(source: number): void {
-    const batch = this.#batches.get(source)
+  refuseAck(outbox: number): void {
+    const batch = this.#batches.get(outbox)
     if (batch === undefined) return
-    this.#batches.delete(source)
-    this.#refused.set(source, batch.acks)
+    this.#batches.delete(outbox)
+    this.#refused.set(outbox, batch.acks)
     batch.answer(false)
   }
 
-  #ackAllOf(source: number): void {
+  #ackAllOf(outbox: number): void {
     // What was refused comes again.
-    if (this.#refused.has(source) && !this.#batches.has(source)) this.clock.advance(2000)
-    this.beginAck(source)
-    while (this.#batches.has(source)) this.endAck(source)
+    if (this.#refused.has(outbox) && !this.#batches.has(outbox)) this.clock.advance(2000)
+    this.beginAck(outbox)
+    while (this.#batches.has(outbox)) this.endAck(outbox)
   }
 
   /** Stores everything; gives the notices that have left their outboxes, by outbox and number. */
   ackAll(): ReadonlySet<string> {
-    for (const source of this.known.keys()) this.#ackAllOf(source)
+    for (const outbox of this.known.keys()) this.#ackAllOf(outbox)
     return this.#acked
   }
 }

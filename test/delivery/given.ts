@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { ServicePath, Tenant } from '../../src/context/entity.js'
 import { Courier, type CourierSettings } from '../../src/delivery/courier.js'
-import type { CourierStart, DeliveryState, Recipient } from '../../src/delivery/message.js'
-import type { Source, SourceOwner } from '../../src/delivery/outboxes.js'
+import type { CourierStart, DeliveryState, Recipient } from '../../src/delivery/courier-protocol.js'
+import type { Outbox, OutboxOwner } from '../../src/delivery/outboxes.js'
 import type { AttemptAlarm } from '../../src/delivery/outgoing.js'
 import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
 import { noticeWrite } from '../../src/lmdb/notice-write.js'
-import { Outbox } from '../../src/lmdb/outbox.js'
+import { Outbox as StoredOutbox } from '../../src/lmdb/outbox.js'
 import { noticesAfter, OutboxReader } from '../../src/lmdb/outbox-reader.js'
 import { LineLog, type Line as LogLine } from '../../src/log/log.js'
 import type { CounterName } from '../../src/measure/counters.js'
@@ -63,7 +63,7 @@ export function recipient(id: SubscriptionId, reference: string, more: Partial<R
 export class OwnedOutbox {
   readonly path: string
   readonly #environment: Environment
-  readonly #outbox: Outbox
+  readonly #outbox: StoredOutbox
   refuse = false
   /** How long storing takes. */
   delay_ms = 0
@@ -72,7 +72,7 @@ export class OwnedOutbox {
   constructor(path: string) {
     this.path = path
     this.#environment = openEnvironment(path, { ...storeSettings, readOnly: false })
-    this.#outbox = new Outbox(this.#environment, path)
+    this.#outbox = new StoredOutbox(this.#environment, path)
   }
 
   get last(): number {
@@ -97,7 +97,7 @@ export class OwnedOutbox {
     return noticesAfter(this.#environment, 0, this.#outbox.last).map(({ number }) => number)
   }
 
-  source(owner?: SourceOwner): Source {
+  opened(owner?: OutboxOwner): Outbox {
     const reader = new OutboxReader(this.path, storeSettings, assert.fail)
     return {
       owner,
@@ -179,7 +179,7 @@ export interface Circumstances {
   readonly level?: (typeof logLevels)[number]
   readonly traces?: readonly number[]
   /** Whether the outboxes of the partitions are those of its node, if others may have them. */
-  readonly owners?: readonly SourceOwner[]
+  readonly owners?: readonly OutboxOwner[]
   /** What the courier before was told. */
   readonly begun?: CourierStart
   /** Outboxes of a courier before. */
@@ -210,7 +210,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
   const bell = new Bell()
   let transactions = 0
   const made = new Courier({
-    outboxes: [...partitions, control].map((outbox, number) => outbox.source(circumstances.owners?.[number])),
+    outboxes: [...partitions, control].map((outbox, number) => outbox.opened(circumstances.owners?.[number])),
     settings: { ...settings, ...circumstances.settings },
     recipients: circumstances.recipients ?? [],
     begun: circumstances.begun ?? { held: [], closed: [] },
@@ -220,7 +220,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
     meter: sheet.meter(),
     count: (name) => counts.push(name),
     sent: () => undefined,
-    word: rememberingNotice(),
+    render: rememberingNotice(),
     log: new LineLog(switches, (line) => lines.push(line)),
     switches,
     transaction: () => {

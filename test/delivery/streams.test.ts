@@ -106,21 +106,21 @@ class StreamsUnderTest {
     const { queue, clock, known } = this.tested
     const switches = new Switches()
     this.streams = new Streams({
-      ...{ queue, clock, known: (source) => known[source] ?? 0, large_bytes: 2 ** 20 },
+      ...{ queue, clock, known: (outbox) => known[outbox] ?? 0, large_bytes: 2 ** 20 },
       limits: { listeners: 10, kept_ms: 1e9, kept: 1e6, kept_bytes: 1e9, ...limits },
       outboxes: new Outboxes(
-        [0, 1, coordinator].map((source) => ({
+        [0, 1, coordinator].map((outbox) => ({
           refresh: () => undefined,
-          last: () => known[source] ?? 0,
+          last: () => known[outbox] ?? 0,
           after: () => [],
-          at: (number) => notice(id, 'any', this.keys.get(`${source}-${number}`) ?? ''),
+          at: (number) => notice(id, 'any', this.keys.get(`${outbox}-${number}`) ?? ''),
           stats: () => [],
           statsOf: () => undefined,
           ack: async () => true,
           close: async () => undefined,
         })),
       ),
-      word: () => '',
+      render: () => '',
       count: () => undefined,
       sent: () => undefined,
       log: new LineLog(switches, () => undefined),
@@ -134,9 +134,9 @@ class StreamsUnderTest {
     queue.put(recipient(id, 'sse:', { expires: never }))
   }
 
-  arrive(source: number, key: string): void {
-    const { number } = this.tested.arrive(source, { subscription: id, orderingKey: { kind: 'entity', key } })
-    this.keys.set(`${source}-${number}`, key)
+  arrive(outbox: number, key: string): void {
+    const { number } = this.tested.arrive(outbox, { subscription: id, orderingKey: { kind: 'entity', key } })
+    this.keys.set(`${outbox}-${number}`, key)
   }
 
   open(group?: string, after?: string, isExplicit = false): Client {
@@ -170,7 +170,7 @@ function settled(): Promise<void> {
 }
 
 type Step =
-  | { readonly kind: 'arrive'; readonly source: 0 | 1; readonly key: number }
+  | { readonly kind: 'arrive'; readonly outbox: 0 | 1; readonly key: number }
   | { readonly kind: 'open'; readonly isMember: boolean; readonly resumes: number }
   | { readonly kind: 'take' | 'close'; readonly client: number }
   | { readonly kind: 'confirm'; readonly client: number; readonly event: number }
@@ -180,7 +180,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant('arrive' as const),
-      source: fc.constantFrom(0 as const, 1 as const),
+      outbox: fc.constantFrom(0 as const, 1 as const),
       key: fc.nat(3),
     }),
   },
@@ -224,7 +224,7 @@ test('whatever clients do, a notice leaves only when one that got it has said so
       }
       for (const step of steps) {
         if (step.kind === 'arrive') {
-          under.arrive(step.source, `${step.source} ${step.key}`)
+          under.arrive(step.outbox, `${step.outbox} ${step.key}`)
           arrived += 1
         } else if (step.kind === 'open') {
           const group = step.isMember ? 'shift' : undefined
@@ -388,7 +388,7 @@ test('ids are read as they are written, and nothing else is one', async (t) => {
   const sent = fc.uniqueArray(fc.tuple(fc.nat(999), fc.integer({ min: 1, max: 1e14 })), {
     minLength: 1,
     maxLength: 20,
-    selector: ([source]) => source,
+    selector: ([outbox]) => outbox,
   })
   fc.assert(
     fc.property(fc.stringMatching(/^[\da-f]{8}$/), ofGroup, sent, (tag, group, numbers) => {

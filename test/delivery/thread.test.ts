@@ -8,7 +8,7 @@ import {
   type CourierOperations,
   courierEvents,
   courierOperations,
-} from '../../src/delivery/message.js'
+} from '../../src/delivery/courier-protocol.js'
 import { packedRecipients } from '../../src/delivery/packed-recipients.js'
 import { type PartitionOperations, partitionEvents, partitionOperations } from '../../src/mailbox/batch.js'
 import { Measures } from '../../src/measure/measures.js'

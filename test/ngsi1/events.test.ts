@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { sharedSubscriptions } from '../../src/broker/shared-control.js'
 import { everywhere } from '../../src/context/scope-headers.js'
-import { neverDelivered } from '../../src/delivery/message.js'
+import { neverDelivered } from '../../src/delivery/courier-protocol.js'
 import { err, ok } from '../../src/result.js'
 import { streamReference } from '../../src/subscription/targets.js'
 import { subscription as stored } from '../given-subscription.js'

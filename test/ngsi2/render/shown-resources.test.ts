@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { neverDelivered } from '../../../src/delivery/message.js'
+import { neverDelivered } from '../../../src/delivery/courier-protocol.js'
 import { typesText } from '../../../src/ngsi2/lists.js'
 import {
   renderRegistrations,

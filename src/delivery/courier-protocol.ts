@@ -4,7 +4,7 @@ import type { Decisions, SubscriptionClock, SubscriptionId, SubscriptionInForce 
 import type { NotificationTarget, SubscriptionTerms } from '../subscription/terms.js'
 import type { Operations } from '../thread/service.js'
 import type { Milliseconds } from '../time.js'
-import type { SourceNumber } from './outboxes.js'
+import type { OutboxNumber } from './outboxes.js'
 import type { AttemptAlarm } from './outgoing.js'
 
 /** A subscription of either kind as a courier knows it. */
@@ -53,7 +53,7 @@ export interface CourierStart {
   /** Nothing of these subscriptions is begun until they are put. */
   readonly held: readonly SubscriptionId[]
   /** Outboxes that this node is about to release, and under which epoch of its own each is sent no more. */
-  readonly closed: readonly (readonly [source: SourceNumber, epoch: number])[]
+  readonly closed: readonly (readonly [outbox: OutboxNumber, epoch: number])[]
 }
 
 /** What the coordinator has a courier do that has begun. */
@@ -72,7 +72,7 @@ export interface DeliveryOperations {
    * This node is about to release an outbox that it owns under an epoch, so that another one sends what it holds: nothing of it is begun
    * under this epoch any more. Answers when what was under way has ended and its outcome is on disk, or when the time is over.
    */
-  release(source: SourceNumber, epoch: number, limit_ms: number): Promise<void>
+  release(outbox: OutboxNumber, epoch: number, limit_ms: number): Promise<void>
   /** The states of these recipients, of those that are known. */
   report(ids: readonly SubscriptionId[]): Promise<readonly KnownState[]>
   /** What waits for one subscription, and which attempts have failed. */
