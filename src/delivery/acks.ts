@@ -14,7 +14,7 @@ type Batch = ReadonlyMap<SubscriptionId, PendingAck>
 
 interface OutboxAcksParts {
   readonly statsOf: (id: SubscriptionId) => DeliveryStats | undefined
-  /** Asks the owner of the outbox to store a batch; `answered` hears whether it is on disk. See `Outbox.ack`. */
+  /** Asks the owner of the outbox to store a batch; `answered` hears whether it is on disk. */
   readonly ack: (acks: readonly NoticeAck[], answered: (isStored: boolean) => void) => void
   readonly later: QueueClock['later']
 }
@@ -83,7 +83,7 @@ export class OutboxAcks {
     if (this.#underWay === undefined) this.#gather()
   }
 
-  /** The outbox is another node's now: what is not on disk is given up, and nobody waits for it. */
+  /** Gives up what is not on disk, since the outbox is another node's now; resolves those who wait. */
   forget(): void {
     const forgotten = [...(this.#underWay?.values() ?? []), ...this.#pending.values()]
     this.#stopTimer()
@@ -95,7 +95,7 @@ export class OutboxAcks {
     for (const tell of this.#whenEmpty.splice(0)) tell()
   }
 
-  /** What is not on disk by now is given up. */
+  /** Gives up what is not on disk. */
   close(): void {
     this.#isClosed = true
     this.#stopTimer()

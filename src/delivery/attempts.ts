@@ -31,11 +31,11 @@ export interface AttemptParts extends AttemptLineParts, PreparingParts {
   readonly count: (name: CounterName) => void
   /** An attempt has ended; what the receiver responded beside its status is not measured [management 6.2]. */
   readonly sent: (request: SentRequest) => void
-  /** An attempt failed for this reason, or succeeded again, at this URL or MQTT broker. */
+  /** An attempt at this URL or MQTT broker failed, for a reason, or succeeded again. */
   readonly alarm: (alarm: AttemptAlarm, subject: string, reason: string | undefined) => void
 }
 
-/** Receivers at which the last attempt failed, as far as they are remembered; alarms are no longer kept either [management 10.7]. */
+/** Receivers whose last attempt failed that are remembered: as many as there are alarms [management 10.7]. */
 const mostAlarmed = 10_000
 
 /** How often it is checked whether all attempts have ended. */
@@ -45,7 +45,7 @@ const idleCheck_ms = 10
 export class Attempts {
   readonly #parts: AttemptParts
   readonly #alarmed = new Map<string, readonly [alarm: AttemptAlarm, subject: string]>()
-  /** How many are under way, by outbox. */
+  /** Attempts under way, by outbox. */
   readonly #underWay = new Map<OutboxNumber, number>()
   #ended = 0
   #scheduled = false
@@ -56,17 +56,16 @@ export class Attempts {
     this.#parts = parts
   }
 
-  /** From now on attempts are begun. */
   start(): void {
     this.#running = true
     this.schedule()
   }
 
-  /** The queue may have something to begin. */
+  /** Begins what the queue has to begin, once the caller is done. */
   schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    // Whoever calls is in the middle of a change of the queue.
+    // The caller is in the middle of a change of the queue.
     queueMicrotask(() => {
       this.#scheduled = false
       this.#beginAll()
@@ -96,13 +95,13 @@ export class Attempts {
     while (this.#underWay.has(outbox) && performance.now() < until_ms) await sleep(idleCheck_ms)
   }
 
-  /** Another node makes some of the attempts: what is still so is found out by the next ones of this one. */
+  /** Ends all alarms, since another node makes some of the attempts now; the next failures of this node raise them again. */
   releaseAlarms(): void {
     for (const [alarm, subject] of this.#alarmed.values()) this.#parts.alarm(alarm, subject, undefined)
     this.#alarmed.clear()
   }
 
-  /** No attempt is begun any more, and what is under way is given up, which changes nothing. */
+  /** Begins no attempt any more and gives up those under way, whose outcomes are ignored. */
   close(): void {
     this.#running = false
     this.#closed = true
@@ -154,7 +153,7 @@ export class Attempts {
     queue.receiverRecords.ended(receiver.name, recipient.id, outcome, Number(duration) / 1e6, now())
     lines.ended(outgoing, outcome, duration)
     sent(sentRequest(notice, outgoing.body.length, outcome))
-    // Of a notice that has left meanwhile another node tells.
+    // If the notice has left meanwhile, another node attempts it and reports.
     if (attempt.notice.state !== 'left') this.#alarm(outgoing, outcome)
     if (outcome.kind === 'accepted') count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
     queue.ended(attempt, outcome)

@@ -51,20 +51,19 @@ export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready'>, Reco
  * `DeliveryRecords` has the delivery stats and the pending acks.
  */
 export class DeliveryQueue {
-  /** The delivery stats and the acks. */
   readonly records: DeliveryRecords
   /** How attempts ended, for operators. */
   readonly receiverRecords = new ReceiverRecords()
   readonly #parts: DeliveryQueueParts
   readonly #recipients: Recipients
   readonly #turns: ReceiverTurns
-  /** The queues with a barrier, which may be free when more of the outboxes is known. */
+  /** Queues with a barrier that may become free as more of the outboxes is read. */
   readonly #barred = new Set<SubscriptionQueue>()
-  /** Outboxes whose notices were made before they were read here. */
+  /** Outboxes between `restore` and `loaded`: their notices were made before they were read here. */
   readonly #loading = new Set<OutboxNumber>()
-  /** Notices of these, by outbox and number, of which an attempt was made before. */
+  /** Notices of these outboxes that were attempted before, as `outbox-number`. */
   readonly #tried = new Set<string>()
-  /** Subscriptions that such outboxes name and that are not known, with when they were read. */
+  /** Subscriptions named by moved outboxes but not known here, with the time of reading. */
   readonly #unknownSince = new Map<SubscriptionId, number>()
 
   constructor(parts: DeliveryQueueParts) {
@@ -75,9 +74,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * An outbox is about to be read, after all subscriptions were put: the stats that it holds. Those of subscriptions that are
-   * not known are removed; at once, or a while later where another node has sent it before. Until `loaded`, what is added from
-   * it was made before.
+   * Takes the stats that an outbox holds, before its notices are added and after all subscriptions were put. Stats of unknown
+   * subscriptions are removed: at once, or after `unknownLimit_ms` if another node may have sent the outbox before.
    */
   restore(outbox: OutboxNumber, stored: Iterable<readonly [SubscriptionId, DeliveryStats]>): void {
     this.#loading.add(outbox)
@@ -89,13 +87,13 @@ export class DeliveryQueue {
     }
   }
 
-  /** All that an outbox held was added. */
+  /** All notices that an outbox held were added: later ones are new. */
   loaded(outbox: OutboxNumber): void {
     this.#loading.delete(outbox)
     if (this.#loading.size === 0) this.#tried.clear()
   }
 
-  /** A notice was made, here or by another node: the clock of its subscription is not behind it. */
+  /** A notice was made, here or by another node: advances the clock of its subscription to it. */
   notified(id: SubscriptionId, made: Milliseconds | undefined): void {
     const clock = this.#recipients.known.get(id)?.clock
     if (clock !== undefined && made !== undefined) advanceClock(clock, made)
@@ -117,7 +115,7 @@ export class DeliveryQueue {
     return true
   }
 
-  /** Whoever owns a partition has all subscriptions in force that its outbox names: the others have ended. */
+  /** The owner of a partition learns of all subscriptions in force that its outbox names; one that is still unknown has ended. */
   #endUnknown(at_ms: number): void {
     for (const [id, since_ms] of this.#unknownSince) {
       if (at_ms - since_ms < unknownLimit_ms) continue
@@ -205,14 +203,14 @@ export class DeliveryQueue {
     if (notice.after !== undefined) this.#barred.add(queue)
     this.#trace(queue, 'put into', { outbox, number })
     if (superseded !== undefined) this.#remove(queue, superseded, 'ended')
-    // What a change that is undecided has made displaces nothing: some of it may be void.
+    // On hold nothing is displaced: notices of an undecided change may turn out void.
     if (!queue.onHold) this.#dropBeyondLimit(queue)
     this.#recipients.warnOfQueue(queue)
     if (simulated && queue.recipient !== undefined && !queue.onHold) this.#removeWaiting(queue, 'simulated')
     else this.#offer(queue)
   }
 
-  /** Begins the next attempt, if anything can be sent now. `ended` is to be called when it has ended. */
+  /** Begins the next attempt, if anything can be sent now; the caller tells `ended` of its outcome. */
   next(): BegunAttempt | undefined {
     return this.#turns.next()
   }
@@ -238,13 +236,13 @@ export class DeliveryQueue {
       default: {
         const fails = this.records.attempted(queue.id, notice, outcome, clock.now())
         if (queue.failed(notice, outcome)) this.#remove(queue, notice, 'ended')
-        // A node that was paused was late itself.
+        // A process that stood still has lost its lease, and the failure may be its own.
         if (isOpen(notice.outbox)) this.#endIfFailing(queue, fails)
       }
     }
   }
 
-  /** Nothing more is begun until the owner of the subscription, who is told of it, has put it again. */
+  /** Holds a subscription that has failed too often until the coordinator, who is told, puts it again. */
   #endIfFailing(queue: SubscriptionQueue, fails: number): void {
     const limit = queue.recipient?.terms?.maxFails
     if (limit === undefined || fails <= limit || queue.onHold) return
@@ -252,7 +250,7 @@ export class DeliveryQueue {
     this.#parts.failing(queue.id, fails)
   }
 
-  /** A notice leaves that can not be sent, by an attempt or to a listener. */
+  /** A notice that cannot be sent, by an attempt or to a listener, leaves. */
   unsendable(queue: SubscriptionQueue, notice: QueuedNotice, { kind, reason }: Unsendable): void {
     if (reason !== undefined) this.#warnOfDrop(queue, reason)
     this.#remove(queue, notice, kind === 'missing' ? 'ended' : 'dropped')
@@ -270,7 +268,7 @@ export class DeliveryQueue {
     this.#departed(queue, notice, 'accepted', waited)
   }
 
-  /** More of the outboxes is known: barriers may be free, and more may wait than is allowed. */
+  /** More of the outboxes was read: frees barriers, and drops what is beyond the limits. */
   check(): void {
     for (const queue of this.#barred) {
       if (!queue.ended && queue.order.hasBarrier) queue.order.recheck()
@@ -279,10 +277,7 @@ export class DeliveryQueue {
     this.#dropExcess()
   }
 
-  /**
-   * Drops what has waited too long, and what belongs to subscriptions that have expired; goes on with outboxes that are open
-   * again. To be called often.
-   */
+  /** Drops what has waited too long or belongs to expired subscriptions, and resumes outboxes that are open again. Call it often. */
   sweep(): void {
     const { clock, limits, meter } = this.#parts
     const at = clock.now()
@@ -293,7 +288,7 @@ export class DeliveryQueue {
     this.#endUnknown(at_ms)
     for (const queue of this.#recipients.filled) {
       queue.order.reopen()
-      // Until it is decided it may be that it does not end yet.
+      // On hold, an undecided change may extend it.
       if (!queue.onHold && queue.recipient !== undefined && queue.recipient.expires <= at) this.#expire(queue)
       while ((queue.order.oldest('waiting')?.since_ms ?? Number.POSITIVE_INFINITY) <= madeBy_ms) {
         this.#dropOldest(queue, reason)
@@ -301,7 +296,7 @@ export class DeliveryQueue {
       const own_ms = queue.order.oldest('all')?.since_ms
       if (own_ms !== undefined) oldest_ms = Math.min(oldest_ms ?? own_ms, own_ms)
     }
-    // As a date of the clock that whoever shows its age reads as well.
+    // As a date: whoever shows its age reads that clock.
     meter.oldest(oldest_ms === undefined ? undefined : (Math.round(at - (at_ms - oldest_ms)) as Milliseconds))
   }
 
@@ -310,7 +305,7 @@ export class DeliveryQueue {
     return this.#turns.isIdle
   }
 
-  /** How the deliveries go of these subscriptions, as far as they are known; of all without ids [subscriptions 5.7]. */
+  /** The delivery states of the known ones among these subscriptions; of all known ones by default [subscriptions 5.7]. */
   states(ids: Iterable<SubscriptionId> = this.#recipients.known.keys()): readonly KnownState[] {
     return [...ids].flatMap((id) => {
       const recipient = this.#recipients.known.get(id)
@@ -344,7 +339,6 @@ export class DeliveryQueue {
     return queue?.order.isStreamed ? queue : undefined
   }
 
-  /** A subscription as it is now; nothing when there is none. */
   recipient(id: SubscriptionId): Recipient | undefined {
     return this.#recipients.known.get(id)
   }
@@ -443,5 +437,5 @@ export class DeliveryQueue {
   }
 }
 
-/** How long a subscription is waited for that is not known when a partition comes: what tells of it is on its way. */
+/** How long notices of an unknown subscription are kept after their partition came: the subscription may still be on its way. */
 const unknownLimit_ms = 60_000

@@ -9,7 +9,7 @@ import type { OutboxNumber } from './outboxes.js'
 import { type AttemptOutcome, reasonText } from './outgoing.js'
 import type { QueueClock, SubscriptionQueue } from './subscription-queue.js'
 
-/** The stats of one subscription by outbox, with what its last attempt says over all of them. */
+/** The stats of one subscription by outbox; failures in a row and the date of the last attempt over all of them. */
 interface SubscriptionStats {
   readonly byOutbox: Map<OutboxNumber, DeliveryStats>
   fails: number
@@ -22,7 +22,7 @@ export interface RecordsParts {
   readonly clock: QueueClock
   /** Asks the owner of an outbox to store acks; `answered` hears whether they are on disk. */
   readonly ack: (outbox: OutboxNumber, acks: readonly NoticeAck[], answered: (isStored: boolean) => void) => void
-  /** The stats of a subscription in the outboxes that other nodes send, as far as they are known here. */
+  /** The stats of a subscription in the outboxes that other nodes send, by this node's replicas. */
   readonly elsewhere: (id: SubscriptionId) => readonly DeliveryStats[]
 }
 
@@ -58,7 +58,6 @@ export class DeliveryRecords {
     return mergedStats([...(this.#subscriptions.get(id)?.byOutbox.values() ?? []), ...this.#elsewhere(id)])
   }
 
-  /** How the deliveries of a subscription go, with what waits in its queue, if it has one. */
   state({ id, clock }: Recipient, queue: SubscriptionQueue | undefined): DeliveryState {
     const nextAttempt = queue?.nextAttempt
     const oldest = queue?.order.oldest('all')
@@ -74,7 +73,7 @@ export class DeliveryRecords {
     }
   }
 
-  /** An attempt has ended. Gives how many have failed in a row, over all outboxes. */
+  /** An attempt has ended; returns how many have failed in a row, over all outboxes. */
   attempted(id: SubscriptionId, notice: QueuedNotice, outcome: AttemptOutcome, at: Milliseconds): number {
     const own = this.#of(id)
     own.fails = outcome.kind === 'accepted' ? 0 : own.fails + 1
@@ -117,7 +116,7 @@ export class DeliveryRecords {
     await Promise.all(this.#acks.map((acks) => acks.stored(id)))
   }
 
-  /** Stores what is pending at once: of an outbox, or of all. Resolves when it is on disk. */
+  /** Stores the pending acks of an outbox, or of all, without gathering more; resolves when they are on disk. */
   async flush(outbox?: OutboxNumber): Promise<void> {
     const meant = outbox === undefined ? this.#acks : this.#acks.slice(outbox, outbox + 1)
     await Promise.all(
@@ -128,7 +127,7 @@ export class DeliveryRecords {
     )
   }
 
-  /** What is not on disk by now is given up. */
+  /** Gives up acks that are not on disk. */
   close(): void {
     for (const acks of this.#acks) acks.close()
   }

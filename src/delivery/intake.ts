@@ -11,23 +11,22 @@ const slice_bytes = 2 ** 20
 
 interface IntakeParts {
   readonly outboxes: Outboxes
-  /** Of the last outbox, that of the coordinator. */
+  /** Those of the coordinator's outbox. */
   readonly barriers: RemoteBarriers
-  /** What an outbox held is about to be taken: it was not read here until now, or by another claim. */
+  /** The reading of an outbox begins: this node has come to own it, or begun. */
   readonly begun: (outbox: OutboxNumber) => void
-  /** All that an outbox held was taken. */
+  /** All that an outbox held when its reading began was taken. */
   readonly loaded: (outbox: OutboxNumber) => void
-  /** What was taken from an outbox is to be forgotten. */
+  /** This node sends an outbox no longer: what was taken from it is void. */
   readonly lost: (outbox: OutboxNumber) => void
   /** `since_ms` is when it was made, by the steady clock of this thread. */
   readonly take: (outbox: OutboxNumber, numbered: NumberedNotice, since_ms: number) => void
   /** When the process was started. */
   readonly clock: ClockStart
-  /** More is known: called after every slice. */
+  /** Called after every slice. */
   readonly progress: () => void
 }
 
-/** For whom a notice is, and when it was made. */
 interface NotedNotice {
   readonly subscription: SubscriptionId
   readonly made: Milliseconds | undefined
@@ -39,7 +38,7 @@ export class Intake {
   readonly #known: NoticeNumber[]
   #running: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
-  /** When the pass under way has begun, and the one before it. */
+  /** When the current pass began, and the one before it. */
   #begun_ms = Number.NEGATIVE_INFINITY
   #before_ms = Number.NEGATIVE_INFINITY
 
@@ -64,7 +63,7 @@ export class Intake {
     return this.#next
   }
 
-  /** Takes at once what is new in the coordinator's outbox: what goes before all that was made since. */
+  /** Takes what is new in the coordinator's outbox within this call: its barriers go before all that was made since. */
   takeBarriers(): void {
     const { outboxes, barriers } = this.#parts
     const { coordinator, ofCoordinator } = outboxes
@@ -77,7 +76,7 @@ export class Intake {
     while (this.known(coordinator) < last) this.#slice(coordinator, ofCoordinator, last, this.#before_ms)
   }
 
-  /** Tells of the notices of outboxes that are not read, since other nodes own them: the last ones that have left, and those that wait. */
+  /** Goes through the outboxes that other nodes send: by subscription the last notice that has left, and those that wait. */
   async passOver(noted: (notice: NotedNotice) => void): Promise<void> {
     const { outboxes } = this.#parts
     for (const [number, outbox] of outboxes.all.entries()) {
@@ -115,7 +114,7 @@ export class Intake {
     progress()
   }
 
-  /** Every outbox is read as it is now; gives those whose reading begins. */
+  /** Refreshes all outboxes and asks which of them this node sends; returns those whose reading begins. */
   #lookAtOwners(): readonly OutboxNumber[] {
     const { outboxes, barriers, begun, lost } = this.#parts
     const changes = outboxes.look()
@@ -124,7 +123,7 @@ export class Intake {
       lost(number)
     }
     for (const outbox of outboxes.all) outbox.refresh()
-    // In the same turn of the event loop: what a barrier has held back here until now is held back by another node's.
+    // In the same turn of the event loop, so that a barrier that was this node's holds back as another node's without a gap.
     if (!outboxes.isRead(outboxes.coordinator)) barriers.look()
     for (const number of changes.taken) begun(number)
     return changes.taken
@@ -142,12 +141,12 @@ export class Intake {
       bytes += numbered.size_bytes
       this.#parts.take(number, numbered, this.#made_ms(numbered, before_ms))
     }
-    // Numbers that are missing at the end belong to notices that have left.
+    // Missing numbers at the end are those of notices that have left.
     this.#known[number] = found.at(-1)?.number ?? last
     return { found: found.length, bytes }
   }
 
-  /** What the pass before did not find was not there yet, whatever the clock of the day says of its age. */
+  /** Not before the last pass, which did not find it, whatever the clock of the day says. */
   #made_ms({ notice }: NumberedNotice, before_ms: number): number {
     return Math.max(before_ms, performance.now() - age_ms(notice.made, this.#parts.clock))
   }

@@ -11,9 +11,9 @@ export interface OrderParts {
   readonly coordinator: OutboxNumber
   /** Whether notices of an outbox may be sent now. */
   readonly isOpen: (outbox: OutboxNumber) => boolean
-  /** See `RemoteBarriers.boundsOf`. */
+  /** By outbox, the last notice that may go before the subscription's first remote barrier; nothing without such a barrier. */
   readonly remoteBarrier: (id: SubscriptionId) => readonly NoticeNumber[] | undefined
-  /** See `goneUpTo`; nothing of an outbox that this node sends. */
+  /** Up to which notice an outbox sent by another node holds nothing of the subscription; nothing for an outbox that this node sends. */
   readonly goneElsewhere: (
     outbox: OutboxNumber,
     id: SubscriptionId,
@@ -22,7 +22,7 @@ export interface OrderParts {
   ) => NoticeNumber | undefined
 }
 
-/** A rendered entity is longer than its record, because of names and braces, by at most this factor. */
+/** Names and braces make a rendered entity at most this many times as long as its record. */
 const renderedTimes = 4
 
 /**
@@ -37,7 +37,7 @@ export class NoticeOrder {
   readonly #keys = new Map<string, KeyQueue>()
   /** The notices of each outbox by their numbers. */
   readonly #byOutbox = new Map<OutboxNumber, NoticeList>()
-  /** Keys that may have something to send, each once; the one that was served longest ago comes first. */
+  /** Keys that may have something to send, each once, least recently served first. */
   #ready = new Fifo<KeyQueue>()
   /** Keys whose first notice waits for a barrier, or for its outbox to be open. */
   #held: KeyQueue[] = []
@@ -46,7 +46,7 @@ export class NoticeOrder {
   /** In the order in which they were sent to listeners. */
   readonly #streamed = new Set<QueuedNotice>()
   #isStreamed = false
-  /** Of outboxes that other nodes send: see `goneUpTo`. */
+  /** The last results of `goneElsewhere`, by outbox. */
   readonly #gone: NoticeNumber[] = []
 
   /** `released` is called when notices that were held back may go. */
@@ -151,7 +151,7 @@ export class NoticeOrder {
     return found
   }
 
-  /** Notices that were streamed wait again, in their order. */
+  /** Returns streamed notices to those that wait, in their order. */
   putBackStreamed(notices: readonly QueuedNotice[]): void {
     const byOutbox = new Map<OutboxNumber, QueuedNotice[]>()
     for (const notice of notices.toSorted((one, other) => other.number - one.number)) {
@@ -204,7 +204,7 @@ export class NoticeOrder {
     this.forgetIdle(keyQueue)
   }
 
-  /** The notices of an outbox are forgotten, none of which is at a listener; gives them. An attempt that is under way goes on. */
+  /** Removes and returns the notices of an outbox, none of which may be streamed. An attempt that is under way goes on. */
   forget(outbox: OutboxNumber): readonly QueuedNotice[] {
     const forgotten = [...(this.#byOutbox.get(outbox) ?? [])]
     this.#byOutbox.delete(outbox)
@@ -221,7 +221,7 @@ export class NoticeOrder {
     return forgotten
   }
 
-  /** Takes out those of the notices that wait which are meant, wherever they stand; gives them. */
+  /** Removes and returns the waiting notices for which the test holds. */
   takeWaiting(isMeant: (notice: QueuedNotice) => boolean): readonly QueuedNotice[] {
     const taken: QueuedNotice[] = []
     for (const list of this.#byOutbox.values()) {
@@ -248,7 +248,7 @@ export class NoticeOrder {
     this.#release()
   }
 
-  /** A barrier that another node sends is gone. */
+  /** A barrier that another node sends has left its outbox. */
   unbarred(): void {
     this.#release()
   }
@@ -328,7 +328,7 @@ export class NoticeOrder {
     })
   }
 
-  /** What another node sends has left its outbox up to a number; of an outbox that this node sends the queue knows. */
+  /** Whether an outbox that another node sends holds nothing up to a number; true for one that this node sends, whose notices are queued here. */
   #isGoneElsewhere(outbox: OutboxNumber, bound: NoticeNumber): boolean {
     const from = this.#gone[outbox] ?? 0
     if (from >= bound) return true

@@ -36,7 +36,7 @@ const mostEnded = 10_000
 export class Recipients {
   readonly #parts: RecipientsParts
   readonly #known = new Map<SubscriptionId, Recipient>()
-  /** Of subscriptions that have had something to be sent, which most never have, and of those on hold. */
+  /** Most subscriptions never have one: it is made for the first notice, or for a hold. */
   readonly #queues = new Map<SubscriptionId, SubscriptionQueue>()
   /** The queues that are not empty. */
   readonly #filled = new Set<SubscriptionQueue>()
@@ -45,9 +45,9 @@ export class Recipients {
   readonly #watermark = new Watermark()
   #depth = 0
   #bytes = 0
-  /** Notices that arrived before their subscription was known. */
+  /** Waiting notices of subscriptions that are not known yet. */
   #unknownDepth = 0
-  /** Whether it was warned of that such notices are dropped, since there was room for as many again. */
+  /** The drop of such notices was warned of; reset when fewer than half of `mostUnknown` wait. */
   #isUnknownWarned = false
 
   constructor(parts: RecipientsParts) {
@@ -55,12 +55,10 @@ export class Recipients {
     this.#byOutbox = Array.from({ length: parts.coordinator + 1 }, () => ({ depth: 0, bytes: 0 }))
   }
 
-  /** All that are known. */
   get known(): ReadonlyMap<SubscriptionId, Recipient> {
     return this.#known
   }
 
-  /** The queue of a subscription, if it has one. */
   queue(id: SubscriptionId): SubscriptionQueue | undefined {
     return this.#queues.get(id)
   }
@@ -70,7 +68,7 @@ export class Recipients {
     return this.#filled
   }
 
-  /** The queue that a notice joins. Undefined when its subscription has ended or, unless unknown ones are kept, is not known. */
+  /** The queue that a notice joins; undefined if its subscription has ended, or is unknown and `keepsUnknown` is false or there is no room. */
   queueOfNotice(id: SubscriptionId, keepsUnknown: boolean): SubscriptionQueue | undefined {
     if (this.#queues.has(id) || this.#known.has(id)) return this.#queueOf(id)
     if (!keepsUnknown || this.#ended.has(id) || !this.#hasRoomForUnknown()) return undefined
@@ -79,7 +77,7 @@ export class Recipients {
     return queue
   }
 
-  /** A new or changed subscription; gives its queue if it has one. */
+  /** Takes a new or changed subscription; returns its queue if it has one. */
   put(recipient: Recipient): SubscriptionQueue | undefined {
     this.#known.set(recipient.id, recipient)
     const queue = this.#queues.get(recipient.id)
@@ -95,7 +93,7 @@ export class Recipients {
     queue.onHold = true
   }
 
-  /** A subscription has ended; gives the notices of its queue. */
+  /** Ends a subscription; returns the notices that were in its queue. */
   end(id: SubscriptionId): readonly QueuedNotice[] {
     this.#known.delete(id)
     this.#ended.add(id)

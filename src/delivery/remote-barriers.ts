@@ -2,42 +2,40 @@ import type { NoticeNumber } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Outbox } from './outboxes.js'
 
-/** What an outbox says of notices without being sent from here. */
 type ReadOutbox = Pick<Outbox, 'after' | 'last'>
 
-/** Notices that are looked at together. */
+/** Notices that are read together. */
 const slice = 128
 
 /**
  * The barriers of the coordinator's outbox while another node sends what it holds: initial notifications, which go before all
  * notices that were made after them, whichever node sends these [subscriptions 5.2]. A barrier is gone when this node's copy of
- * the outbox does not hold it any more.
+ * the outbox no longer holds it.
  */
 export class RemoteBarriers {
   readonly #outbox: ReadOutbox
   readonly #gone: (id: SubscriptionId) => void
   /** The bounds of each by its number, in ascending order, by subscription. */
   readonly #standing = new Map<SubscriptionId, Map<NoticeNumber, readonly NoticeNumber[]>>()
-  /** Up to here the outbox was looked at. */
+  /** The last number that was read. */
   #known: NoticeNumber = 0
 
-  /** `gone` hears of each subscription that has a barrier less. */
+  /** `gone` is called with the subscription of each barrier that has left. */
   constructor(outbox: ReadOutbox, gone: (id: SubscriptionId) => void) {
     this.#outbox = outbox
     this.#gone = gone
   }
 
-  /** Whether there is one. */
   get areStanding(): boolean {
     return this.#standing.size > 0
   }
 
-  /** By outbox the last notice of a subscription that may go before its first barrier; nothing when it has none. */
+  /** By outbox, the last notice of a subscription that may go before its first barrier; nothing when it has none. */
   boundsOf(id: SubscriptionId): readonly NoticeNumber[] | undefined {
     return this.#standing.size === 0 ? undefined : this.#standing.get(id)?.values().next().value
   }
 
-  /** Looks at the outbox as it is now. */
+  /** Brings the barriers up to date with the outbox. */
   look(): void {
     for (const [id, barriers] of [...this.#standing]) {
       for (const number of [...barriers.keys()]) if (!this.#holds(number)) this.#remove(id, number)
@@ -50,7 +48,7 @@ export class RemoteBarriers {
     }
   }
 
-  /** This node sends what the outbox holds: its own queues know the barriers. */
+  /** This node sends the outbox now: its queues have the barriers. */
   forget(): void {
     const ids = [...this.#standing.keys()]
     this.#standing.clear()
@@ -80,12 +78,12 @@ export class RemoteBarriers {
   }
 }
 
-/** Slices that are looked at before others get their turn. */
+/** Slices that are read in one call. */
 const slicesAtOnce = 8
 
 /**
- * Up to which number an outbox that another node sends holds nothing of a subscription, as this node's copy has it; it is not
- * looked at below `from`, nor long. A number below the bound that is greater than `from` may grow at once.
+ * Up to which number an outbox that another node sends holds nothing of a subscription, by this node's replica. The search begins at
+ * `from` and takes a few slices: if the result is between `from` and `bound`, another call may find more.
  */
 export function goneUpTo(
   outbox: ReadOutbox,

@@ -41,18 +41,18 @@ export interface SubscriptionQueueParts extends OrderParts {
  */
 export class SubscriptionQueue {
   readonly id: SubscriptionId
-  /** Undefined while the subscription is unknown, and after its end. */
+  /** Undefined before the subscription is known, and after its end. */
   recipient: Recipient | undefined
-  /** Whether its notices arrived before the subscription was known. */
+  /** Its notices arrived before the subscription was known. */
   isUnknown = false
-  /** Whether nothing is begun until the subscription is put. */
+  /** Begins nothing until the subscription is put. */
   onHold = false
   /** Notices that wait or are under way, and their bytes. */
   depth = 0
   bytes = 0
-  /** Whether the subscription has ended: an attempt that is still under way changes nothing any more. */
+  /** The subscription has ended: the outcome of an attempt under way is ignored. */
   ended = false
-  /** Whether a drop was warned of since the last delivery. */
+  /** A drop was warned of since the last acceptance. */
   dropWarned = false
   readonly watermark = new Watermark()
   readonly order: NoticeOrder
@@ -60,7 +60,7 @@ export class SubscriptionQueue {
   /** Attempts in a row that met trouble. */
   #failures = 0
   #pause: { readonly until: Milliseconds; readonly end: () => void } | undefined
-  /** Whether a pause has begun since the last acceptance, so that one notice goes alone. */
+  /** A pause has begun since the last acceptance: one notice goes alone. */
   #probing = false
   #probe: QueuedNotice | undefined
   /** Incremented with each pause and each change of the subscription: a failure of an earlier epoch is not one more in a row. */
@@ -72,7 +72,7 @@ export class SubscriptionQueue {
     this.order = new NoticeOrder(id, parts, () => parts.ready(this))
   }
 
-  /** Adds a notice behind all others; gives the one that it supersedes. */
+  /** Adds a notice behind all others; returns the tick that it supersedes. */
   add(arrived: Arrived): QueuedNotice | undefined {
     this.depth += 1
     this.bytes += arrived.numbered.size_bytes
@@ -134,7 +134,7 @@ export class SubscriptionQueue {
     this.order.remove(notice)
   }
 
-  /** The notices of an outbox are forgotten; gives them. */
+  /** Removes and returns the notices of an outbox. */
   forget(outbox: OutboxNumber): readonly QueuedNotice[] {
     const forgotten = this.order.forget(outbox)
     for (const { size_bytes } of forgotten) this.bytes -= size_bytes
@@ -156,13 +156,12 @@ export class SubscriptionQueue {
     this.#parts.ready(this)
   }
 
-  /** What becomes of a notice; see `verdictOn`. */
   verdictOn(provisional: Provisional | undefined): ReturnType<typeof verdictOn> {
     if (provisional === undefined) return 'valid'
     return this.recipient === undefined ? 'undecided' : verdictOn(provisional, this.recipient.decisions, this.onHold)
   }
 
-  /** Takes out those of its notices that are void, now that more was decided; gives them. */
+  /** Removes and returns the notices that are void, now that more was decided. */
   takeVoid(): readonly QueuedNotice[] {
     const taken = this.order.takeWaiting(({ provisional }) => this.verdictOn(provisional) === 'void')
     for (const { size_bytes } of taken) this.bytes -= size_bytes
@@ -170,14 +169,12 @@ export class SubscriptionQueue {
     return taken
   }
 
-  /** Nothing is begun any more. */
   end(): void {
     this.ended = true
     this.recipient = undefined
     this.#endPauses()
   }
 
-  /** What it does with what waits. */
   get state(): InspectedQueue['state'] {
     if (this.onHold) return 'on hold'
     if (this.recipient?.terms?.paused) return 'inactive'
@@ -185,7 +182,7 @@ export class SubscriptionQueue {
     return this.depth === 0 ? 'idle' : 'sending'
   }
 
-  /** When the pause of the subscription ends. */
+  /** When the pause of the subscription ends, if it pauses. */
   get nextAttempt(): Milliseconds | undefined {
     return this.#pause?.until
   }
