@@ -6,7 +6,7 @@ export const eventStreamType = 'text/event-stream'
 
 /** After so long without an event a comment goes out, so that nobody on the way takes the connection for a dead one. */
 const silence_ms = 15_000
-/** The same for a client that has closed its sending half, as one that has gone does: what is sent finds that out. */
+/** The interval of comments to a client that has closed its sending half: if it has gone, writing to it shows that. */
 const doubtful_ms = 1000
 /** When a client whose stream has ended is to come back. */
 const retry_ms = 2000

@@ -183,7 +183,7 @@ class Blocks {
     this.#pieces = pieces[Symbol.asyncIterator]()
   }
 
-  /** Exactly so many bytes, few. */
+  /** Exactly `bytes` bytes, copied: for heads and padding only. */
   async next(bytes: number): Promise<Buffer> {
     const block = Buffer.alloc(bytes)
     for (let filled = 0; filled < bytes; ) {

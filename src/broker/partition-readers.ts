@@ -37,11 +37,11 @@ export type StateRecords = RecordPage & Dated
 /** Reads all partitions from the thread that holds it: a front end for single ids, a query thread for scans. */
 export class PartitionReaders {
   readonly #sides: readonly ReadSide[]
-  readonly #atHand: RecentEntities
+  readonly #cached: RecentEntities
 
-  constructor(sides: readonly ReadSide[], atHand: RecentEntities) {
+  constructor(sides: readonly ReadSide[], cached: RecentEntities) {
     this.#sides = sides
-    this.#atHand = atHand
+    this.#cached = cached
   }
 
   /** How many read handles a partition has left to lend, to all threads. */
@@ -56,7 +56,7 @@ export class PartitionReaders {
   recentEntities(tenant: Tenant, paths: readonly PathRange[], id: EntityId): readonly Entity[] | undefined {
     const name = nameOf(tenant, paths, id)
     if (name === undefined) return undefined
-    return this.#atHand.get(name, Versions.groupOf(tenant, id), this.#sideOf(tenant, id).versions)
+    return this.#cached.get(name, Versions.groupOf(tenant, id), this.#sideOf(tenant, id).versions)
   }
 
   /**
@@ -81,7 +81,7 @@ export class PartitionReaders {
       const name = nameOf(tenant, paths, id)
       if (name === undefined) return read(side, tenant, paths, id)
       const group = Versions.groupOf(tenant, id)
-      return this.#atHand.read(name, group, side.versions, () => read(side, tenant, paths, id))
+      return this.#cached.read(name, group, side.versions, () => read(side, tenant, paths, id))
     } finally {
       side.pool.release()
     }

@@ -31,8 +31,8 @@ export function laid(
     const when = isNew ? 'newAttribute' : moment
     const made =
       terms === undefined
-        ? madeByWording(held, given, command, location, when)
-        : madeByTerms(held, given, terms, command, when)
+        ? madeByNgsi1(held, given, command, location, when)
+        : madeByNgsi2(held, given, terms, command, when)
     if (!made.ok) return action === 'UPDATE' ? made : asSecondLocation(made, edits, held)
     if (made.value === undefined) continue
     const isChanged = made.value !== held
@@ -69,7 +69,7 @@ export function rootOf({ origin: { correlator } }: Pick<UpdateCommand, 'origin'>
 }
 
 /** As NGSIv1 means it: what is not given stays as it was. */
-function madeByWording(
+function madeByNgsi1(
   held: Attribute | undefined,
   given: GivenAttribute,
   { time, autocast }: UpdateCommand,
@@ -83,7 +83,7 @@ function madeByWording(
 }
 
 /** As NGSIv2 means it; nothing for an attribute that there is none of afterwards. */
-function madeByTerms(
+function madeByNgsi2(
   held: Attribute | undefined,
   given: GivenAttribute,
   terms: UpdateTerms,

@@ -119,7 +119,7 @@ export class Partitions<Task extends object> {
     for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
-  /** The same when the process ends at once: those that still open their stores have them as they are on disk. */
+  /** Ends all partitions at once: a thread that still opens its store is parked and leaves the store as it is on disk. */
   async halt(): Promise<void> {
     const opening = [...this.#opening].map((thread) => thread.park())
     await Promise.allSettled([this.drain(), ...opening])

@@ -76,7 +76,7 @@ function succeeds(attempt: () => unknown): boolean {
   }
 }
 
-/** When a certificate ends to be valid. */
+/** When a certificate expires. */
 export function validUntil({ cert }: Tls): Milliseconds {
   return Date.parse(new X509Certificate(cert).validTo) as Milliseconds
 }

@@ -143,8 +143,9 @@ export class ControlStore implements SubscriptionStore {
   }
 
   /**
-   * Writes a change, in one record of the log with what comes while the last one is written; resolves when it is on disk, and
-   * what is put or removed by it in force on this node of a cluster. The thread does not wait for that. What grows fails with `StorageFull` while there is no room for it.
+   * Writes a change, in one record of the log with the changes that arrive while the previous record is written. Resolves when it is
+   * on disk and, in a cluster, in force on this node; the thread does not block. A change that grows the store fails with
+   * `StorageFull` while there is no room for it.
    */
   transact(change: ControlRecord, grows: boolean): Promise<void> {
     return new Promise((done, failed) => {
@@ -277,7 +278,7 @@ export class ControlStore implements SubscriptionStore {
     return this.#ownership && { inForce: this.#ownership.applied(change) }
   }
 
-  /** The same for what was just logged and for what is recovered. */
+  /** Writes a change within a transaction; recovery calls it as well. */
   #write({ writes, notices, acks }: Required<ControlRecord>): void {
     for (const { database, id, text } of writes) {
       if (text === undefined) this.#databases[database].removeSync([id])

@@ -31,7 +31,7 @@ export async function* exchangeMember(
   await markAnew(draft, folder, settings)
   if (existsSync(dataFile(member))) chmodSync(dataFile(draft), statSync(dataFile(member)).mode & 0o777)
   yield 'it belongs to this folder'
-  // It is of the file that leaves. Without one an environment is opened as it stands, which this file is fit for, and that is.
+  // The checkpoint belongs to the old file. Old and new file can both be opened without one.
   rmSync(checkpointFile(member.path), { force: true })
   syncFolder(member.path)
   yield 'the checkpoint of the file before is removed'

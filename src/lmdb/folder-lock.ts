@@ -53,8 +53,8 @@ export function lockFolder(path: string): Result<FolderLock, { readonly reason: 
 }
 
 /**
- * The same for a file that nobody removes while a broker runs: it holds also when somebody has removed the file of the
- * lock. LMDB locks other files, and the lock of an open file is not given back by what else is done with the file.
+ * Locks a data file, which stays while a broker runs: this lock holds even after somebody has removed the lock file. LMDB locks
+ * other files, and no other use of an open file gives back its lock.
  */
 export function lockData(file: string): Result<FolderLock, 'taken' | { readonly reason: string }> {
   let descriptor: number | undefined

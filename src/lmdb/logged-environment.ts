@@ -314,7 +314,7 @@ export class LoggedEnvironment {
     if (!this.#parts.durable) this.#wal.flush()
   }
 
-  /** The environment is read from the log from behind what it has noted itself. */
+  /** Recovery starts behind the position that LMDB itself has stored, so the log is truncated to that, not to the checkpoint. */
   #taken(sequence: LogSequence, noted: LogSequence): void {
     this.#wal.truncate(noted)
     this.#covered(sequence)

@@ -24,7 +24,7 @@ export const brokerFigures = new FigureList([], {
   certificateEnd: computed(
     'gauge',
     'rigel_certificate_expiry_timestamp_seconds',
-    'When the certificate ends to be valid that new connections get, in seconds of Unix time; only with -https',
+    'When the certificate that new connections get expires, in seconds of Unix time; only with -https',
   ),
   subscriptions: computed('gauge', 'rigel_subscriptions', 'Subscriptions to changes of context'),
   registrations: computed('gauge', 'rigel_registrations', 'Registrations of context providers'),
@@ -119,7 +119,7 @@ export const partitionFigures = new FigureList(['partition'], {
     'rigel_storage_left_bytes',
     'What the data of a partition may still grow by before -dbSizeMax',
   ),
-  isFull: gauge('rigel_storage_full', '1 while a partition refuses updates for want of room, else 0'),
+  isFull: gauge('rigel_storage_full', '1 while a partition refuses updates because it is full, else 0'),
   entities: gauge('rigel_entities', 'Entities stored'),
   /** Written by the thread that has partitions swept. */
   expired: counter('rigel_entities_expired_total', 'Entities removed because they had expired'),

@@ -234,7 +234,7 @@ export class Measures {
     }
   }
 
-  /** Has this thread say how busy it is, and for how long it gave way to nothing, until the function that it gives is called. */
+  /** Reports this thread's utilisation and its longest steps; call the returned function to stop. */
   watchWork(): () => void {
     const ends = [watchUtilization(this.threadTable.row(this.#row)), this.steps.watch()]
     return () => {

@@ -70,9 +70,8 @@ export function* discovering(
 }
 
 /**
- * The same of what is held, in slices: others are served meanwhile. What is registered anew meanwhile may be left out; a
- * registration that is changed is shown as it was or as it is. Gives nothing when `isLate` says between two slices that it
- * took too long.
+ * Discovers in slices, so that others are served in between. A registration that is added in between may be left out; one that is
+ * changed is shown as it was or as it is. Returns undefined when `isLate` says between two slices that it has taken too long.
  */
 export async function discoverInSlices(
   index: RegistrationIndex,

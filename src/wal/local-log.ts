@@ -120,7 +120,7 @@ export class LocalLog implements NotedLog {
     this.flush()
   }
 
-  /** Those from the position on that the log was opened from: it is for what follows the opening. */
+  /** Records behind the position at which the log was opened. Only to be used right after opening. */
   *records(after: LogSequence): Generator<LogRecord> {
     for (const { frame } of this.#scanned()) {
       if (frame.sequence > after) yield { sequence: frame.sequence, bytes: frame.payload }
@@ -153,7 +153,7 @@ export class LocalLog implements NotedLog {
     this.#onDisk_bytes = size_bytes
   }
 
-  /** Every record of it changes something, and nobody else asks. */
+  /** No-op: a local log has no heartbeat records and no replicas. */
   covered(): void {}
 
   close(): void {

@@ -101,7 +101,7 @@ test('what the console says is what is', needsBrowser, async (t) => {
       await page.waitForTimeout(3_000) // A shorter absence is no gap in a chart of seconds.
       await broker.run()
       await page.locator('.banner').waitFor({ state: 'detached' })
-      await page.locator('.concerns', { hasText: 'the broker was started anew' }).waitFor()
+      await page.locator('.concerns', { hasText: 'the broker was restarted' }).waitFor()
       await page.waitForFunction(() => Object(globalThis).drawn.has('restart'))
       await page.locator('figure.chart summary').first().click()
       await page.waitForFunction(() => {

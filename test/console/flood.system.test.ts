@@ -68,7 +68,7 @@ test(
     await page.waitForURL(/text=R1/)
     await rows.first().waitFor()
     await page.getByRole('button', { name: 'Pause', exact: true }).last().click()
-    await page.getByRole('button', { name: 'Go on' }).waitFor()
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
     const stillness = () => rows.allTextContents()
     const still = await stillness()
     let [lines, skipped] = [0, 0]
@@ -80,7 +80,7 @@ test(
     viewer.close()
     t.same(await stillness(), still, 'what is paused stands still')
     t.ok(skipped > 0, `${skipped} of ${lines + skipped} were left out`)
-    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('button', { name: 'Resume' }).click()
     await page.waitForFunction((before) => document.querySelectorAll('main tbody tr').length > before, 0)
     t.ok((await rows.count()) <= 501, 'as many rows as are kept')
     t.same(tab.takeProblems(), [])

@@ -141,7 +141,7 @@ test('each rule of what to look at speaks in words, the worst first', async (t) 
     [said({ partitions: { ...partitions, restarts: [2, 0] } }), /^warning: the thread of partition 0 died/],
     [said({ logLinesDropped: 1200 }), /^warning: 1,200 lines of the log/],
     [said({}, { busy: [0.95, 0.1, 0.1, 0.1] }), /^warning: front end 0 is busy for 95 %/],
-    [said({}, {}, [9_000]), /^warning: the broker was started anew/],
+    [said({}, {}, [9_000]), /^warning: the broker was restarted/],
     [
       said(
         {},

@@ -86,9 +86,9 @@ test(
     await page.locator('header', { hasText: 'read only' }).waitFor()
     const changes: Readonly<Record<string, Locator>> = {
       waits: page.getByRole('button', { name: 'Reset', exact: true }),
-      requests: page.getByRole('button', { name: 'Keep', exact: true }),
+      requests: page.getByRole('button', { name: 'Record', exact: true }),
       trace: page.getByLabel('Log level'),
-      [`subscriptions?id=${subscription}`]: page.getByRole('button', { name: 'End it' }),
+      [`subscriptions?id=${subscription}`]: page.getByRole('button', { name: 'Delete' }),
     }
     for (const [address, change] of Object.entries(changes)) {
       await page.evaluate((hash) => {

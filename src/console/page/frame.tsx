@@ -106,9 +106,9 @@ function Banner() {
       )}
       {still && (
         <p class="banner">
-          <span aria-hidden="true">❚❚ </span>Paused: figures stand still.{' '}
+          <span aria-hidden="true">❚❚ </span>Paused.{' '}
           <button type="button" onClick={() => paused.set(false)}>
-            Go on
+            Resume
           </button>
         </p>
       )}

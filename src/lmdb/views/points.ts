@@ -32,13 +32,13 @@ interface Stretch {
   readonly entries: number
 }
 
-/** Partitions that are read of many: ids are spread over all of them, so these are like the others. */
+/** Partitions to read at least: ids are spread over all of them, so a few represent the others. */
 const leastRead = 8
 
 /**
- * Where entities in an area are, from the index of cells alone. Of more than may be shown, those of as many partitions as give about that
- * many; where few partitions have more, every so-manieth of each stretch of their index. So the picture is the same, thinner. An entity that
- * is no point counts where its cells are.
+ * Where entities in an area are, from the index of cells alone. If there are more than may be shown, only as many partitions are read as
+ * give about that many; where even a few partitions have more, every n-th entry of each key range is read, so that the picture stays the
+ * same, only thinner. An entity that is no point counts where its cells are.
  */
 export async function points(
   snapshots: readonly Snapshot[],
@@ -113,7 +113,7 @@ interface CellEntry {
   readonly value?: string
 }
 
-/** Every so-manieth entry of all stretches, counted through. */
+/** Every n-th index entry, counted through all key ranges. */
 function* thinned(stretches: readonly Stretch[], step: number): Generator<CellEntry> {
   let [before, due] = [0, 0]
   for (const { snapshot, range, entries } of stretches) {

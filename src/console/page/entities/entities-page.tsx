@@ -100,7 +100,7 @@ function EntityList({
             empty={
               next === undefined
                 ? 'No entity fits. Clients store them with POST /v2/entities or POST /v1/updateContext.'
-                : 'None among those that were looked at. There are more.'
+                : 'No match so far; more entities have not been searched.'
             }
           />
           <p class="pager">
@@ -110,7 +110,7 @@ function EntityList({
             </span>
             <span class="actions">
               <button type="button" disabled={turned.length === 0} onClick={() => setTurned(turned.slice(0, -1))}>
-                Before
+                Previous
               </button>
               <button
                 type="button"

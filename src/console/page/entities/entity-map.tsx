@@ -71,7 +71,7 @@ function Picture({ points, area }: { readonly points: readonly number[]; readonl
       <canvas
         ref={canvas}
         role="img"
-        aria-label="Map of the entities. The list has them too; the field Area asks for a part of the earth."
+        aria-label="Map of the entities. The list has them too; the field Area asks for a part of the world."
         onPointerDown={(event) => {
           canvas.current?.setPointerCapture(event.pointerId)
           setDrag({ from: place(event), to: place(event) })
@@ -84,13 +84,13 @@ function Picture({ points, area }: { readonly points: readonly number[]; readonl
       {view && <Scale view={view} />}
       <div class="actions map-actions">
         <button type="button" onClick={() => setParameter('area', boxText(widened(area, 1 / 2)))}>
-          Closer
+          Zoom in
         </button>
         <button type="button" onClick={() => setParameter('area', boxText(widened(area, 2)))}>
-          Farther
+          Zoom out
         </button>
         <button type="button" onClick={() => setParameter('area', undefined)}>
-          The earth
+          World
         </button>
       </div>
     </div>

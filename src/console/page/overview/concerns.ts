@@ -75,7 +75,7 @@ function roomFound({ map_bytes }: Live['hello'], { disk, partitions }: Frame): r
   const refusing: readonly Concern[] =
     full.length === 0
       ? []
-      : [{ tone: 'bad', text: `partition ${full.join(', ')} refuses updates for want of room`, page: 'settings' }]
+      : [{ tone: 'bad', text: `partition ${full.join(', ')} refuses updates because it is full`, page: 'settings' }]
   const used = disk.fullestMap
   if (map_bytes > 0 && used > nearlyFull.room) {
     const text = `the fullest partition has used ${shareText(used)} of what it may grow to (-dbSizeMax)`
@@ -166,7 +166,7 @@ function restartsFound(restarts: readonly number[], { time_ms, partitions }: Fra
     .map(
       (at_ms): Concern => ({
         tone: 'warning',
-        text: `the broker was started anew at ${clockText(at_ms)}`,
+        text: `the broker was restarted at ${clockText(at_ms)}`,
         page: 'trace',
       }),
     )

@@ -67,7 +67,7 @@ function widthOf(duration_s: number | undefined, longest_s: number): string {
   return `${Math.round(1000 * share) / 10}%`
 }
 
-/** Who waits for the write transaction waits in the mailbox meanwhile. */
+/** The wait for the write transaction is part of the wait in the mailbox: they must not be added. */
 function stagesOf({ waits, partitions }: Moment): readonly StageSpread[] {
   const mailbox = stageOf('mailbox')
   return [

@@ -61,7 +61,7 @@ function Pager({ count, limit, what }: { readonly count: number; readonly limit:
       {count > limit && (
         <span class="actions">
           <button type="button" disabled={offset === 0} onClick={() => to(offset - limit)}>
-            Before
+            Previous
           </button>
           <button type="button" disabled={last >= count} onClick={() => to(offset + limit)}>
             Next

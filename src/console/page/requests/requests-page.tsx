@@ -84,7 +84,7 @@ function SlowRequests() {
         }}
       >
         <label>
-          Keep what takes longer than{' '}
+          Record what takes longer than{' '}
           <input
             type="number"
             min="1"
@@ -96,11 +96,11 @@ function SlowRequests() {
           ms
         </label>
         <button type="submit" disabled={onlyReads}>
-          Keep
+          Record
         </button>
         {known.value !== undefined && known.value.above > 0 && (
           <button type="button" disabled={onlyReads} onClick={() => change('/admin/slow?above=0')}>
-            Keep no more
+            Stop recording
           </button>
         )}
       </form>

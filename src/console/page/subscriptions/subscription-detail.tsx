@@ -30,7 +30,7 @@ export function SubscriptionDetail({ id }: { readonly id: string }) {
       </p>
       <PageHead title={`Subscription ${id}`} curl={[path]}>
         <button type="button" disabled={onlyReads || value === undefined} onClick={end}>
-          End it
+          Delete
         </button>
       </PageHead>
       <ChangeFault fault={fault} />
@@ -47,9 +47,9 @@ function endOf({ id, queueDepth, queueBytes }: WholeSubscription) {
       ? 'Nothing waits for it now.'
       : `${countText(queueDepth)} notifications (${bytesText(queueBytes)}) wait for it and are dropped.`
   return {
-    title: `End subscription ${id}?`,
+    title: `Delete subscription ${id}?`,
     cost: `${waiting} Its receiver is told nothing, and only its client can make it again. It is logged.`,
-    action: 'End it',
+    action: 'Delete',
   }
 }
 

@@ -73,7 +73,7 @@ function Reading({ reading }: { readonly reading: WaitList }) {
     return (
       <div class="state">
         <p>
-          Waits are not measured. When they are, this page shows where requests wait, how long, and what can be turned.
+          Waits are not measured. When they are, this page shows where requests wait, how long, and which settings help.
         </p>
         <ul class="meanings">
           {waitNames.map((name) => (
@@ -111,7 +111,7 @@ function Kind({ name, children }: { readonly name: WaitName; readonly children: 
       <h2 id={`wait-${name}`}>{title}</h2>
       <p>{what}</p>
       <p class="quiet">
-        A high value means: {high} What can be turned: <Turns flags={turn} />
+        A high value means: {high} Settings that help: <Turns flags={turn} />
       </p>
       <WaitHeat name={name} title={`How long requests waited: ${title.toLowerCase()}`} />
       {children}
