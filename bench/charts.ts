@@ -83,25 +83,65 @@ function about(lines: readonly Line[], of: Line): readonly Line[] {
   return lines.filter((line) => Object.entries(of).every(([name, value]) => line[name] === value))
 }
 
-const percentiles = ['p50', 'p90', 'p99'] as const
+const rate = 'requests/s'
+const other = 'the other version'
 
 function plansFor(lines: readonly Line[]): readonly Plan[] {
+  const each = (bench: string, name: string) => casesOf(bench, lines, name)
   return [
     ...serving('ingest', lines),
     ...serving('read', lines),
-    beside(),
-    ...casesOf('batch', lines, 'connections').map((connections) => batches(connections)),
-    ...casesOf('query', lines, 'connections').map((connections) => pages(lines, connections)),
-    ...casesOf('ngsi2', lines, 'case').map((name) => interfaces(name)),
+    plan('peers: throughput', 'connections', rate, { bench: 'peers' }, beside('PostgreSQL behind Fastify')),
+    ...each('batch', 'connections').map((connections) => {
+      const title = `batch: throughput, connections: ${connections}`
+      const figures = { broker: 'elements_per_s', 'raw lmdb': 'raw_lmdb_per_s', echo: 'echo_per_s' }
+      return plan(title, 'elements', 'elements/s', { bench: 'batch', connections }, figures)
+    }),
+    ...each('query', 'connections').map((connections) => {
+      const title = `query: p50 of a page, connections: ${connections}`
+      return byCase(title, 'offset', 'ms', { bench: 'query', connections }, 'p50_ms', lines)
+    }),
+    ...each('ngsi2', 'case').map((name) => {
+      const figures = { NGSIv2: 'rate_per_s', NGSIv1: 'ngsi1_per_s' }
+      return plan(`ngsi2, ${name}: throughput`, 'connections', rate, { bench: 'ngsi2', case: name }, figures)
+    }),
     ...waiting(),
-    ...casesOf(partitionWaits, lines, 'connections')
-      .slice(-1)
-      .flatMap((connections) => partitionsWaiting(connections)),
-    ...casesOf('notify', lines, 'case').map((name) => delays(name)),
+    ...casesOf(partitionWaits, lines, 'connections').slice(-1).flatMap(partitionsWaiting),
+    ...each('notify', 'case').map((name) => {
+      const figures = { p50: 'delay_p50_ms', p90: 'delay_p90_ms', p99: 'delay_p99_ms' }
+      const title = `notify, ${name}: delay of notifications`
+      return plan(title, 'subscriptions', 'ms', { bench: 'notify', case: name }, figures)
+    }),
     ...growing(lines),
-    ...casesOf('scaling', lines, 'case').map((name) => scaled(lines, name)),
-    generators(lines),
+    ...each('scaling', 'case').map((name) => {
+      const of = { bench: 'scaling', case: name }
+      const curves = each('scaling', 'partitions').map((partitions) => {
+        return { label: `partitions: ${partitions}`, figure: 'rate_per_s', of: { ...of, partitions } }
+      })
+      return { title: `scaling, ${name}: throughput`, x: 'http_threads', unit: rate, curves }
+    }),
+    byCase('generator: throughput against bare Hono', 'connections', rate, { bench: 'generator' }, 'rate_per_s', lines),
   ]
+}
+
+/** A plan whose curves are figures of the same lines, by their labels. */
+function plan(title: string, x: string, unit: string, of: Line, figures: Readonly<Record<string, string>>): Plan {
+  return { title, x, unit, curves: Object.entries(figures).map(([label, figure]) => ({ label, figure, of })) }
+}
+
+/** A plan with one figure for each case of a benchmark. */
+function byCase(
+  title: string,
+  x: string,
+  unit: string,
+  of: Line & { readonly bench: string },
+  figure: string,
+  lines: readonly Line[],
+): Plan {
+  const curves = casesOf(of.bench, lines, 'case').map((name) => {
+    return { label: String(name), figure, of: { ...of, case: name } }
+  })
+  return { title, x, unit, curves }
 }
 
 /** Every value of a member that the lines of a benchmark have. */
@@ -112,163 +152,54 @@ function casesOf(bench: string, lines: readonly Line[], name: string): readonly 
 function serving(bench: string, lines: readonly Line[]): readonly Plan[] {
   return casesOf(bench, lines, 'case').flatMap((name) => {
     const of = { bench, case: name }
-    const x = 'connections'
-    const latency = [
-      ...percentiles.map((part) => ({ label: part, figure: `${part}_ms`, of })),
-      { label: 'p99 of the other version', figure: 'against_p99_ms', of },
-    ]
-    const rates = [
-      { label: 'broker', figure: 'rate_per_s', of },
-      { label: 'bare Hono', figure: 'reference_per_s', of },
-      { label: 'the other version', figure: 'against_per_s', of },
-    ]
+    const latency = { p50: 'p50_ms', p90: 'p90_ms', p99: 'p99_ms', [`p99 of ${other}`]: 'against_p99_ms' }
+    const rates = { ...beside('bare Hono'), [other]: 'against_per_s' }
     return [
-      { title: `${bench}, ${name}: latency`, x, unit: 'ms', curves: latency },
-      { title: `${bench}, ${name}: throughput`, x, unit: 'requests/s', curves: rates },
+      plan(`${bench}, ${name}: latency`, 'connections', 'ms', of, latency),
+      plan(`${bench}, ${name}: throughput`, 'connections', rate, of, rates),
     ]
   })
 }
 
-function beside(): Plan {
-  const of = { bench: 'peers' }
-  return {
-    title: 'peers: throughput',
-    x: 'connections',
-    unit: 'requests/s',
-    curves: [
-      { label: 'broker', figure: 'rate_per_s', of },
-      { label: 'PostgreSQL behind Fastify', figure: 'reference_per_s', of },
-    ],
-  }
-}
-
-function batches(connections: unknown): Plan {
-  const of = { bench: 'batch', connections }
-  return {
-    title: `batch: throughput, connections: ${connections}`,
-    x: 'elements',
-    unit: 'elements/s',
-    curves: [
-      { label: 'broker', figure: 'elements_per_s', of },
-      { label: 'raw lmdb', figure: 'raw_lmdb_per_s', of },
-      { label: 'echo', figure: 'echo_per_s', of },
-    ],
-  }
-}
-
-function pages(lines: readonly Line[], connections: unknown): Plan {
-  const curves = casesOf('query', lines, 'case').map((name) => {
-    return { label: String(name), figure: 'p50_ms', of: { bench: 'query', case: name, connections } }
-  })
-  return { title: `query: p50 of a page, connections: ${connections}`, x: 'offset', unit: 'ms', curves }
-}
-
-function interfaces(name: unknown): Plan {
-  const of = { bench: 'ngsi2', case: name }
-  return {
-    title: `ngsi2, ${name}: throughput`,
-    x: 'connections',
-    unit: 'requests/s',
-    curves: [
-      { label: 'NGSIv2', figure: 'rate_per_s', of },
-      { label: 'NGSIv1', figure: 'ngsi1_per_s', of },
-    ],
-  }
+function beside(reference: string): Readonly<Record<string, string>> {
+  return { broker: 'rate_per_s', [reference]: 'reference_per_s' }
 }
 
 function waiting(): readonly Plan[] {
   const of = { bench: 'waits' }
-  const x = 'connections'
-  const kinds = {
-    requestSemaphore: 'permit',
-    dbConnectionPool: 'read handle',
-    transactionSemaphore: 'write transaction',
+  const means = {
+    permit: 'requestSemaphore_mean_us',
+    'read handle': 'dbConnectionPool_mean_us',
+    'write transaction': 'transactionSemaphore_mean_us',
   }
-  const means = Object.entries(kinds).map(([kind, label]) => ({ label, figure: `${kind}_mean_us`, of }))
-  const rates = [
-    { label: 'with -mutexTimeStat', figure: 'rate_per_s', of },
-    { label: 'without', figure: 'without_per_s', of },
-  ]
+  const rates = { 'with -mutexTimeStat': 'rate_per_s', without: 'without_per_s' }
   return [
-    { title: 'waits: mean of a request', x, unit: 'µs', curves: means },
-    { title: 'waits: updates with and without -mutexTimeStat', x, unit: 'requests/s', curves: rates },
+    plan('waits: mean of a request', 'connections', 'µs', of, means),
+    plan('waits: updates with and without -mutexTimeStat', 'connections', rate, of, rates),
   ]
 }
 
 function partitionsWaiting(connections: unknown): readonly Plan[] {
   const of = { bench: partitionWaits, connections }
   const kinds = { mailbox: 'mailbox', dbConnectionPool: 'read handle', transaction: 'write transaction' }
-  return Object.entries(kinds).map(([kind, label]) => ({
-    title: `waits by partition: ${label}, connections: ${connections}`,
-    x: 'partition',
-    unit: 'µs',
-    curves: ['p50', 'p99'].map((part) => ({ label: part, figure: `${kind}_${part}_us`, of })),
-  }))
-}
-
-function delays(name: unknown): Plan {
-  const of = { bench: 'notify', case: name }
-  const curves = percentiles.map((part) => ({ label: part, figure: `delay_${part}_ms`, of }))
-  return { title: `notify, ${name}: delay of notifications`, x: 'subscriptions', unit: 'ms', curves }
+  return Object.entries(kinds).map(([kind, label]) => {
+    const title = `waits by partition: ${label}, connections: ${connections}`
+    return plan(title, 'partition', 'µs', of, { p50: `${kind}_p50_us`, p99: `${kind}_p99_us` })
+  })
 }
 
 function growing(lines: readonly Line[]): readonly Plan[] {
   const x = 'entities'
   const updates = { bench: 'growth', case: 'updateContext' }
   const first = { bench: 'growth', case: 'first page by type' }
-  const start = { bench: 'start', case: 'restart' }
   const smallest = 'smallest number of entities, in turns'
+  const rates = { updates: 'rate_per_s', [smallest]: 'reference_per_s', [other]: 'against_per_s' }
+  const pages = { 'first page': 'p50_ms', [smallest]: 'reference_p50_ms' }
+  const memory = { 'at start': 'resident_MiB', 'after updates': 'resident_loaded_MiB' }
   return [
-    {
-      title: 'growth: updates',
-      x,
-      unit: 'requests/s',
-      curves: [
-        { label: 'updates', figure: 'rate_per_s', of: updates },
-        { label: smallest, figure: 'reference_per_s', of: updates },
-        { label: 'the other version', figure: 'against_per_s', of: updates },
-      ],
-    },
-    {
-      title: 'growth: p50 of the first page by type',
-      x,
-      unit: 'ms',
-      curves: [
-        { label: 'first page', figure: 'p50_ms', of: first },
-        { label: smallest, figure: 'reference_p50_ms', of: first },
-      ],
-    },
-    {
-      title: 'start: time to the first answer',
-      x,
-      unit: 'ms',
-      curves: casesOf('start', lines, 'case').map((name) => {
-        return { label: String(name), figure: 'start_to_answer_ms', of: { bench: 'start', case: name } }
-      }),
-    },
-    {
-      title: 'start: resident memory besides mapped files',
-      x,
-      unit: 'MiB',
-      curves: [
-        { label: 'at start', figure: 'resident_MiB', of: start },
-        { label: 'after updates', figure: 'resident_loaded_MiB', of: start },
-      ],
-    },
+    plan('growth: updates', x, rate, updates, rates),
+    plan('growth: p50 of the first page by type', x, 'ms', first, pages),
+    byCase('start: time to the first answer', x, 'ms', { bench: 'start' }, 'start_to_answer_ms', lines),
+    plan('start: resident memory besides mapped files', x, 'MiB', { bench: 'start', case: 'restart' }, memory),
   ]
-}
-
-function scaled(lines: readonly Line[], name: unknown): Plan {
-  const curves = casesOf('scaling', lines, 'partitions').map((partitions) => {
-    const of = { bench: 'scaling', case: name, partitions }
-    return { label: `partitions: ${partitions}`, figure: 'rate_per_s', of }
-  })
-  return { title: `scaling, ${name}: throughput`, x: 'http_threads', unit: 'requests/s', curves }
-}
-
-function generators(lines: readonly Line[]): Plan {
-  const curves = casesOf('generator', lines, 'case').map((name) => {
-    return { label: String(name), figure: 'rate_per_s', of: { bench: 'generator', case: name } }
-  })
-  return { title: 'generator: throughput against bare Hono', x: 'connections', unit: 'requests/s', curves }
 }

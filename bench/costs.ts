@@ -1,10 +1,10 @@
-import { appendPlacedNumberedDevices, deviceId, deviceType, updateAnyDevice } from './device.js'
+import { appendPlacedDevices, deviceId, deviceType, numbered, updateAnyDevice } from './device.js'
 import type { Bench, Harness } from './harness.js'
 import { Helper } from './helper.js'
 import type { LoadResult, LoadTask } from './load.js'
 import { pageSize } from './queries.js'
 import { firstFresh, type Request } from './request.js'
-import { inTurns, medianRate, medians, rounded, times, wholeRate } from './rounds.js'
+import { besides, inTurns, medians, times } from './rounds.js'
 
 const updaters = 64
 const nobody = 'humidity==nobody'
@@ -47,7 +47,7 @@ export const costs: Bench = {
       await measure(harness, url, 'types with their attributes', { verb: 'GET', path: '/v2/types' })
       await measureUpdates(harness, url)
     }
-    await harness.withDevices([], work, entities, appendPlacedNumberedDevices)
+    await harness.withDevices([], work, entities, (numbers) => appendPlacedDevices(numbers, numbered))
   },
 }
 
@@ -96,8 +96,7 @@ async function measureUpdates(harness: Harness, url: string): Promise<void> {
       entities,
       rounds,
       ...medians(measured),
-      without_per_s: wholeRate(medianRate(reference)),
-      ratio: rounded(medianRate(measured) / medianRate(reference)),
+      ...besides('without_per_s', measured, reference),
     })
   } finally {
     await scanning.end()

@@ -16,44 +16,44 @@ export function deviceId(number: number): string {
   return `${idStart}${deviceDigits(number)}`
 }
 
+/** What devices read: all the same, or each what its number says. */
+type Reading = string | number | ((number: number) => string | number)
+
+/** The last three digits of a device's number: one in a thousand has the same. */
+export function numbered(number: number): number {
+  return number % 1000
+}
+
 /**
  * Creates devices. `accuracy` is said only here: an update says nothing about it and must not lose it [context 2.6].
  */
-export function appendDevices(numbers: readonly number[], reading: string | number): Request {
+export function appendDevices(numbers: readonly number[], reading: Reading): Request {
   return updateContext(
     'APPEND',
-    numbers.map((number) => element(deviceId(number), heldAttributes(reading))),
+    numbers.map((number) => element(deviceId(number), heldAttributes(readingOfNumber(reading, number)))),
   )
 }
 
-/** The same, each with the last three digits of its number as reading: one in a thousand has the same. */
-export function appendNumberedDevices(numbers: readonly number[]): Request {
-  return updateContext(
-    'APPEND',
-    numbers.map((number) => element(deviceId(number), heldAttributes(number % 1000))),
-  )
-}
-
-/** The same with a location each, on a grid of a hundred places on a degree of latitude and as many on one of longitude. */
-export function appendPlacedDevices(numbers: readonly number[], reading: string | number): Request {
-  return appendPlaced(numbers, () => reading)
-}
-
-/** The same, each with the last three digits of its number as reading. */
-export function appendPlacedNumberedDevices(numbers: readonly number[]): Request {
-  return appendPlaced(numbers, (number) => number % 1000)
-}
-
-function appendPlaced(numbers: readonly number[], readingFor: (number: number) => string | number): Request {
+/** Creates devices with a location each, on a grid of 0.01° with 100 places in each direction. */
+export function appendPlacedDevices(numbers: readonly number[], reading: Reading): Request {
   return updateContext(
     'APPEND',
     numbers.map((number) => {
       const metadatas = [{ name: 'location', type: 'string', value: 'WGS84' }]
       const value = `${40 + (number % 100) / 100}, ${10 + (Math.floor(number / 100) % 100) / 100}`
       const position = { name: 'position', type: 'coords', value, metadatas }
-      return element(deviceId(number), [...heldAttributes(readingFor(number)), position])
+      return element(deviceId(number), [...heldAttributes(readingOfNumber(reading, number)), position])
     }),
   )
+}
+
+function readingOfNumber(reading: Reading, number: number): string | number {
+  return typeof reading === 'function' ? reading(number) : reading
+}
+
+/** A fresh reading of each of so many devices, one in a request. */
+export function updatesOf(devices: number): readonly Request[] {
+  return Array.from({ length: devices }, (_, number) => updateDevice(number, fresh))
 }
 
 /** One reading of one device: every attribute takes it as value, and as the value of a metadata element. */

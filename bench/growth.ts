@@ -3,7 +3,7 @@ import { updateAnyDevice } from './device.js'
 import type { Bench, Harness, Load } from './harness.js'
 import type { LoadResult } from './load.js'
 import { byType, page } from './queries.js'
-import { inTurns, median, medianRate, medians, rounded, times, versus, wholeRate } from './rounds.js'
+import { besides, inTurns, median, medians, rounded, times, versus } from './rounds.js'
 import { measureScans } from './scans.js'
 import type { Line } from './table.js'
 
@@ -89,8 +89,7 @@ async function inTurnsAt(
 function grown(measured: readonly LoadResult[], reference: readonly LoadResult[]): Line {
   const reference_p50_ms = median(reference.map(({ p50_ms }) => p50_ms))
   return {
-    reference_per_s: wholeRate(medianRate(reference)),
-    ratio: rounded(medianRate(measured) / medianRate(reference)),
+    ...besides('reference_per_s', measured, reference),
     reference_p50_ms: rounded(reference_p50_ms),
     time_ratio: rounded(median(measured.map(({ p50_ms }) => p50_ms)) / reference_p50_ms),
   }

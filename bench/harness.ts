@@ -9,7 +9,7 @@ import type { BenchOptions } from './options.js'
 import { PreparedFolders } from './prepared.js'
 import type { Report } from './report.js'
 import { firstFresh, type Request } from './request.js'
-import { count, inTurns, median, medianRate, medians, rateSpread, rounded, times, versus, wholeRate } from './rounds.js'
+import { besides, count, inTurns, median, medians, rateSpread, rounded, times, versus } from './rounds.js'
 import type { Line } from './table.js'
 
 /** A benchmark: one question, answered by cases that it adds to the report. */
@@ -71,7 +71,7 @@ export class Harness {
     return this.#withOwnBroker(this.options.main, flags, work)
   }
 
-  /** The same, with the devices in it; a broker that others use is left without them. */
+  /** Works with such a broker that holds the devices; a broker that others use is left without them. */
   async withDevices<T>(
     flags: readonly string[],
     work: (url: string) => Promise<T>,
@@ -88,7 +88,7 @@ export class Harness {
     })
   }
 
-  /** The same, and beside it the version that `--against` names, with the same devices, if it names one. */
+  /** Works with a broker that holds the devices, and with one of the version that `--against` names, if it names one. */
   async withVersions<T>(
     work: (url: string, against: string | undefined) => Promise<T>,
     devices = this.options.devices,
@@ -117,7 +117,7 @@ export class Harness {
     return this.#prepared.of(devices, this.#progressOf(devices))
   }
 
-  /** The same for the version that `--against` names; without the option, works without a broker. */
+  /** Works with such a broker of the version that `--against` names; without the option, with undefined. */
   async withPreparedAgainst<T>(devices: number, work: (broker: BrokerProcess | undefined) => Promise<T>): Promise<T> {
     return this.#preparedAgainst === undefined
       ? work(undefined)
@@ -153,12 +153,12 @@ export class Harness {
     return result
   }
 
-  /** The same load once in each round. */
+  /** Loads one server once in each round. */
   rounds(title: string, task: Load): (round: number) => Promise<LoadResult> {
     return (round) => this.load(`${title}, round ${round}`, task)
   }
 
-  /** The same for a broker of another version, if there is one. */
+  /** Loads a broker of another version once in each round; undefined when there is none. */
   roundsAgainst(
     title: string,
     task: Omit<Load, 'url'>,
@@ -203,8 +203,7 @@ export class Harness {
       ...varied,
       rounds,
       ...medians(measured),
-      reference_per_s: wholeRate(medianRate(reference)),
-      ratio: rounded(medianRate(measured) / medianRate(reference)),
+      ...besides('reference_per_s', measured, reference),
       ...versus(measured, against),
       ...(reference.length < 2 ? {} : { reference_spread: { reference_per_s: rateSpread(reference) } }),
       reference_generator_cpu_ratio: rounded(median(reference.map((result) => result.generator_cpu_ratio))),

@@ -1,9 +1,9 @@
-import { appendNumberedDevices, readDevice, updateDevice } from './device.js'
+import { appendDevices, numbered, readDevice, updatesOf } from './device.js'
 import type { Bench, Harness } from './harness.js'
 import { listFiltered, patchAttributes, queryFiltered, showEntity, updateInBatch } from './ngsi2-requests.js'
 import { fewConnections } from './options.js'
 import { fresh, type Request } from './request.js'
-import { inTurns, median, medianRate, medians, rounded, times, wholeRate } from './rounds.js'
+import { besides, inTurns, median, medians, rounded, times } from './rounds.js'
 import type { Line } from './table.js'
 
 /** What is asked through one interface and, meaning the same, through the other. */
@@ -29,13 +29,13 @@ export const ngsi2: Bench = {
     const filters = pairsOfFilters()
     const few = fewConnections(harness.options)
     const work = (url: string) => measureAll(harness, url, filters, few, { entities })
-    await harness.withDevices([], work, entities, appendNumberedDevices)
+    await harness.withDevices([], work, entities, (numbers) => appendDevices(numbers, numbered))
   },
 }
 
 function pairsOfSingles(devices: number): readonly Pair[] {
   const each = (write: (number: number) => Request) => Array.from({ length: devices }, (_, number) => write(number))
-  const updates = each((number) => updateDevice(number, fresh))
+  const updates = updatesOf(devices)
   return [
     { case: 'POST /v2/op/update', ngsi2: each((number) => updateInBatch(number, fresh)), ngsi1: updates },
     { case: 'PATCH /v2/entities/{id}/attrs', ngsi2: each((number) => patchAttributes(number, fresh)), ngsi1: updates },
@@ -76,9 +76,8 @@ async function measure(harness: Harness, url: string, pair: Pair, connections: n
     ...varied,
     rounds,
     ...medians(measured),
-    ngsi1_per_s: wholeRate(medianRate(reference)),
+    ...besides('ngsi1_per_s', measured, reference),
     ngsi1_p50_ms: rounded(median(reference.map(({ p50_ms }) => p50_ms))),
     ngsi1_p99_ms: rounded(median(reference.map(({ p99_ms }) => p99_ms))),
-    ratio: rounded(medianRate(measured) / medianRate(reference)),
   })
 }

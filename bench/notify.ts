@@ -4,7 +4,7 @@ import type { Bench, Harness } from './harness.js'
 import { Helper } from './helper.js'
 import type { ReceiverReply, ReceiverTask } from './receiver.js'
 import { fresh, type Request } from './request.js'
-import { inTurns, medianRate, medians, rounded, times, versus, wholeRate } from './rounds.js'
+import { besides, inTurns, medianRate, medians, rounded, times, versus, wholeRate } from './rounds.js'
 import { devicesEndingWith, everyDevice, type Meant, oneDevice, subscribe } from './subscriber.js'
 import type { Line } from './table.js'
 
@@ -202,8 +202,7 @@ async function compareCost(harness: Harness, receiver: Receiver): Promise<void> 
           case: `subscriptions to ${kind}`,
           subscriptions,
           updates_per_s: wholeRate(medianRate(measured)),
-          without_per_s: wholeRate(medianRate(reference)),
-          ratio: rounded(medianRate(measured) / medianRate(reference)),
+          ...besides('without_per_s', measured, reference),
         })
       }),
     )

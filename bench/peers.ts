@@ -1,11 +1,10 @@
-import { readingOf, updateDevice } from './device.js'
+import { readingOf, updatesOf } from './device.js'
 import { createDevices, deviceAnswer } from './fleet.js'
 import type { Bench, Harness } from './harness.js'
 import { Helper } from './helper.js'
 import { missingPackages } from './installed.js'
 import type { PeerReply } from './postgres-peer.js'
-import { fresh } from './request.js'
-import { inTurns, medianRate, medians, rounded, times, wholeRate } from './rounds.js'
+import { besides, inTurns, medians, times } from './rounds.js'
 
 /** The same promise kept by other means: an update that is answered is on disk. */
 export const peers: Bench = {
@@ -39,7 +38,7 @@ export const peers: Bench = {
 
 async function measure(harness: Harness, connections: number, url: string, peer: string): Promise<void> {
   const { devices, duration_s, rounds } = harness.options
-  const requests = Array.from({ length: devices }, (_, number) => updateDevice(number, fresh))
+  const requests = updatesOf(devices)
   const load = { connections, requests, checked: true, ...times(duration_s / rounds) }
   const title = `peers, ${connections} connections`
   const { measured, reference } = await inTurns(
@@ -53,7 +52,6 @@ async function measure(harness: Harness, connections: number, url: string, peer:
     connections,
     rounds,
     ...medians(measured),
-    reference_per_s: wholeRate(medianRate(reference)),
-    ratio: rounded(medianRate(measured) / medianRate(reference)),
+    ...besides('reference_per_s', measured, reference),
   })
 }

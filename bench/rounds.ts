@@ -84,6 +84,19 @@ export function versus(measured: readonly LoadResult[], against: readonly LoadRe
   }
 }
 
+/** What a reference reached, under a name of its own, and how what was measured stands to it. Nothing where there was no reference. */
+export function besides(
+  name: string,
+  measured: readonly { readonly rate_per_s: number }[],
+  reference: readonly { readonly rate_per_s: number }[],
+): Line {
+  if (reference.length === 0) return {}
+  return {
+    [name]: wholeRate(medianRate(reference)),
+    ratio: rounded(medianRate(measured) / medianRate(reference)),
+  }
+}
+
 export function medianRate(rounds: readonly { readonly rate_per_s: number }[]): number {
   return median(rounds.map((round) => round.rate_per_s))
 }

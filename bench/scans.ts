@@ -4,7 +4,7 @@ import { Helper } from './helper.js'
 import type { LoadResult, LoadTask } from './load.js'
 import { page, scanFor } from './queries.js'
 import { firstFresh } from './request.js'
-import { inTurns, median, medianRate, medians, rounded, times, wholeRate } from './rounds.js'
+import { besides, inTurns, median, medianRate, medians, rounded, times } from './rounds.js'
 
 const connections = 64
 const scanners = 4
@@ -45,8 +45,7 @@ export async function measureScans(harness: Harness): Promise<void> {
         entities,
         rounds,
         ...medians(updated),
-        without_per_s: wholeRate(medianRate(reference)),
-        ratio: rounded(medianRate(updated) / medianRate(reference)),
+        ...besides('without_per_s', updated, reference),
         scans_per_s: rounded(medianRate(scanned)),
         scan_p50_ms: rounded(median(scanned.map(({ p50_ms }) => p50_ms))),
       })

@@ -1,8 +1,7 @@
-import { updateDevice } from './device.js'
+import { updatesOf } from './device.js'
 import type { Bench, Harness, Load } from './harness.js'
 import type { LoadResult } from './load.js'
-import { fresh } from './request.js'
-import { inTurns, medianRate, medians, rounded, times, wholeRate } from './rounds.js'
+import { besides, inTurns, medians, rounded, times } from './rounds.js'
 import { type Watched, watch } from './watchers.js'
 
 const connections = 64
@@ -35,7 +34,7 @@ interface Look {
 
 async function measure(harness: Harness, url: string, look: Look): Promise<void> {
   const { devices, duration_s, rounds } = harness.options
-  const requests = Array.from({ length: devices }, (_, number) => updateDevice(number, fresh))
+  const requests = updatesOf(devices)
   const load: Load = { url, connections, requests, checked: true, ...times(duration_s / rounds) }
   const title = `viewers, ${look.name}`
   const seen: Watched[] = []
@@ -57,8 +56,7 @@ async function measure(harness: Harness, url: string, look: Look): Promise<void>
     connections,
     rounds,
     ...medians(measured),
-    alone_per_s: wholeRate(medianRate(reference)),
-    ratio: rounded(medianRate(measured) / medianRate(reference)),
+    ...besides('alone_per_s', measured, reference),
     least_ratio: rounded(Math.min(...ratios)),
     events: seen.reduce((sum, { events }) => sum + events, 0),
     seen_MiB: rounded(seen.reduce((sum, { bytes }) => sum + bytes, 0) / 2 ** 20),

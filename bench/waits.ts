@@ -1,10 +1,9 @@
-import { updateDevice } from './device.js'
+import { updatesOf } from './device.js'
 import { askOnce } from './fleet.js'
 import type { Bench, Harness, Load } from './harness.js'
 import type { LoadResult } from './load.js'
 import { member } from './ngsi.js'
-import { fresh } from './request.js'
-import { inTurns, medianRate, medians, rounded, times, wholeRate } from './rounds.js'
+import { besides, inTurns, medians, rounded, times } from './rounds.js'
 import type { Line } from './table.js'
 
 const names = ['requestSemaphore', 'dbConnectionPool', 'transactionSemaphore'] as const
@@ -33,7 +32,7 @@ async function measureAll(harness: Harness, url: string, without?: string): Prom
 
 async function measure(harness: Harness, connections: number, url: string, without?: string): Promise<void> {
   const { devices, duration_s, rounds } = harness.options
-  const requests = Array.from({ length: devices }, (_, number) => updateDevice(number, fresh))
+  const requests = updatesOf(devices)
   const load: Omit<Load, 'url'> = { connections, requests, checked: true, ...times(duration_s / rounds) }
   const title = `waits, ${connections} connections`
   await askOnce(url, { verb: 'DELETE', path: '/statistics' })
@@ -48,17 +47,10 @@ async function measure(harness: Harness, connections: number, url: string, witho
     connections,
     rounds,
     ...medians(measured),
-    ...(reference.length === 0 ? {} : costs(measured, reference)),
+    ...besides('without_per_s', measured, reference),
     ...(await waited(url, measured)),
     ...(await waitedByPartition(url)),
   })
-}
-
-function costs(measured: readonly LoadResult[], without: readonly LoadResult[]): Line {
-  return {
-    without_per_s: wholeRate(medianRate(without)),
-    ratio: rounded(medianRate(measured) / medianRate(without)),
-  }
 }
 
 /** The waits as GET /statistics shows them, over all requests of the rounds, warm-ups included [management 4.1, 5]. */
