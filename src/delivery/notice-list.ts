@@ -26,15 +26,14 @@ export interface QueuedNotice {
   readonly keyQueue: KeyQueue
   /** For each outbox the number of the last notice that has to be gone before this one is sent; undefined of a change. */
   readonly barrier: readonly NoticeNumber[] | undefined
-  /** See `Provisional`. */
   readonly provisional: Provisional | undefined
   /** `streamed`: sent to a listener that has not confirmed it. */
   state: 'waiting' | 'underWay' | 'streamed' | 'left'
   /** Whether an attempt was made. */
   tried: boolean
-  /** Whether it is dropped unless the attempt that is under way succeeds. */
+  /** Whether it is dropped if the attempt under way fails. */
   dropOnFailure: boolean
-  /** That of its subscription when its attempt was begun; see `SubscriptionQueue`. */
+  /** The epoch of its `SubscriptionQueue` when its attempt was begun. */
   epoch: number
   /** The stream that it was last sent on, and how many had been sent on all streams by then; 0 before that. */
   stream: number
@@ -61,7 +60,10 @@ export interface KeyQueue {
   listed: boolean
 }
 
-/** The notices of a subscription from one outbox by their numbers; any of them is removed in constant time. */
+/**
+ * The notices of a subscription from one outbox by their numbers, linked: any of them is removed, and the first one found, in constant
+ * time. (The first entry of a `Map` is found only behind the places of all that were deleted before it.)
+ */
 export class NoticeList {
   #first: QueuedNotice | undefined
   #last: QueuedNotice | undefined
@@ -77,7 +79,7 @@ export class NoticeList {
     this.#last = notice
   }
 
-  /** Puts notices back by their numbers, which come in ascending order. Those that are there before them are passed one by one. */
+  /** Inserts notices, in ascending order, by their numbers. */
   putBack(notices: readonly QueuedNotice[]): void {
     let after: QueuedNotice | undefined
     let next = this.#first
@@ -105,7 +107,7 @@ export class NoticeList {
   }
 }
 
-/** A queue whose two ends cost the same however long it is. */
+/** A queue that takes constant time at both ends, on average. */
 export class Fifo<Item extends object> {
   #items: (Item | undefined)[] = []
   #head = 0
@@ -125,8 +127,10 @@ export class Fifo<Item extends object> {
   /** Puts an item before all others. */
   unshift(item: Item): void {
     if (this.#head === 0) {
-      this.#items.unshift(item)
-      return
+      // Room for half as many as there are, so that moving these costs no more than what is put before them.
+      const room = (this.#items.length >> 1) + 1
+      this.#items = [...new Array<undefined>(room), ...this.#items]
+      this.#head = room
     }
     this.#head -= 1
     this.#items[this.#head] = item
