@@ -1,7 +1,7 @@
 import type { AttemptResult } from '../measure/delivery-figures.js'
 import type { Steps } from '../slices.js'
 import { advanceClock } from '../subscription/clocks.js'
-import type { DeliveryStats, NumberedNotice } from '../subscription/notice.js'
+import type { DeliveryStats, NoticeNumber, NumberedNotice } from '../subscription/notice.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds, Nanoseconds } from '../time.js'
 import type { InspectedQueue, KnownState, ReceiverPage, Recipient, WhichReceivers } from './courier-protocol.js'
@@ -199,9 +199,9 @@ export class DeliveryQueue {
     }
     const tried = this.#tried.size > 0 && this.#tried.has(`${outbox}-${number}`)
     const superseded = queue.add({ outbox, numbered, since_ms, tried })
-    this.#recipients.added(queue, { outbox, size_bytes: numbered.size_bytes })
+    this.#recipients.added(queue, outbox, numbered.size_bytes)
     if (notice.after !== undefined) this.#barred.add(queue)
-    this.#trace(queue, 'put into', { outbox, number })
+    this.#trace(queue, 'put into', outbox, number)
     if (superseded !== undefined) this.#remove(queue, superseded, 'ended')
     // On hold nothing is displaced: notices of an undecided change may turn out void.
     if (!queue.onHold) this.#dropBeyondLimit(queue)
@@ -420,20 +420,20 @@ export class DeliveryQueue {
     this.#parts.meter.left(result, waited)
     if (result === 'simulated') this.records.simulated(queue.id, notice)
     else this.records.left(queue.id, notice, result === 'dropped')
-    this.#trace(queue, result === 'dropped' ? 'rejected by' : 'taken from', notice)
+    this.#trace(queue, result === 'dropped' ? 'rejected by' : 'taken from', notice.outbox, notice.number)
   }
 
   /** A notice is void: it leaves its outbox as if it had never been there. It may never have been in a queue. */
   #voided(queue: SubscriptionQueue, notice: Pick<QueuedNotice, 'outbox' | 'number'>): void {
     this.#parts.meter.left('ended')
     this.records.voided(queue.id, notice)
-    this.#trace(queue, 'void in', notice)
+    this.#trace(queue, 'void in', notice.outbox, notice.number)
   }
 
-  #trace({ id, depth }: SubscriptionQueue, done: string, at: Pick<QueuedNotice, 'outbox' | 'number'>): void {
+  #trace({ id, depth }: SubscriptionQueue, done: string, outbox: OutboxNumber, number: NoticeNumber): void {
     const { log } = this.#parts
     if (!log.isTraced('notify.queue')) return
-    log.trace('notify.queue', `notification ${at.outbox}-${at.number} ${done} the queue of ${id}: ${depth} wait`)
+    log.trace('notify.queue', `notification ${outbox}-${number} ${done} the queue of ${id}: ${depth} wait`)
   }
 }
 

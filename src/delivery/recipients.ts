@@ -3,6 +3,7 @@ import type { DeliveryMeter } from '../measure/delivery-figures.js'
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Recipient } from './courier-protocol.js'
 import type { QueuedNotice } from './notice-list.js'
+import type { OutboxNumber } from './outboxes.js'
 import type { ReceiverLimits } from './receiver-turns.js'
 import { SubscriptionQueue, type SubscriptionQueueParts, Watermark } from './subscription-queue.js'
 
@@ -21,8 +22,6 @@ export interface RecipientsParts extends SubscriptionQueueParts {
   readonly meter: DeliveryMeter
   readonly log: Log
 }
-
-type Counted = Pick<QueuedNotice, 'outbox' | 'size_bytes'>
 
 /** Notices that are kept although their subscription is not known yet. */
 const mostUnknown = 10_000
@@ -109,7 +108,7 @@ export class Recipients {
     this.#queues.delete(id)
     this.#filled.delete(queue)
     this.#noLongerUnknown(queue)
-    for (const notice of notices) this.#count(notice, -1)
+    for (const { outbox, size_bytes } of notices) this.#count(outbox, -1, -size_bytes)
     queue.end()
     return notices
   }
@@ -125,17 +124,17 @@ export class Recipients {
   }
 
   /** A notice has joined a queue. */
-  added(queue: SubscriptionQueue, notice: Counted): void {
+  added(queue: SubscriptionQueue, outbox: OutboxNumber, size_bytes: number): void {
     this.#filled.add(queue)
     if (queue.isUnknown) this.#unknownDepth += 1
-    this.#count(notice, 1)
+    this.#count(outbox, 1, size_bytes)
   }
 
   /** A notice has left a queue. */
-  removed(queue: SubscriptionQueue, notice: Counted): void {
+  removed(queue: SubscriptionQueue, { outbox, size_bytes }: QueuedNotice): void {
     if (queue.depth === 0) this.#filled.delete(queue)
     if (queue.isUnknown) this.#unknownDepth -= 1
-    this.#count(notice, -1)
+    this.#count(outbox, -1, -size_bytes)
   }
 
   /** Why something has to be dropped; undefined while no more waits than is allowed. */
@@ -160,13 +159,13 @@ export class Recipients {
     this.#parts.log.warn('notif:queue', message, { waiting: this.#depth, bytes: this.#bytes })
   }
 
-  #count({ outbox, size_bytes }: Counted, sign: 1 | -1): void {
-    this.#depth += sign
-    this.#bytes += sign * size_bytes
+  #count(outbox: OutboxNumber, depth: 1 | -1, bytes: number): void {
+    this.#depth += depth
+    this.#bytes += bytes
     const own = this.#byOutbox[outbox]
     if (own === undefined) return
-    own.depth += sign
-    own.bytes += sign * size_bytes
+    own.depth += depth
+    own.bytes += bytes
     this.#parts.meter.queue(outbox, own.depth, own.bytes)
   }
 
