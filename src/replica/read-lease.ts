@@ -7,13 +7,13 @@ import type { Nanoseconds } from '../time.js'
  */
 export const readLease_ms = 5000
 
-/** For so long after its last record came an owner may still show what it has, on a clock that is slower by a hundredth. */
+/** The read lease on a clock that is slower by a hundredth, from the arrival of the owner's last record. */
 const mayShow_ns = 5_050_000_000n
 
-/** An owner that has appended nothing for so long appends a heartbeat. */
+/** The silence after which an owner appends a heartbeat. */
 export const heartbeat_ns = 2_000_000_000n
 
-/** How often an owner looks whether that is due, and a claimant whether its wait is over. */
+/** The interval at which an owner checks whether a heartbeat is due, and a claimant whether its wait is over. */
 export const look_ms = 500
 
 /** How long a replica on a full disk waits before it tries again. */

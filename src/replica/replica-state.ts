@@ -36,21 +36,21 @@ import type { LogRecord, LogSequence } from '../wal/record-log.js'
  * `committed` what is known.
  */
 export interface ReplicaState {
-  /** The name of this node, as its records say it. */
+  /** The name of this node in its records. */
   readonly node: string
   readonly role: Role
   readonly view: LogView
-  /** Everything up to this record is applied, and in force. */
+  /** Everything up to this record is applied and in force. */
   readonly applied: LogSequence
-  /** Turns that were read and not given to the store, in order. */
+  /** Turns that were read and are not yet passed to the store, in order. */
   readonly held: readonly LogRecord[]
-  /** What the store is applying, or could not apply for want of room. */
+  /** The turns that the store is applying, or could not apply because it was full. */
   readonly applying: Applying | undefined
-  /** Whether a record is shown only when an owner has shown it, so that no read here is ahead of one there. */
+  /** Whether a record is shown only after its owner has shown it, so that no read here is ahead of one there. */
   readonly awaitsOwner: boolean
   /** The last record that an owner is known to show. */
   readonly commitIndex: LogSequence
-  /** Up to this record of the metadata log everything is in force on this node. */
+  /** The metadata version that is in force on this node. */
   readonly control: LogSequence
   readonly isToOwn: boolean
   readonly isToClose: boolean
@@ -61,12 +61,12 @@ export interface ReplicaState {
 export type Role =
   | { readonly kind: 'follows'; readonly isReading: boolean }
   | { readonly kind: 'claims' }
-  /** Nobody else can append any more, and the owner before may still show what it has. */
+  /** No other node can append any more, but the previous owner may still show what it has. */
   | {
       readonly kind: 'elected'
       readonly epoch: LogSequence
       readonly sent: ClockStart
-      /** When the read lease of the owner before is over. */
+      /** The end of the read lease of the previous owner. */
       readonly from: Nanoseconds
       readonly isOver: boolean
     }
@@ -75,7 +75,6 @@ export type Role =
       readonly epoch: LogSequence
       /** When the last record that stands was sent. */
       readonly sent: ClockStart
-      /** Whether a heartbeat is under way. */
       readonly isBeating: boolean
     }
   | { readonly kind: 'releases' }
@@ -86,10 +85,10 @@ interface Applying {
   readonly last: LogSequence
 }
 
-/** A record that changes nothing, by which an owner says something of itself. */
+/** A record that changes nothing: a heartbeat or a release. */
 export type OwnersMark = 'idle' | 'release'
 
-/** What became of a record that was offered to the log. */
+/** The outcome of offering a record to the log. */
 export type OfferOutcome =
   | { readonly kind: 'stands'; readonly sequence: LogSequence; readonly sent: ClockStart }
   | { readonly kind: 'fenced' | 'refused' }
@@ -100,7 +99,7 @@ export type ReplicaEvent =
     }
   /** The process ends before the log has answered: whether what was offered stands is not known. */
   | { readonly kind: 'givenUp' }
-  /** Records that follow the last one that was read, if there are any. */
+  /** Records that follow the last one that was read; there may be none. */
   | {
       readonly kind: 'read'
       readonly read: number
@@ -111,12 +110,12 @@ export type ReplicaEvent =
   | { readonly kind: 'controlled'; readonly control: LogSequence }
   | { readonly kind: 'claimed'; readonly outcome: OfferOutcome }
   | { readonly kind: 'appended'; readonly mark: OwnersMark; readonly outcome: OfferOutcome }
-  /** A turn of this node stands in the log, and is applied. */
+  /** A turn of this node is in the log and applied. */
   | { readonly kind: 'turned'; readonly sequence: LogSequence; readonly sent: ClockStart }
   | { readonly kind: 'looked'; readonly now: Nanoseconds }
 
 export type ReplicaEffect =
-  /** Ask the log for what follows a record. */
+  /** Read the log behind a record. */
   | { readonly kind: 'read'; readonly read: number; readonly after: LogSequence }
   /** Apply turns in one transaction, which notes that everything up to a record is applied; then bring them into force. */
   | ({ readonly kind: 'apply' } & Applying)
@@ -124,7 +123,7 @@ export type ReplicaEffect =
   | { readonly kind: 'claim'; readonly expected: LogSequence; readonly control: LogSequence }
   /** Append a record behind what this node has appended before. */
   | { readonly kind: 'append'; readonly mark: OwnersMark }
-  /** Note that a record of this node changes nothing. */
+  /** Note that a record of this node, which changes nothing, is applied. */
   | { readonly kind: 'pass'; readonly last: LogSequence }
   /** Everything up to a record can be read here. */
   | { readonly kind: 'show'; readonly last: LogSequence }
@@ -134,12 +133,12 @@ export type ReplicaEffect =
   | { readonly kind: 'revoke' }
   | { readonly kind: 'elected'; readonly epoch: LogSequence; readonly from: Nanoseconds }
   | { readonly kind: 'owns'; readonly epoch: LogSequence }
-  /** This node does not own the log, or no more. */
+  /** This node does not own the log, or has ceased to. */
   | { readonly kind: 'lost'; readonly why: 'fenced' | 'released' | 'notClaimed' | 'givenUp' }
-  /** Nothing more is done by this replica. */
+  /** The replica has ended. */
   | { readonly kind: 'ended' }
 
-/** The next state, and what is to be done, in this order. */
+/** The next state, and the effects in the order in which they are carried out. */
 export interface Transition {
   readonly state: ReplicaState
   readonly effects: readonly ReplicaEffect[]

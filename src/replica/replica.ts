@@ -8,20 +8,20 @@ import { fullDisk_ms, look_ms, readLease_ms } from './read-lease.js'
 import type { OfferOutcome, OwnersMark, ReplicaEffect, ReplicaEvent, ReplicaState } from './replica-state.js'
 import { isOwner, replicaOf, transition } from './transitions.js'
 
-/** The environment that a replica applies its log to, and what happens there beside that. */
+/** The environment that a replica applies its log to, with what it is told of ownership. */
 export interface ReplicaStore {
   /**
    * Applies turns of other nodes in one transaction, which notes that everything up to a record is applied. What it gives resolves
    * when they are in force. Throws `StorageFull` when there is no room; then nothing was applied.
    */
   follow(turns: readonly LogRecord[], last: LogSequence): Promise<void> | undefined
-  /** Everything up to a record changes nothing more. */
+  /** Notes everything up to a record as applied; the records since the last turn change nothing. */
   pass(last: LogSequence): void
-  /** Appends a record that changes nothing behind what is being appended; at once, or when the outcome is there. */
+  /** Appends a record that changes nothing behind the appends in progress. Returns the outcome, or a promise of it. */
   appendMark(mark: OwnersMark): Appended | Promise<Appended>
-  /** Everything up to a record is applied: it can be read here when it is in force. */
+  /** Everything up to a record may be read here. */
   shown(last: LogSequence): void
-  /** This node owns the log since a claim, or comes to own it, or does so no more. */
+  /** The ownership of the log has changed. */
   reported(change: OwnershipChange): void
   /** More of the log was read. */
   viewed?(view: LogView): void
@@ -33,12 +33,12 @@ export type OwnershipChange = Extract<ReplicaEffect, { kind: 'elected' | 'owns' 
 export interface ReplicaParts {
   readonly store: ReplicaStore
   readonly wal: ClusterLog
-  /** The name of this node, as its records say it. */
+  /** The name of this node in its records. */
   readonly node: string
   readonly position: PartitionPosition
-  /** See `ReplicaState`. */
+  /** Whether a record is shown only after its owner has shown it. */
   readonly awaitsOwner: boolean
-  /** What an owner does, and to what, for lines of the log. */
+  /** The role that an owner has, for lines of the log. */
   readonly owns: string
   readonly log: Log
   /** The replica cannot go on. */
@@ -72,7 +72,7 @@ export class Replica {
     this.#timer = setInterval(() => this.#look(), look_ms)
   }
 
-  /** Follows from now on. */
+  /** Begins to follow the log. */
   begin(): void {
     this.#parts.store.shown(this.#state.applied)
     this.#take({ kind: 'retry' })
@@ -84,17 +84,17 @@ export class Replica {
     return isOwner(this.#state)
   }
 
-  /** This node is to be the owner. */
+  /** Asks this node to become the owner. */
   own(): void {
     this.#take({ kind: 'own' })
   }
 
-  /** This node is to be the owner no more: another one may claim the log at once. Between two turns. */
+  /** Asks this node to release the log, so that another one may claim it at once. Only to be called between two turns. */
   release(): void {
     this.#take({ kind: 'release' })
   }
 
-  /** What the metadata log says up to this record is in force here from the next turn on. */
+  /** Sets the metadata version that is in force here from the next turn on. */
   controlled(control: LogSequence): void {
     this.#parts.wal.controlled(control)
     this.#take({ kind: 'controlled', control })
@@ -150,7 +150,7 @@ export class Replica {
     this.#take({ kind: 'looked', now: process.hrtime.bigint() })
   }
 
-  /** Hears how far owners on other nodes are. */
+  /** Follows the commit index that owners on other nodes announce. */
   async #hearOwners(): Promise<void> {
     const { position } = this.#parts
     while (this.#state.role.kind !== 'closed') {
@@ -160,7 +160,7 @@ export class Replica {
     }
   }
 
-  /** Events that effects cause come after them. */
+  /** Takes an event; events that its effects cause are taken after it. */
   #take(event: ReplicaEvent): void {
     this.#events.push(event)
     if (this.#isTaking) return

@@ -30,7 +30,7 @@ export function isOwner({ role }: ReplicaState): boolean {
   return role.kind === 'owns'
 }
 
-/** What an event does to a replica, see the table of `ReplicaState`. */
+/** The transition function: its table stands at `ReplicaState`. */
 export function transition(state: ReplicaState, event: ReplicaEvent): Transition {
   switch (event.kind) {
     case 'own':
@@ -69,7 +69,7 @@ export function transition(state: ReplicaState, event: ReplicaEvent): Transition
   }
 }
 
-/** What is to be done next when something has changed: the store and the log do one thing at a time each. */
+/** The next effects after a change: the store and the log each do one thing at a time. */
 function wentOn(state: ReplicaState): Transition {
   const { role } = state
   if (role.kind === 'closed') return just(state)
@@ -101,8 +101,8 @@ function followed(state: ReplicaState, role: Extract<Role, { kind: 'follows' }>)
 }
 
 /**
- * Of what was read, up to where it may be shown now. A record stands before its owner has heard of that: until then reads
- * there are without it, and others that begin after a read here must not be. When its read lease is over all may be shown.
+ * The last record that may be shown now. A record is in the log before its owner knows: until then reads at the owner are without it,
+ * and a read there that begins after one here must not be behind it. After the end of the owner's read lease everything may be shown.
  */
 function showable({ role, view, awaitsOwner, commitIndex }: ReplicaState): LogSequence {
   if (!awaitsOwner || (role.kind === 'elected' && role.isOver)) return view.last
@@ -126,7 +126,7 @@ function applied(state: ReplicaState): Transition {
   return also([{ kind: 'show', last }], wentOn({ ...state, applied: last, applying: undefined }))
 }
 
-/** What the store had no room for is still to be applied. */
+/** Applies again what the store had no room for. */
 function toApply(state: ReplicaState): ReplicaState {
   const { applying, held } = state
   return applying === undefined ? state : { ...state, held: [...applying.turns, ...held], applying: undefined }
@@ -148,7 +148,7 @@ function owned(state: ReplicaState, { epoch, sent }: Extract<Role, { kind: 'elec
   return just(owner, { kind: 'owns', epoch }, { kind: 'show', last }, { kind: 'confirm', sent })
 }
 
-/** The wait of a claimant may be over, a heartbeat due. */
+/** Checks whether the wait of a claimant is over, or a heartbeat due. */
 function looked(state: ReplicaState, now: Nanoseconds): Transition {
   const { role } = state
   if (role.kind === 'elected' && now >= role.from) {
@@ -173,7 +173,7 @@ function appended(state: ReplicaState, mark: OwnersMark, outcome: OfferOutcome):
   return also([{ kind: 'pass', last: outcome.sequence }], stands(next, outcome.sequence, outcome.sent))
 }
 
-/** Without its release in the log it is released as well: the next owner waits until the read lease is over. */
+/** The log counts as released even if the release is not in it: the next owner then waits until the read lease is over. */
 function released(state: ReplicaState, outcome: OfferOutcome): Transition {
   if (state.role.kind !== 'releases') return just(state)
   if (outcome.kind !== 'stands') return lost(state, outcome.kind === 'fenced' ? 'fenced' : 'released')
@@ -187,7 +187,7 @@ function released(state: ReplicaState, outcome: OfferOutcome): Transition {
   )
 }
 
-/** A record of this node stands, and what it says is applied. */
+/** A record of this node is in the log and applied. */
 function stands(state: ReplicaState, last: LogSequence, sent: ClockStart): Transition {
   const { role } = state
   const next = noted(state, last)
@@ -197,12 +197,12 @@ function stands(state: ReplicaState, last: LogSequence, sent: ClockStart): Trans
   return role.kind === 'releases' ? just(next, { kind: 'show', last }) : just(state)
 }
 
-/** A record of this node is the last one that is known of, and applied. */
+/** Notes a record of this node as the last one known, and as applied. */
 function noted(state: ReplicaState, last: LogSequence): ReplicaState {
   return { ...state, applied: last, view: { ...state.view, last } }
 }
 
-/** Gives up what it owns, if anything, and ends if it is to. */
+/** Releases the log if this node owns it, and ends the replica if it is to close. */
 function left(state: ReplicaState): Transition {
   const { role } = state
   if (role.kind === 'follows') return wentOn(state)

@@ -20,16 +20,15 @@ import type { LogSequence } from './record-log.js'
  */
 export interface Frame {
   readonly sequence: LogSequence
-  /** Of this frame. */
+  /** CRC-32 of this frame. */
   readonly crc: number
-  /** Of the frame before. */
+  /** CRC-32 of the frame before. */
   readonly previous: number
   /** The last record that was known to be on disk when this one was written. */
   readonly flushed: LogSequence
-  /** What its file was known to have on disk when this one was written, rounded down; 0 where nothing was known. */
+  /** The length of its file that was known to be on disk when this frame was written, rounded down to blocks; 0 if unknown. */
   readonly file_bytes: number
   readonly payload: Buffer
-  /** What the frame takes in its file. */
   readonly size_bytes: number
 }
 
@@ -38,18 +37,18 @@ export const head_bytes = 32
 /** Frames begin at multiples of this. */
 const alignment_bytes = 8
 
-/** Sizes of files are noted in these. */
+/** The unit in which frames note sizes of files. */
 const block_bytes = 4096
 
 const magic = 0x4c474952
 const version = 1
 
-/** What a frame with so long a payload takes in its file. */
+/** The bytes that a frame with a payload of this length takes in its file. */
 export function frameSize(payload_bytes: number): number {
   return Math.ceil((head_bytes + payload_bytes) / alignment_bytes) * alignment_bytes
 }
 
-/** Writes a frame to the beginning of a buffer that is long enough; gives its CRC. */
+/** Writes a frame to the beginning of a buffer, which must be long enough; returns its CRC. */
 export function writeFrame(
   into: Buffer,
   {
@@ -75,7 +74,7 @@ export function writeFrame(
   return crc
 }
 
-/** The frame at an offset, if a whole one stands there that its CRC fits. */
+/** The frame at an offset; undefined unless it is whole and its CRC is right. */
 export function frameAt(bytes: Buffer, offset: number): Frame | undefined {
   const length = claimedLength(bytes, offset)
   if (length === undefined) return undefined
@@ -95,12 +94,11 @@ export function frameAt(bytes: Buffer, offset: number): Frame | undefined {
   }
 }
 
-/** Disks write so much as a whole. */
+/** The unit that disks write atomically. */
 const sector_bytes = 512
 
 /**
- * What a frame that goes on behind the end of its file says that the file had on disk, if it is the one that follows another; 0
- * where that is not certain.
+ * The length on disk that is noted in a frame which goes on behind the end of its file; 0 unless the frame certainly follows `before`.
  */
 export function fileSizeInHead(bytes: Buffer, offset: number, before: Pick<Frame, 'sequence' | 'crc'>): number {
   const length = claimedLength(bytes, offset)
@@ -110,7 +108,7 @@ export function fileSizeInHead(bytes: Buffer, offset: number, before: Pick<Frame
   return follows && bytes.readUInt16LE(offset + 22) === version ? bytes.readUInt32LE(offset + 28) * block_bytes : 0
 }
 
-/** The frame of a CRC that ends at an offset, in a file of frames; nothing when what stands before that does not lead there. */
+/** The frame with this CRC that ends at an offset of a file of frames; undefined if the frames before the offset do not lead to one. */
 export function frameBefore(bytes: Buffer, offset: number, crc: number): Frame | undefined {
   for (let at = 0; at < offset; ) {
     const length = claimedLength(bytes, at)
@@ -126,7 +124,7 @@ export function frameBefore(bytes: Buffer, offset: number, crc: number): Frame |
   return undefined
 }
 
-/** How long the payload of the frame at an offset says that it is; nothing where no frame begins. */
+/** The length of the payload by the head of the frame at an offset; undefined where no frame begins. */
 function claimedLength(bytes: Buffer, offset: number): number | undefined {
   if (offset + head_bytes > bytes.length || bytes.readUInt32LE(offset) !== magic) return undefined
   return bytes.readUInt32LE(offset + 4)
@@ -136,20 +134,20 @@ function sequenceAt(bytes: Buffer, offset: number): LogSequence {
   return bytes.readUIntLE(offset + 16, 6) as LogSequence
 }
 
-/** Whether nothing stands at an offset: zeros where the head of a frame would be, or the end of the file. */
+/** Whether there are zeros, or the end of the file, where the head of a frame would be. */
 function isBlank(bytes: Buffer, offset: number): boolean {
   return bytes.subarray(offset, offset + head_bytes).every((byte) => byte === 0)
 }
 
-/** Makes unreadable what stands at an offset, as far as the file goes. */
+/** Overwrites the head of the frame at an offset, as far as the file goes, so that it is not found again. */
 export function blankHead(file: LogFile, offset: number): void {
   const length = Math.min(head_bytes, file.size_bytes - offset)
   if (length > 0) file.write(offset, Buffer.alloc(length))
 }
 
 /**
- * What was begun at an offset and is no whole frame: the bytes of the frame that its head announces, or else up to the next
- * place where nothing stands.
+ * The length of an incomplete frame at an offset: that which its head announces, or else the bytes up to the next zeros in the place
+ * of a head.
  */
 export function torn_bytes(bytes: Buffer, offset: number): number {
   if (isBlank(bytes, offset)) return 0
@@ -161,8 +159,8 @@ export function torn_bytes(bytes: Buffer, offset: number): number {
 }
 
 /**
- * The frames at and after an offset that their CRC fits, wherever they begin, of higher sequences than one: those that a
- * segment held when it was used before are passed over without reading them.
+ * The frames at and after an offset whose CRC is right, wherever they begin, with sequences above one: older frames, which a reused
+ * segment still holds, are passed over without reading them.
  */
 export function* framesFrom(
   bytes: Buffer,

@@ -9,9 +9,12 @@ import type { Appended, LogRecord, LogSequence, NotedLog } from './record-log.js
 import { isOutOfSpace, nameOf, Segments } from './segments.js'
 
 export interface LocalLogSettings {
-  /** Whether a record is on disk when it is appended; else that follows soon, and a loss of power takes the last records. */
+  /**
+   * Whether an append returns only when the record is on disk. Otherwise it is flushed soon after, and a loss of power takes the last
+   * records.
+   */
   readonly durable: boolean
-  /** Called when a flush has failed that nobody waits for. */
+  /** Called when a flush in the background fails. */
   readonly failed: (fault: unknown) => void
   /** How large a segment becomes; 64 MiB by default. */
   readonly segment_bytes?: number
@@ -19,18 +22,18 @@ export interface LocalLogSettings {
 
 export interface OpenedLog {
   readonly log: LocalLog
-  /** The bytes at its end that were begun and are no whole record, and were cut. */
+  /** The length of the incomplete record at its end, which was cut. */
   readonly cut_bytes: number
-  /** Whether nothing says how many records there were: there is none, and the file is empty. */
+  /** Whether the file is empty, so that nothing says how many records there were. */
   readonly isBlank: boolean
 }
 
 const defaultSegment_bytes = 2 ** 26
 
-/** How long records that are not durable when they are appended wait for being flushed. */
+/** How long records of a log that is not durable wait until they are flushed. */
 const later_ms = 50
 
-/** Frames up to this size are built in memory that is used again. */
+/** Frames up to this size are built in a buffer that is reused. */
 const scratch_bytes = 2 ** 22
 
 /** A log in files of a folder on this machine. */
@@ -38,23 +41,22 @@ export class LocalLog implements NotedLog {
   readonly #folder: LogFolder
   readonly #settings: LocalLogSettings
   readonly #segments: Segments
-  /** Where the log was opened from. */
+  /** The position at which the log was opened. */
   #from: LogPosition
   #end: LogPosition
   /** The end before the last record, in the segment of that record, while it may be retracted. */
   #before: LogPosition | undefined
   #flushed: LogSequence
-  /** What the current segment is known to have on disk. */
+  /** The length of the current segment that is known to be on disk. */
   #onDisk_bytes = 0
   #scratch = Buffer.allocUnsafe(2 ** 16)
-  /** Until the flush that it starts has ended. */
+  /** Set until the flush that it starts has ended. */
   #timer: NodeJS.Timeout | undefined
-  /** How many records were retracted. */
   #retracted = 0
-  /** What has ended the log: a flush that fails is told to one caller only, and one that follows it proves nothing. */
+  /** The fault that has ended the log: the system reports a failed flush to one caller only, and a later success proves nothing. */
   #fault: DiskFault | undefined
 
-  /** Begins a log behind a sequence, in a folder that holds none. */
+  /** Begins a log behind a sequence, in a folder without one. */
   static begin(folder: LogFolder, after: LogSequence, settings: LocalLogSettings): LocalLog {
     const first = (after + 1) as LogSequence
     const end = { sequence: after, segment: first, offset: 0, crc: 0 }
@@ -90,7 +92,7 @@ export class LocalLog implements NotedLog {
     return this.#end.sequence
   }
 
-  /** The end of the last record. */
+  /** The position behind the last record. */
   get position(): LogPosition {
     return this.#end
   }
@@ -127,7 +129,10 @@ export class LocalLog implements NotedLog {
     }
   }
 
-  /** Where a record ends that follows the position that the log was opened from, or that position; nothing for others. */
+  /**
+   * The position behind a record that follows the one at which the log was opened, or that position itself; undefined for other
+   * records.
+   */
   positionOf(sequence: LogSequence): LogPosition | undefined {
     if (sequence === this.#from.sequence) return this.#from
     for (const { after } of this.#scanned()) if (after.sequence === sequence) return after
@@ -173,7 +178,7 @@ export class LocalLog implements NotedLog {
     return ok(sequence)
   }
 
-  /** Whether there was space for the record. */
+  /** Returns false when there was no space for the record. */
   #write(sequence: LogSequence, payload: Uint8Array): boolean {
     const size = frameSize(payload.length)
     const needed = size + head_bytes // Nothing stands behind the last record, whatever the segment held before.
@@ -183,7 +188,7 @@ export class LocalLog implements NotedLog {
         if (sequence !== this.#end.segment && !this.#segments.fits(this.#end.offset, needed))
           this.#nextSegment(sequence)
         const { offset } = this.#end
-        // The frame says that the file is as long as that, or a file that is cut in the middle of it would seem to have been written so far.
+        // The frame names the new length. Otherwise a file that is cut within the frame would look as if it had only been written that far.
         if (this.#segments.reserve(offset + needed) && this.#settings.durable) this.flush()
         const frame = this.#frameOf(needed)
         const known = { flushed: this.#flushed, file_bytes: this.#onDisk_bytes }
@@ -226,7 +231,7 @@ export class LocalLog implements NotedLog {
     })
   }
 
-  /** What a write without space leaves may be a whole record, as soon as zeros stand behind it: it must not be found. */
+  /** A write that ran out of space may leave a whole record once zeros are behind it: its head is overwritten so that it is not found. */
   #refuse(sequence: LogSequence, size: number): void {
     const { file } = this.#segments
     const { offset } = this.#end

@@ -21,30 +21,33 @@ export interface LogFile {
   read(offset: number, length: number): Buffer
   /** Writes all of the bytes; beyond its end the file grows. Nothing of it has to be on disk before `flush`. */
   write(offset: number, bytes: Uint8Array): void
-  /** Returns when everything that was written is on disk, with the size of the file. What could not be written is told once. */
+  /** Returns when everything that was written is on disk, and the size of the file too. A failed write is reported once. */
   flush(): void
-  /** The same without blocking the thread, one at a time. What `flush` was told of is told here as well, and the other way round. */
+  /**
+   * Flushes in the pool without blocking the thread, one flush at a time. A failure that `flush` has reported is reported here as well,
+   * and vice versa.
+   */
   flushInPool(): Promise<void>
-  /** Flushes under way come to their end first. */
+  /** Waits for flushes in progress first. */
   close(): void
 }
 
 /** The folder of a log: the only way in which the log touches a disk. */
 export interface LogFolder {
-  /** Where it is, for messages. */
+  /** Its path, for messages. */
   readonly path: string
   names(): readonly string[]
-  /** Opens a file for reading and writing, which is made if it is missing. */
+  /** Opens a file for reading and writing, and creates it if it is missing. */
   open(name: string): LogFile
   rename(from: string, to: string): void
   remove(name: string): void
-  /** Returns when it is on disk which files there are. */
+  /** Returns when the names of its files are on disk. */
   flush(): void
 }
 
 const fdatasyncInPool = promisify(fdatasync)
 
-/** A folder of the file system, which is made if it is missing. */
+/** A folder of the file system, created if it is missing. */
 export class DiskLogFolder implements LogFolder {
   readonly path: string
   readonly #opening: () => void
@@ -81,7 +84,10 @@ export class DiskLogFolder implements LogFolder {
 class DiskLogFile implements LogFile {
   readonly #path: string
   readonly #handle: number
-  /** The system tells each handle once that a write has failed: a flush that ends meanwhile must not miss it. */
+  /**
+   * A handle of its own for the pool: the system reports a failed write once to each handle, and a flush that ends meanwhile must not
+   * miss it.
+   */
   #poolHandle: number | undefined
   #flushing = 0
   #isClosed = false

@@ -7,14 +7,14 @@ import { type LogPosition, LogScan } from './log-scan.js'
 import type { LogSequence } from './record-log.js'
 import { nameOf, smallest_bytes } from './segments.js'
 
-/** Where a log ends that was found on disk. */
+/** The end of a log that was found on disk. */
 export interface RecoveredLog {
-  /** The position that was given, or behind the opening of the segment that begins there. */
+  /** The position that was given, or the one behind the opening frame of the segment that begins there. */
   readonly from: LogPosition
   readonly end: LogPosition
-  /** The bytes at its end that were begun and are no whole record, and were cut. */
+  /** The length of the incomplete record at its end, which was cut. */
   readonly cut_bytes: number
-  /** Whether nothing says how many records there were: there is none, and the file is empty. */
+  /** Whether the file is empty, so that nothing says how many records there were. */
   readonly isBlank: boolean
 }
 
@@ -22,18 +22,17 @@ export interface RecoveredLog {
 export interface LogDamage {
   readonly file: string
   readonly offset: number
-  /** What is wrong, in words for the operator. */
+  /** A sentence for the operator. */
   readonly what: string
 }
 
 /**
- * Finds where a log ends whose records up to a position are needed no more. What was begun behind that is cut; what stands
- * before it is on disk when this returns. Throws a `DiskFault` when the disk fails.
+ * Finds the end of a log whose records up to a position are not needed any more. An incomplete record behind the end is cut; everything
+ * before the end is on disk when this returns. Throws a `DiskFault` when the disk fails.
  *
- * What is not there any more may never have been flushed, or was lost. It was lost when a record behind it is there that was written
- * later; when the file is shorter than the last record that begins there knew it to be on disk; and when the segment behind the last
- * record is shorter than any that is begun. Zeros that take the place of all records from one on cannot be told from those that are
- * written ahead of records.
+ * A missing record was either never flushed or lost. It was lost if a record that was written after its flush is there, if the file is
+ * shorter than the length on disk that its last record notes, or if the segment behind the last record is shorter than a new one. If zeros
+ * take the place of all records from some record on, they cannot be told from zeros that are written ahead of records.
  */
 export function recoverLog(
   folder: LogFolder,
@@ -82,8 +81,8 @@ export function recoverLog(
 }
 
 /**
- * The position behind the last record; where in its segment the first one begins that was not known to be on disk when the last
- * one was written; and what the file of that was known to have on disk.
+ * The position behind the last record, the offset in its segment of the first record that was not known to be on disk when the last
+ * one was written, and the length of that file that was known to be on disk.
  */
 function endOf(
   scan: LogScan,

@@ -3,14 +3,14 @@ import type { LogFolder } from './log-folder.js'
 import type { LogSequence } from './record-log.js'
 import { nameOf, segmentsIn } from './segments.js'
 
-/** Where a record ends in the files of a log, and the next one begins. Plain data, to be kept in checkpoints. */
+/** The position in the files of a log at which a record ends and the next one begins. Plain data: checkpoints keep it. */
 export interface LogPosition {
-  /** Of that record. */
+  /** The sequence of the record that ends here. */
   readonly sequence: LogSequence
   /** The first sequence of the segment. */
   readonly segment: LogSequence
   readonly offset: number
-  /** Of that record's frame. */
+  /** The CRC of that record's frame. */
   readonly crc: number
 }
 
@@ -19,20 +19,20 @@ export function positionText({ sequence, segment, offset, crc }: LogPosition): s
   return JSON.stringify([sequence, segment, offset, crc])
 }
 
-/** The position that a text says; nothing when it says none. */
+/** Parses the text of a position; undefined if it is malformed. */
 export function parsePosition(text: string): LogPosition | undefined {
   if (!/^\[\d+,\d+,\d+,\d+\]$/.test(text)) return undefined
   const [sequence = 0, segment = 0, offset = 0, crc = 0] = text.slice(1, -1).split(',').map(Number)
   return { sequence: sequence as LogSequence, segment: segment as LogSequence, offset, crc }
 }
 
-/** A record as it was found in a log, with the position behind it. */
+/** A record that was found in a log, with the position behind it. */
 export interface ScannedRecord {
   readonly frame: Frame
   readonly after: LogPosition
 }
 
-/** Where a record was found that does not follow the others. */
+/** A sound record that does not follow the others. */
 export interface LaterRecord {
   readonly segment: LogSequence
   readonly offset: number
@@ -40,7 +40,7 @@ export interface LaterRecord {
   readonly flushed: LogSequence
 }
 
-/** Reads what a log's folder holds, and believes none of it. */
+/** Reads the files of a log without trusting them. */
 export class LogScan {
   readonly #folder: LogFolder
   readonly #firsts: readonly LogSequence[]
@@ -52,7 +52,6 @@ export class LogScan {
     this.#firsts = segmentsIn(folder)
   }
 
-  /** Whether there is a segment. */
   has(segment: LogSequence): boolean {
     return this.#firsts.includes(segment)
   }
@@ -67,7 +66,7 @@ export class LogScan {
     })
   }
 
-  /** The position behind the opening of the segment that a position is the beginning of; else the position itself. */
+  /** At the beginning of a segment, the position behind its opening frame; otherwise the position itself. */
   opened(at: LogPosition): LogPosition {
     const { sequence, segment, offset, crc } = at
     if (offset !== 0 || !this.has(segment)) return at

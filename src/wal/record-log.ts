@@ -4,26 +4,25 @@ import type { Brand, Result } from '../result.js'
 /** The number of a record in its log: 1, 2, 3 and so on without gaps. 0 stands before the first one. */
 export type LogSequence = Brand<number, 'LogSequence'>
 
-/** What a log holds: bytes whose meaning only their writer knows. */
+/** A record of a log: bytes whose meaning only their writer knows. */
 export interface LogRecord {
   readonly sequence: LogSequence
   readonly bytes: Uint8Array
 }
 
-/** Why a record was not appended; nothing of it is in the log. */
+/** Why a record was not appended: no part of it is in the log. */
 export type AppendRefusal =
   /** The disk of the log has no space for it. */
   | { readonly kind: 'diskFull' }
   /** The engine of the cluster has no space for it: no record of any node is taken, and the disks of the nodes have nothing to do with it. */
   | { readonly kind: 'etcdFull' }
-  /** The log takes no record of that size. */
   | { readonly kind: 'tooLarge'; readonly limit_bytes: number }
-  /** Another record stands there. */
+  /** Another record already has the sequence. */
   | { readonly kind: 'fenced'; readonly last: LogSequence }
-  /** The log calls the request invalid, and would call it that again: a fault of this program. */
+  /** The log rejects the request as invalid and would do so again: a fault of this program. */
   | { readonly kind: 'invalid'; readonly reason: string }
 
-/** The sequence that a record was given. */
+/** The sequence of the appended record. */
 export type Appended = Result<LogSequence, AppendRefusal>
 
 /**
@@ -44,27 +43,27 @@ export interface RecordLog {
   records(after: LogSequence): Iterable<LogRecord>
   /** Forgets the records up to this one, or as many of them as can be forgotten cheaply; the last one always stays. */
   truncate(upTo: LogSequence): void
-  /** Makes everything durable and lets go of the log. */
+  /** Makes everything durable and closes the log. */
   close(): void
 }
 
 /** A log near enough for its writer to wait: a turn that appends to it is synchronous. */
 export interface SynchronousRecordLog extends RecordLog {
-  /** As `append`, in this thread and before it returns. */
+  /** Appends in this thread, before it returns. */
   appendSync(expected: LogSequence, bytes: Uint8Array): Appended
 }
 
-/** The log before an environment, whose checkpoints note a place in it. */
+/** The log of an environment whose checkpoints contain a position in it. */
 export interface NotedLog extends SynchronousRecordLog {
-  /** The text of the place behind the last record. */
+  /** The text of the position behind the last record. */
   readonly note: string
   /** Returns when everything that was appended is on disk. */
   flush(): void
-  /** What stands up to a record is in the last checkpoint, or changes nothing: nobody has to apply it again. */
+  /** Everything up to a record is in the last checkpoint, or changes nothing, so no start has to apply it again. */
   covered(upTo: LogSequence): void
 }
 
-/** What a writer throws whose record was refused. */
+/** The error that a writer throws when its record was refused. */
 export function appendFault(refusal: AppendRefusal): Error {
   if (refusal.kind === 'diskFull') return new StorageFull('no space for the log')
   if (refusal.kind === 'etcdFull') return new EngineFull('etcd has no space for the log')

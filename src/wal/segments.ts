@@ -2,11 +2,11 @@ import { diskFault } from '../faults.js'
 import type { LogFile, LogFolder } from './log-folder.js'
 import type { LogSequence } from './record-log.js'
 
-/** Segments are made longer by so much at a time, by as much as they have already within these limits. */
+/** A segment is extended by its own length at a time, within these limits. */
 const growthMin_bytes = 2 ** 18
 const growthMax_bytes = 2 ** 22
 
-/** Segments that hold nothing any more and are kept for being used again, which costs the disk no metadata. */
+/** The number of empty segments that are kept for reuse, which spares the disk writes of metadata. */
 const sparesMax = 1
 
 /**
@@ -52,7 +52,7 @@ export class Segments {
     return offset + bytes <= this.#segment_bytes
   }
 
-  /** How long the current segment is at least. */
+  /** The least length of the current segment. */
   get size_bytes(): number {
     return this.#size_bytes
   }
@@ -84,7 +84,7 @@ export class Segments {
     this.#firsts.push(first)
   }
 
-  /** Gives a file that is to become a segment its smallest size, on disk. */
+  /** Extends a file that is to become a segment to its smallest size, on disk. */
   #lengthen(name: string): void {
     const file = this.#folder.open(name)
     try {
@@ -103,7 +103,7 @@ export class Segments {
    */
   reserve(bytes: number): boolean {
     if (bytes <= this.#size_bytes) return false
-    // A record may have extended it where there was no space to do that ahead of it.
+    // If there was no space to extend the file ahead of a record, writing the record may have extended it.
     this.#size_bytes = this.#file.size_bytes
     if (bytes <= this.#size_bytes) return false
     const step = Math.min(Math.max(this.#size_bytes, growthMin_bytes), growthMax_bytes)
@@ -148,7 +148,7 @@ export class Segments {
   }
 }
 
-/** The size of a segment that is begun, whose segments become so large. */
+/** The initial size of a segment, by the size that segments may reach. */
 export function smallest_bytes(segment_bytes: number): number {
   return Math.min(growthMin_bytes, segment_bytes)
 }
@@ -165,7 +165,7 @@ function flushed(file: LogFile, name: string): void {
 const sparePrefix = 'spare-'
 const nameLength = 16
 
-/** The name of the file that begins with a record. */
+/** The name of the file whose first record has this sequence. */
 export function nameOf(first: LogSequence): string {
   return `${String(first).padStart(nameLength, '0')}.log`
 }
