@@ -17,16 +17,16 @@ import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js
 interface ActivationParts extends StateParts {
   readonly store: SubscriptionStore
   readonly bell: Bell
-  /** See `Everywhere`. */
+  /** In a cluster: resolves when everything stored is in force on all nodes. */
   readonly everywhere?: Everywhere | undefined
-  /** How long to wait before what has to be done and has failed is tried again; half a second without it. */
+  /** The pause after a failed attempt, half a second by default. */
   readonly again_ms?: number
   readonly log: Log
 }
 
-/** What is in force on this node of a subscription, as the protocol of its changes sees it. */
+/** What is in force of a subscription on this node, as the protocol of its changes sees it. */
 interface InForceHere {
-  /** Brings a record into force; gives the number of the last notice of each partition that was made without it. */
+  /** Brings a record into force. Returns, for each partition, the number of the last notice that was made without it. */
   readonly enforce: (record: Subscription) => Promise<readonly NoticeNumber[]>
   readonly enforceRemoval: (id: SubscriptionId) => Promise<void>
   /** Whether what a record proposes is still undecided. */
@@ -40,7 +40,7 @@ interface InForceHere {
  */
 export type Everywhere = () => Promise<Result<readonly NoticeNumber[], Unavailable>>
 
-/** Makes the notifications that a change begins with, behind the last notices of the partitions that were made without it. */
+/** Makes the notifications that a change begins with, given the last notice of each partition that was made without it. */
 export type Compose = (after: readonly NoticeNumber[]) => Promise<Result<readonly Notice[], Unavailable>>
 
 const composeNothing: Compose = async () => ok([])
@@ -89,12 +89,12 @@ export class Activation {
     return answer
   }
 
-  /** Withdraws what a record proposes and nobody will commit: whoever has proposed it has ended. */
+  /** Withdraws what a record proposes after its proposer has ended, since nobody else will commit it. */
   async withdraw(record: Subscription): Promise<void> {
     await this.#carriedOut(record, { kind: 'withdrawing', answer: ok(undefined) })
   }
 
-  /** Plays the protocol of a change from a state on. */
+  /** Carries out the protocol of a change from a state on. */
   async #carriedOut(record: Subscription, from: ChangeState, first?: FirstSteps): Promise<ChangeAnswer> {
     for (let state = from; ; ) {
       if (state.kind === 'ended') return state.answer
@@ -124,7 +124,7 @@ export class Activation {
     return stored
   }
 
-  /** The notification of the current state, behind these notices. */
+  /** The notification of the current state, which follows these notices. */
   async initial(
     subscription: Subscription,
     origin: Origin,
@@ -144,7 +144,7 @@ export class Activation {
     }
     if (!shown.ok) return shown
     const { entities, lastNotices } = shown.value
-    // It shows what these show, and nothing of what comes after them.
+    // It shows what these notices show, and nothing later.
     const last = after.map((number, partition) => Math.max(number, lastNotices[partition] ?? 0))
     const notices = noticesAbout(entities, subscription, this.#parts, {
       orderingKey: { kind: 'initial' },
@@ -163,7 +163,7 @@ export class Activation {
     return resultOf(store.commit(change), log, 'subscriptions:store', 'a change of subscriptions was not stored')
   }
 
-  /** Writes what was decided of a record, if nobody else has done so. */
+  /** Writes the decision about a record, unless another node has decided it. */
   async #written(
     record: Subscription,
     decision: 'committed' | 'withdrawn',
@@ -180,7 +180,10 @@ export class Activation {
     return this.#again(record.id, 'withdrawn', () => this.#written(record, 'withdrawn'))
   }
 
-  /** Brings what is on disk into force, or what is not any more out of it. In a cluster each node does so when it reads the log. */
+  /**
+   * On a single node: brings the record on disk into force, or takes a removed one out of force. In a cluster each node does so when it
+   * reads the log.
+   */
   async #enforced(id: SubscriptionId, next: Subscription | undefined): Promise<Result<undefined, Unavailable>> {
     if (this.#parts.everywhere !== undefined) return ok(undefined)
     return this.#again(id, 'brought into force', async () => {
@@ -190,7 +193,7 @@ export class Activation {
     })
   }
 
-  /** One attempt at what is tried until it is done; the pause before the next one, with a line when it was a fault. */
+  /** One attempt of a step; after a failure, pauses before the next one, and logs a fault. */
   async #again(
     id: SubscriptionId,
     what: string,
@@ -219,13 +222,13 @@ function isOver({ kind }: Unavailable): boolean {
   return kind === 'coordinatorAway' || kind === 'outcomeUnknown'
 }
 
-/** One step of a change: what it gives, or why not. */
+/** One step of a change, with its result or refusal. */
 type Step = () => Promise<Result<unknown, Unavailable>>
 
-/** The steps of a change until it is decided. */
+/** The steps of a change up to its decision. */
 type FirstSteps = Readonly<Record<'proposing' | 'asking' | 'composing' | 'committing', Step>>
 
-/** Tries until it is done, another node coordinates, or the process ends: each attempt pauses when it fails. */
+/** Repeats an attempt until it succeeds, another node coordinates, or the process ends. A failed attempt pauses by itself. */
 async function untilDone(attempt: Step): Promise<void> {
   for (;;) {
     const { kind } = await outcomeOf(attempt)

@@ -42,7 +42,7 @@ export interface AvailabilitySubscriptionsParts {
   readonly log: Log
 }
 
-/** A subscription as it is stored under an id; nothing where it is not any more. */
+/** The subscription that is stored under an id; undefined after its removal. */
 export interface AvailabilityState {
   readonly id: SubscriptionId
   readonly subscription: AvailabilitySubscription | undefined
@@ -55,7 +55,7 @@ export interface AvailabilityState {
 const mostNotices_characters = 16 * 2 ** 20
 const leastNotice_characters = 1024
 
-/** Such a subscription hears of every path, and its notifications tell of none [subscriptions 7.4]. */
+/** An availability subscription applies to every path, and its notifications name none [subscriptions 7.4]. */
 const root = '/' as ServicePath
 const everywhere: PathRange = { path: root, below: true }
 
@@ -72,7 +72,7 @@ export class AvailabilitySubscriptions {
   readonly #capacity: Capacity
   #order = 0
 
-  /** Knows nothing before `loading`; `registrations` is the owner's index. */
+  /** Empty before `loading`; `registrations` is the index of the owner. */
   constructor(parts: AvailabilitySubscriptionsParts, registrations: RegistrationIndex) {
     this.#parts = parts
     this.#registrations = registrations
@@ -87,7 +87,7 @@ export class AvailabilitySubscriptions {
     }
   }
 
-  /** Everybody who is sent notices, for a courier that starts. */
+  /** All recipients of availability notifications, for a courier that starts. */
   recipients(): readonly Recipient[] {
     return this.#inOrder().map((subscription) => this.#recipient(subscription))
   }
@@ -175,12 +175,12 @@ export class AvailabilitySubscriptions {
     await this.forget(states.flatMap(({ id, subscription }) => (subscription === undefined ? [id] : [])))
   }
 
-  /** Those that expired at this moment or before. */
+  /** The subscriptions that had expired at a moment. */
   expiredBy(moment: Milliseconds): readonly SubscriptionId[] {
     return [...this.#index.all()].filter(({ expires }) => expires <= moment).map(({ id }) => id)
   }
 
-  /** Ends what is not stored, or not any more; resolves when no notification of it starts any more. */
+  /** Ends subscriptions that are not stored any more. Resolves when no further notification of them begins. */
   async forget(ids: readonly SubscriptionId[]): Promise<void> {
     for (const id of ids) {
       const held = this.#index.get(id)

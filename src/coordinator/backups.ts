@@ -13,7 +13,7 @@ interface BackupsParts {
   /** Id and format of the data folder. */
   readonly folder: Pick<BackupPoint, 'folder' | 'format'>
   readonly partitions: Pick<Partitions<object>, 'pin'>
-  /** What the coordinator owns itself. */
+  /** The pins of the metadata store. */
   readonly control: () => Pins
   readonly log: Log
   readonly measures: RowOf<typeof backupFigures>
@@ -26,10 +26,10 @@ interface Begun {
   heard_ms: number
 }
 
-/** A backup that says nothing for so long is given up: while its moment is kept, the files grow. */
+/** A backup is given up after this silence, since the files grow while its moment is kept. */
 const silence_ms = 15_000
 
-/** What a backup has to copy on average, after a first minute. */
+/** The least average rate of a backup after its first minute. */
 const slowest_bytesPerSecond = 2 ** 20
 const firstMinute_ms = 60_000
 
@@ -44,7 +44,7 @@ const reasons: Readonly<Record<BackupRefusal['kind'], string>> = {
 export class Backups implements BackupService {
   readonly #parts: BackupsParts
   #number = 0
-  /** From the first question on until everything is let go. */
+  /** Set from the beginning of a backup until everything is released. */
   #isBusy = false
   #begun: Begun | undefined
   #timer: NodeJS.Timeout | undefined
@@ -126,7 +126,7 @@ export class Backups implements BackupService {
     )
   }
 
-  /** Lets go of everything; says whether the moment was kept until now. */
+  /** Releases everything; returns whether the moment was kept until now. */
   async #over({ number, pinned, at_ms }: Begun, bytes: number | undefined, why: string | undefined): Promise<boolean> {
     this.#begun = undefined
     clearInterval(this.#timer)

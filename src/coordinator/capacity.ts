@@ -8,7 +8,7 @@ import { err, ok, type Result } from '../result.js'
 import { expressionsOf } from '../subscription/expression-texts.js'
 import type { Subscription } from '../subscription/subscription.js'
 
-/** For how many things of a kind there is room, in number and in memory. */
+/** The limit of items of one kind, in number and in memory. */
 export class Capacity {
   readonly #max: number
   #number = 0
@@ -60,7 +60,7 @@ export async function resultOf(
   }
 }
 
-/** What an entry of an index takes, beside its texts. */
+/** The size of an entry of an index, without its texts. */
 const entry_bytes = 64
 
 /** About what a subscription takes in memory, of each thread that knows it. */
@@ -84,7 +84,7 @@ function countedSize(subscription: Subscription): number {
   return entries * entry_bytes + texts + lengthOfSelectors(selectors) + shapes + more + sizeOfExpressions(subscription)
 }
 
-/** What expressions take once they are read: a thread has room for three times what is counted here. */
+/** The memory of compiled expressions: a thread has room for three times what is counted here. */
 function sizeOfExpressions(subscription: Subscription): number {
   let size = 0
   for (const text of expressionsOf(subscription)) size += (text.length * readCharacter_bytes) / 3

@@ -2,32 +2,32 @@ import type { Unavailable } from '../broker/unavailable.js'
 import { type Err, err, ok, type Result } from '../result.js'
 import type { Decision } from '../subscription/decisions.js'
 
-/** How far a change of a subscription is; what is to be done next follows from it. */
+/** The state of a change of a subscription, which determines the next step. */
 export type ChangeState =
-  /** To be written: what is proposed. */
+  /** Next: write the proposal. */
   | { readonly kind: 'proposing' }
-  /** To be asked: whether every partition and every courier knows of it. */
+  /** Next: ask whether every partition and every courier knows of it. */
   | { readonly kind: 'asking' }
-  /** To be made: the notifications that go with it. */
+  /** Next: make the notifications that go with it. */
   | { readonly kind: 'composing' }
-  /** To be written: that it holds, with these notifications. */
+  /** Next: write that it is committed, with its notifications. */
   | { readonly kind: 'committing' }
-  /** To be written: that it does not. */
+  /** Next: write that it is withdrawn. */
   | { readonly kind: 'withdrawing'; readonly answer: ChangeAnswer }
-  /** To be brought into force: what was decided, which is in the log. */
+  /** Next: bring the decision, which is in the log, into force. */
   | { readonly kind: 'enforcing'; readonly decision: Decision; readonly answer: ChangeAnswer }
   | { readonly kind: 'ended'; readonly answer: ChangeAnswer }
 
-/** The answer to whoever asked for the change; a fault is thrown there. */
+/** The answer to the caller; a fault is thrown there. */
 export type ChangeAnswer = Result<undefined, Unavailable> | { readonly fault: unknown }
 
 /** The outcome of a step. */
 export type ChangeEvent =
   | { readonly kind: 'done' }
   | { readonly kind: 'refused'; readonly error: Unavailable }
-  /** Another node coordinates: nothing was written, and nothing can be any more. */
+  /** Another node coordinates: nothing was written, and this node can write nothing any more. */
   | { readonly kind: 'away' }
-  /** The process ends before it is known whether it was written: whoever starts again, or takes over, withdraws what is undecided. */
+  /** The process ends before the outcome is known: the next start, or the next coordinator, withdraws what is undecided. */
   | { readonly kind: 'givenUp' }
   /** A fault: the record may stand. While proposing it does not, so nothing has to be withdrawn. */
   | { readonly kind: 'failed'; readonly fault: unknown }
@@ -51,7 +51,7 @@ const unknown: Err<Unavailable> = err({ kind: 'outcomeUnknown' })
  *     withdrawing  | enforcing       | withdrawing      | ended: answer   | ended: answer   | withdrawing
  *     enforcing    | ended: answer   | enforcing        | ended: answer   | ended: answer   | enforcing
  *
- * Only what writes can fail with nothing written. What is brought into force is in the log already: it is tried until it is.
+ * Only the first write can fail with nothing written. A decision is in the log before it is brought into force, so that is repeated until it succeeds.
  */
 export function nextOfChange(state: ChangeState, event: ChangeEvent): ChangeState {
   if (state.kind === 'ended') return state

@@ -6,34 +6,34 @@ import type { SubscriptionId } from '../subscription/subscription.js'
 export type CourierInstruction =
   | { readonly kind: 'hold' | 'remove' | 'expire'; readonly ticket: number; readonly id: SubscriptionId }
   | { readonly kind: 'release'; readonly ticket: number; readonly outbox: OutboxNumber; readonly epoch: number }
-  /** How things stand, which changes nothing. */
+  /** A question, which changes nothing. */
   | { readonly kind: 'question'; readonly ticket: number }
 
 export type CourierEvent =
   /** A subscription is new, or was changed: a hold of it ends. */
   | { readonly kind: 'put'; readonly id: SubscriptionId }
   | { readonly kind: 'instructed'; readonly instruction: CourierInstruction }
-  /** The courier has answered, maybe one that has died since. */
+  /** A courier has answered, possibly one that has died since. */
   | { readonly kind: 'answered'; readonly ticket: number }
   /** Nobody waits for the answer any more. */
   | { readonly kind: 'abandoned'; readonly ticket: number }
-  /** The thread has ended over a fault, and another one takes its place at once. */
+  /** The thread has ended with a fault, and another one replaces it at once. */
   | { readonly kind: 'died' }
-  /** The thread has ended in order: there will be no other one. */
+  /** The thread has ended in order and is not replaced. */
   | { readonly kind: 'ended' }
 
 export type CourierEffect =
-  /** Start another thread, which begins with this. */
+  /** Start another thread with this state. */
   | { readonly kind: 'start'; readonly begun: CourierStart }
-  /** Tell the thread that there is. */
+  /** Send an instruction to the current thread. */
   | { readonly kind: 'tell'; readonly instruction: CourierInstruction }
-  /** Answer whoever waits, since no courier will: that it is done, or that nobody knows whether it is. */
+  /** Answer the caller in the place of a courier: the instruction is done, or its outcome is unknown. */
   | { readonly kind: 'resolve'; readonly ticket: number; readonly isDone: boolean }
 
-/** An instruction that has no answer yet, and that somebody waits for. */
+/** An instruction without an answer that a caller waits for. */
 interface OpenInstruction {
   readonly instruction: CourierInstruction
-  /** What was said of the same subscription since is in force instead. */
+  /** Whether a later instruction for the same subscription replaces this one. */
   isSuperseded: boolean
 }
 
@@ -52,17 +52,17 @@ interface OpenInstruction {
  * What was abandoned is not open. What is told again is told before anything that is said later.
  */
 export class CourierState {
-  /** A hold is an answered instruction, and outlasts who has answered it. */
+  /** Holds that were answered: they outlast the courier that has answered them. */
   readonly #held = new Set<SubscriptionId>()
-  /** Outboxes that this node is about to release, with the epoch under which each is sent no more. */
+  /** Outboxes that this node is about to release, with the epoch under which it stops sending each. */
   readonly #closed = new Map<OutboxNumber, number>()
-  /** By ticket, in the order in which they were given. */
+  /** Open instructions by ticket, in the order in which they were given. */
   readonly #open = new Map<number, OpenInstruction>()
-  /** The tickets of what is open and can be superseded, by subscription. */
+  /** The tickets of open instructions that can be superseded, by subscription. */
   readonly #ofSubscription = new Map<SubscriptionId, Set<number>>()
   #isOver = false
 
-  /** What a courier begins with that is started now. */
+  /** The state that a courier begins with if it is started now. */
   get begun(): CourierStart {
     return { held: [...this.#held], closed: [...this.#closed] }
   }
@@ -135,7 +135,7 @@ export class CourierState {
     return effects
   }
 
-  /** What was to be done to a subscription is not to be done to it as it is from now on. */
+  /** Marks the open instructions for a subscription as superseded by its new version. */
   #supersede(id: SubscriptionId): void {
     for (const ticket of this.#ofSubscription.get(id) ?? []) {
       const open = this.#open.get(ticket)

@@ -28,59 +28,59 @@ interface CourierThreadSettings<Task> {
   readonly entry: URL
   /** Called for every thread, also for one that replaces another, which begins with the recipients of that moment, and with what the one before it was told. */
   readonly launch: (begun: CourierStart) => Launch<Task>
-  /** Under which epoch an outbox is this node's now; see `CourierStart`. */
+  /** The epoch under which this node owns an outbox now. */
   readonly epochOf: (outbox: OutboxNumber) => number
   /** Connects the courier with all partitions, now and whenever one is replaced. */
   readonly join: (link: FrontEndLink) => void
-  /** Stores what became of notices in the coordinator's own outbox. */
+  /** Stores the acks of notices in the coordinator's own outbox. */
   readonly ack: (acks: readonly NoticeAck[]) => Promise<void>
   readonly alarm: CourierEvents['alarm']
   readonly failing: CourierEvents['failing']
   readonly log: Log
-  /** The broker can not go on: the reason. */
+  /** Called with the reason when the broker cannot continue. */
   readonly fatal: (reason: string) => void
 }
 
 type Thread<Task extends object> = LinkedThread<Task, CourierOperations>
 
-/** What has become of an instruction: whether it is done, and the answer if there is one. */
+/** The outcome of an instruction: whether it is done, with the answer if there is one. */
 interface Outcome<Answer> {
   readonly isDone: boolean
   readonly answer?: Answer
 }
 
-/** An instruction that somebody waits for. */
+/** An instruction that a caller waits for. */
 interface OpenInstruction {
   /** Asks a thread, whose answer resolves it. */
   readonly ask: (thread: Thread<object>) => void
   readonly resolve: (outcome: { readonly isDone: boolean }) => void
 }
 
-/** How long an owner waits for what is to leave the disk before it goes on; nothing but a disk or a partition that fails takes longer. */
+/** How long an owner waits for expired notices to leave the disk: only a failing disk or partition takes longer. */
 const expiry_ms = 2000
 
-/** For how long a courier is waited for that does not answer in time: one that has died is being replaced. */
+/** The additional wait for a courier that does not answer in time, since a dead one is being replaced. */
 const releaseSpare_ms = 200
 
-/** Deliveries that are told in one message: reading one of very many would hold the thread. */
+/** Delivery states in one message: deserializing very many at once would block the thread. */
 const reportedAtOnce = 1000
 
-/** How long to wait before acks that could not be stored are tried again, at first and at most. */
+/** The pause before acks that could not be stored are stored again, at first and at most. */
 const ackAgain_ms = 200
 const ackAgainMost_ms = 2000
 
-/** The courier's thread as the coordinator has it: started, instructed, replaced when it dies, drained. */
+/** The courier's thread, for the coordinator: starts, instructs and drains it, and replaces it when it dies. */
 export class CourierThread<Task extends object> {
   readonly #settings: CourierThreadSettings<Task>
   readonly #state = new CourierState()
-  /** By ticket. */
+  /** Open instructions by ticket. */
   readonly #open = new Map<number, OpenInstruction>()
-  /** The ports of the partitions go to whichever thread there is. */
+  /** Passes the ports of the partitions to the current thread. */
   readonly #link: FrontEndLink
-  /** Who holds the streams of clients: each gets a port to whichever thread there is. */
+  /** The front ends with event streams: each gets a port to the current thread. */
   readonly #streamLinks: ((port: MessagePort) => void)[] = []
   #thread: Thread<Task> | undefined
-  /** Resolves when the thread knows everything that waits. */
+  /** Resolves when the thread has read the backlog. */
   #begun = Promise.resolve()
   #tickets = 0
   readonly #deaths = new Deaths()
@@ -93,7 +93,7 @@ export class CourierThread<Task extends object> {
     }
   }
 
-  /** Starts a thread, which gets ready to begin. */
+  /** Starts a thread, which waits for `start`. */
   prepare(): void {
     this.#prepare(this.#state.begun)
   }
@@ -106,7 +106,7 @@ export class CourierThread<Task extends object> {
     join(this.#link)
   }
 
-  /** Lets the thread begin: all partitions are there. Resolves when the courier knows everything that waits. */
+  /** Lets the thread begin once all partitions are open. Resolves when the courier has read the backlog. */
   start(): Promise<void> {
     this.#begun = this.#begin()
     return this.#begun
@@ -119,7 +119,7 @@ export class CourierThread<Task extends object> {
     thread.ended.catch((fault: unknown) => this.#died(thread, fault))
   }
 
-  /** A front end with clients that listen to subscriptions: it gets a port to the courier, now and whenever that is replaced. */
+  /** Connects a front end with event streams to the courier, now and whenever the courier is replaced. */
   addStreams(connect: (port: MessagePort) => void): void {
     this.#streamLinks.push(connect)
     this.#connectStreams(connect)
@@ -136,7 +136,7 @@ export class CourierThread<Task extends object> {
     this.#thread?.far.put(recipient)
   }
 
-  /** Resolves when nothing of the subscription will begin until it is put. */
+  /** Resolves when no attempt for the subscription begins until it is put. */
   async hold(id: SubscriptionId): Promise<void> {
     await this.#instruct(
       (ticket) => ({ kind: 'hold', ticket, id }),
@@ -189,7 +189,7 @@ export class CourierThread<Task extends object> {
     return states
   }
 
-  /** What waits for one subscription, and which attempts have failed. */
+  /** The delivery queue of a subscription, with its failed attempts. */
   async inspected(id: SubscriptionId): Promise<InspectedQueue> {
     return (await this.#answer((far) => far.inspect(id))) ?? nothingInspected
   }
@@ -199,7 +199,7 @@ export class CourierThread<Task extends object> {
     return (await this.#answer((far) => far.receivers(which))) ?? noReceivers
   }
 
-  /** Sends what can be sent at once, for at most so long. */
+  /** Sends what can be sent at once, for at most `limit_ms`. */
   async drain(limit_ms: number): Promise<void> {
     this.#draining = true
     const thread = this.#thread
@@ -210,18 +210,18 @@ export class CourierThread<Task extends object> {
     await thread?.close()
   }
 
-  /** The process ends at once: nothing more is sent or read. */
+  /** Ends the thread at once: nothing more is sent or read. */
   async halt(): Promise<void> {
     this.#draining = true
     await this.#thread?.park()
   }
 
-  /** The answer to a question; nothing when no courier answers it any more. */
+  /** The answer to a question; undefined when no courier will answer it any more. */
   async #answer<Answer>(ask: (far: CourierOperations) => Promise<Answer>): Promise<Answer | undefined> {
     return (await this.#instruct((ticket) => ({ kind: 'question', ticket }), ask)).answer
   }
 
-  /** What has become of an instruction; if that has not come within this time nobody gives it any more. */
+  /** The outcome of an instruction; after this time the instruction is abandoned. */
   async #instruct<Answer>(
     make: (ticket: number) => CourierInstruction,
     ask: (far: CourierOperations) => Promise<Answer>,
@@ -232,7 +232,8 @@ export class CourierThread<Task extends object> {
     const outcome = new Promise<Outcome<Answer>>((resolve, reject) => {
       const asked = async (thread: Thread<object>): Promise<void> => {
         const answered = await thread.unlessGone(ask(thread.far).then(ok))
-        if (answered === undefined) return // It is told again, or resolved, when that is known.
+        // When the death of this thread is known, its successor is told again, or the outcome is resolved.
+        if (answered === undefined) return
         this.#take({ kind: 'answered', ticket })
         resolve({ isDone: true, answer: answered.value })
       }
@@ -269,14 +270,14 @@ export class CourierThread<Task extends object> {
     }
   }
 
-  /** Acks say how things stand, so that they can be stored again until they are. */
+  /** Stores acks, and tries again after a failure: they are idempotent. */
   async #ack(acks: readonly NoticeAck[]): Promise<boolean> {
     for (let wait_ms = ackAgain_ms; ; wait_ms = Math.min(2 * wait_ms, ackAgainMost_ms)) {
       try {
         await this.#settings.ack(acks)
         return true
       } catch (fault) {
-        // The courier hears whose the outbox is, and asks again where it comes back.
+        // The courier is told of the new owner, and reads the outbox again if it comes back to this node.
         if (fault instanceof LogFenced || isGivenUp(fault)) return false
         if (wait_ms === ackAgain_ms) {
           this.#settings.log.error('courier:ack', `acks could not be stored: ${String(fault)}`)

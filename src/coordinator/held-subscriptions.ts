@@ -22,34 +22,34 @@ import type {
 import { Capacity, sizeOfSubscription } from './capacity.js'
 import { type Comparable, EntityCosts, PatternCosts } from './match-costs.js'
 
-/** For how much there is room. */
+/** The limits of subscriptions. */
 export interface SubscriptionLimits {
   /** Subscriptions of a kind, of 1 KiB each on average. */
   readonly subscriptionsMax: number
-  /** Steps that the patterns of one tenant may take together with the longest id. */
+  /** Steps that matching the longest id with all patterns of a tenant may take. */
   readonly patternSteps: number
-  /** Subscriptions that may be about one entity. */
+  /** The number of subscriptions that may be about one entity. */
   readonly perEntity: number
   /** How long a change may wait for those of the same subscription before it. */
   readonly turnLimit_ms: number
 }
 
-/** Transitions that a partition visits when it takes up the patterns of one subscription: each takes up to 2 us. */
+/** Transitions that a partition may visit when it takes up the patterns of one subscription: each takes up to 2 µs. */
 const mostTransitions = 25_000
 
-/** How long the subscriptions are kept as they were packed: as long as a start takes. */
+/** How long the packed subscriptions are kept for further threads: the time of a start. */
 const packed_ms = 10_000
 
 const tooLate: Err<Unavailable> = err({ kind: 'queryLate' })
 
-/** All subscriptions, in memory, by creation; with what their owner does to one of them done one after the other. */
+/** All subscriptions in memory, by creation. Operations on one subscription are carried out one after the other. */
 export class HeldSubscriptions {
   #held: Map<SubscriptionId, SubscriptionInForce> = new Map()
-  /** Whether they are held by creation: one may come into force behind one that was begun after it. */
+  /** Whether the map is in the order of creation: a subscription may come into force after one that was created later. */
   #isOrdered = true
-  /** Subscriptions that have room and are not held yet. */
+  /** Subscriptions for which room is reserved and that are not held yet. */
   readonly #reserved = new Map<SubscriptionId, Subscription>()
-  /** Of the subscriptions that somebody works on. */
+  /** The queues of the subscriptions with an operation in progress. */
   readonly #turns = new Map<SubscriptionId, InTurn>()
   readonly #clocks = new Clocks()
   readonly #capacity: Capacity
@@ -57,13 +57,13 @@ export class HeldSubscriptions {
   readonly #entities = new EntityCosts()
   readonly #limits: SubscriptionLimits
   #order = 0
-  /** The highest order of any that was held. */
+  /** The highest order of creation so far. */
   #highest = 0
-  /** Until it is held. */
+  /** The stored subscriptions, until they are loaded. */
   #stored: PackedWithClocks<Subscription> | undefined
   #packed: PackedWithClocks<Subscription> | undefined
 
-  /** Holds nothing before `loading`; what is stored can be given to other threads at once. */
+  /** Empty before `loading`, but the stored subscriptions can be passed to other threads at once. */
   constructor(stored: Packed<Subscription>, limits: SubscriptionLimits) {
     this.#capacity = new Capacity(limits.subscriptionsMax)
     this.#limits = limits
@@ -88,7 +88,7 @@ export class HeldSubscriptions {
     this.#keep(stored)
   }
 
-  /** All of them for other threads. Those that start one after the other are given the same memory. */
+  /** All subscriptions for another thread. Threads that start shortly after each other share the memory. */
   packed(): PackedWithClocks<Subscription> {
     const known = this.#stored ?? this.#packed
     if (known !== undefined) return known
@@ -108,7 +108,7 @@ export class HeldSubscriptions {
     }, packed_ms).unref()
   }
 
-  /** A number in the order of creation after all others. */
+  /** The next number in the order of creation. */
   nextOrder(): number {
     this.#order += 1
     return this.#order
@@ -125,12 +125,12 @@ export class HeldSubscriptions {
     return held?.subscription.tenant === tenant && !isProposedOnly(held.subscription) ? held : undefined
   }
 
-  /** To be waited for before it is asked whether there is room. */
+  /** Computes the costs of a subscription; to be awaited before `objection`. */
   prepare(subscription: Comparable): Promise<void> {
     return this.#patterns.prepare(subscription)
   }
 
-  /** Why there is no room for a subscription, which may replace one of its id. */
+  /** Why there is no room for a subscription, which may replace the one with its id; undefined if there is. */
   objection(subscription: Subscription): Unavailable | undefined {
     const held = this.#held.get(subscription.id)?.subscription
     const size = sizeOfSubscription(subscription)
@@ -148,13 +148,13 @@ export class HeldSubscriptions {
     return grows && most > perEntity ? { kind: 'entityFull' } : undefined
   }
 
-  /** Takes room for a new subscription until it is put, or the room is given back. */
+  /** Reserves room for a new subscription until it is put or `unreserve` is called. */
   reserve(subscription: Subscription): void {
     this.#reserved.set(subscription.id, subscription)
     this.#count(subscription)
   }
 
-  /** Gives back what was reserved and never put. */
+  /** Releases the room of a subscription that was never put. */
   unreserve(id: SubscriptionId): void {
     const reserved = this.#reserved.get(id)
     if (reserved !== undefined) this.#uncount(reserved)
@@ -171,7 +171,7 @@ export class HeldSubscriptions {
     if (isUndecided(record)) setClock(otherClock(clock), clock)
     else if (before !== undefined && isUndecided(before.subscription) && isCommitted(record)) {
       const own = otherClock(clock)
-      // The process has begun since it was proposed, and knows the moments of what stood.
+      // The process has started since the proposal, and knows only the clock of the version that stood.
       if (lastNotified(own) === 0) setClock(own, clock)
       clock = own
     }
@@ -197,7 +197,7 @@ export class HeldSubscriptions {
     this.#held.delete(id)
   }
 
-  /** Gives up the room of an id that is removed or replaced. */
+  /** Releases the room of a subscription that is removed or replaced. */
   #leave(id: SubscriptionId): SubscriptionInForce | undefined {
     this.unreserve(id)
     this.#packed = undefined
@@ -213,17 +213,17 @@ export class HeldSubscriptions {
     return this.#held
   }
 
-  /** Those that are in force, by creation. */
+  /** The subscriptions in force, by creation. */
   all(): readonly SubscriptionInForce[] {
     return [...this.#byCreation.values()].filter(({ subscription }) => !isProposedOnly(subscription))
   }
 
-  /** The records of those of which a change is not decided yet. */
+  /** The records with an undecided change. */
   undecided(): readonly Subscription[] {
     return [...this.#byCreation.values()].map(({ subscription }) => subscription).filter(isUndecided)
   }
 
-  /** While a change is undecided, changes of entities are matched by both versions. */
+  /** Counts a record; while its change is undecided, both versions count, since both are matched. */
   #count(record: Subscription): void {
     this.#capacity.add(sizeOfSubscription(record))
     for (const subscription of matchedVersions(record)) {
@@ -260,7 +260,7 @@ export class HeldSubscriptions {
     return Promise.race([done, late])
   }
 
-  /** Does something to a subscription when all is done that was begun before. */
+  /** Works on a subscription after all earlier operations on it have ended. */
   async inTurn<Result>(id: SubscriptionId, work: () => Promise<Result>): Promise<Result> {
     const turns = this.#turns.get(id) ?? new InTurn()
     this.#turns.set(id, turns)

@@ -11,13 +11,13 @@ import { isLegacy, termsOf } from '../subscription/patch.js'
 import type { Subscription } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 
-/** What notifications about the state of several entities are made with. */
+/** The parts that notifications about the state of entities are made with. */
 export interface StateParts {
   readonly state: (query: Query) => Promise<Result<StatePage, Unavailable>>
   readonly wording: NoticeRenderer
   /** Renders the messages in the forms of NGSIv2. */
   readonly message: MessageRenderer
-  /** Most entities that are shown. */
+  /** The most entities that a notification shows. */
   readonly limit: number
 }
 
@@ -85,7 +85,7 @@ function messagesAbout(
   const { id, tenant } = subscription
   const terms = termsOf(subscription)
   const whole = { ...subscription, terms: { ...terms, notification: { ...terms.notification, onlyChanged: false } } }
-  // As many as the templates of one change may take.
+  // The step budget of the templates of one change.
   const budget = new StepBudget(maxSteps)
   return entities.flatMap((entity, at) => {
     const rendered = message(whole, stateOf(tenant, entity), { origin, time: made }, budget)

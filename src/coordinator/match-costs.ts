@@ -7,16 +7,16 @@ import type { Subscription } from '../subscription/subscription.js'
 /** The longest id [context 4.2]. */
 const longestId = 1024
 
-/** What is remembered of patterns that were looked at. */
+/** The size of the cache of pattern costs. */
 const known_bytes = 2 ** 20
 
-/** What says which entities a subscription is about. */
+/** The parts of a subscription that say which entities it is about. */
 export type Comparable = Pick<Subscription, 'tenant' | 'selectors' | 'onChange'>
 
 interface PatternCost {
-  /** Of the longest id. */
+  /** Steps to match the longest id. */
   readonly steps: number
-  /** What every partition looks at when it takes up the pattern. */
+  /** Transitions that every partition visits when it takes up the pattern. */
   readonly transitions: number
 }
 
@@ -49,7 +49,7 @@ export class PatternCosts {
     return fresh.reduce((sum, pattern) => sum + this.#costOf(tenant, pattern).steps, this.#sums.get(tenant) ?? 0)
   }
 
-  /** What every partition looks at when it takes up the subscription. */
+  /** Transitions that every partition visits when it takes up the subscription. */
   transitions({ tenant, ...subscription }: Subscription): number {
     return patternsOf(subscription).reduce((sum, pattern) => sum + this.#costOf(tenant, pattern).transitions, 0)
   }

@@ -23,11 +23,11 @@ export interface FrontEndLink {
   connect(partition: number, port: MessagePort): void
 }
 
-/** What a new thread is handed to begin with. */
+/** The data that a new thread begins with. */
 export interface Launch<Task> {
   readonly task: Task
   readonly transfer: readonly TransferListItem[]
-  /** See `ThreadSettings`. */
+  /** The limit of its heap; that of Node by default. */
   readonly heap_MiB?: number
 }
 
@@ -37,13 +37,13 @@ interface PartitionsSettings<Task> {
   /** Called for every thread, also for one that replaces another. */
   readonly launch: (partition: number) => Launch<Task>
   readonly log: Log
-  /** Counts a replaced thread. */
+  /** Called when a thread was replaced. */
   readonly restarted: (partition: number) => void
   /** Whether the partition's thread is inside a write transaction now. */
   readonly isWriting: (partition: number) => boolean
-  /** In a cluster: this node owns the log of a partition since a claim, or no more. */
+  /** In a cluster: called when this node has come to own the log of a partition, with the epoch, or has lost it. */
   readonly owns?: (partition: number, epoch: LogSequence | undefined) => void
-  /** The broker can not go on: the reason. */
+  /** Called with the reason when the broker cannot continue. */
   readonly fatal: (reason: string) => void
   /** In a cluster: nor can it here, since a log does not have any more what a partition needs, but after another start. */
   readonly behind: (reason: string) => void
@@ -52,25 +52,25 @@ interface PartitionsSettings<Task> {
 /** Commits that partitions keep, in the order of their numbers. */
 export interface PinnedPartitions {
   readonly files: readonly PinnedFile[]
-  /** Says whether all of them were kept until then: the thread of none has died. */
+  /** Releases the commits; returns whether all were kept until now, that is whether no thread has died. */
   release(): Promise<boolean>
 }
 
-/** Why commits are not kept: a partition did not come in time, or its file cannot be read. */
+/** Why commits are not kept: a partition did not arrive in time, or its file cannot be read. */
 export type PinRefusal = 'notTogether' | 'unreadable'
 
-/** How long a partition may take to answer, and how long all may stand still until the last one has come, each time. */
+/** How long a partition may take to answer, and how long all partitions may pause until the last one has arrived. */
 const able_ms = 2000
 const gateLimits_ms = [50, 150, 500] as const
 
 /** A thread that dies this often within a minute is not replaced again [management 12.2]. */
 export const deathsPerMinute = 5
 
-/** When a thread died, and those that replaced it. */
+/** The deaths of a thread and of those that replaced it. */
 export class Deaths {
   #moments_ms: readonly number[] = []
 
-  /** It has died now; whether that was once too often. */
+  /** Notes a death now; returns whether there were too many. */
   areTooMany(): boolean {
     const now_ms = performance.now()
     this.#moments_ms = [...this.#moments_ms.filter((moment_ms) => now_ms - moment_ms < 60_000), now_ms]
@@ -80,18 +80,18 @@ export class Deaths {
 
 type PartitionThread<Task extends object> = LinkedThread<Task, PartitionOperations>
 
-/** The life of the partitions' threads: started, connected to the front ends, replaced when they die, drained. */
+/** The partitions' threads: starts, connects and drains them, and replaces those that die. */
 export class Partitions<Task extends object> {
   readonly #settings: PartitionsSettings<Task>
   readonly #threads = new Map<number, PartitionThread<Task>>()
-  /** Threads that open their stores: the first ones, and those that replace others. */
+  /** Threads that are opening their stores. */
   readonly #starting = new Map<number, Promise<number>>()
   readonly #opening = new Set<PartitionThread<Task>>()
   readonly #links: FrontEndLink[] = []
   readonly #deaths = new Map<number, Deaths>()
-  /** Partitions whose threads are to claim their logs, and have not said yet what became of that. */
+  /** Partitions whose threads were told to claim their logs and have not reported the outcome. */
   readonly #claiming = new Set<number>()
-  /** See `controlled`. */
+  /** The metadata version that is in force in every partition. */
   #control = 0 as LogSequence
   #draining = false
 
@@ -99,7 +99,7 @@ export class Partitions<Task extends object> {
     this.#settings = settings
   }
 
-  /** Opens all partitions; gives the highest sequence that an entity ever had. */
+  /** Opens all partitions; returns the highest sequence that an entity ever had. */
   async start(): Promise<number> {
     const numbers = Array.from({ length: this.#settings.count }, (_, number) => number)
     return Math.max(0, ...(await Promise.all(numbers.map((partition) => this.#start(partition)))))
@@ -131,13 +131,13 @@ export class Partitions<Task extends object> {
     return this.#everywhere((far) => far.subscribe(inForce))
   }
 
-  /** From now on no partition makes notices of it. */
+  /** Resolves when no partition makes notices of the subscription any more. */
   async unsubscribe(id: SubscriptionId): Promise<void> {
     this.#settings.log.trace('subscription.sync', `all partitions are told that subscription ${id} is gone`)
     await this.#everywhere((far) => far.unsubscribe(id))
   }
 
-  /** What the coordinator's log of a cluster says up to this record is in force in every partition: see `subscribe`. */
+  /** In a cluster: sets the metadata version that is in force in every partition. */
   controlled(control: LogSequence): void {
     this.#control = control
     for (const { far } of this.#threads.values()) far.controlled(control)
@@ -166,7 +166,7 @@ export class Partitions<Task extends object> {
     const threads = [...this.#threads].sort(([a], [b]) => a - b).map(([, thread]) => thread)
     if (this.#draining || threads.length < this.#settings.count) return err('notTogether')
     const release = (): Promise<boolean> => this.#unpinned(threads)
-    // Nobody stands still for what can be known before: whether each answers, and can read its file.
+    // Before all partitions pause, each is asked whether it answers and can read its file.
     const able = await pinned(threads)
     let refusal: PinRefusal = able.ok ? 'notTogether' : able.error
     for (const limit_ms of able.ok ? gateLimits_ms : []) {
@@ -186,7 +186,7 @@ export class Partitions<Task extends object> {
       refusal = files.ok ? 'notTogether' : files.error
       if (refusal === 'unreadable') break
     }
-    // Nobody waits for one that does not come: it does what it was told in its order.
+    // A partition that has not arrived is not waited for: it handles the messages in their order.
     void release()
     return err(refusal)
   }
@@ -211,7 +211,10 @@ export class Partitions<Task extends object> {
     return Promise.all(numbers.map((partition) => this.#asked(partition, ask)))
   }
 
-  /** Asks a partition, and if its thread dies over it, the one that replaces it. There is no time limit: all have to have it in force. */
+  /**
+   * Asks a partition and, if its thread dies, the thread that replaces it. There is no time limit, since every partition must have the
+   * change in force.
+   */
   async #asked(partition: number, ask: (far: PartitionOperations) => Promise<NoticeNumber>): Promise<NoticeNumber> {
     await this.#starting.get(partition)
     const thread = this.#threads.get(partition)
@@ -289,7 +292,7 @@ export class Partitions<Task extends object> {
   }
 }
 
-/** The files of the last commits, which all keep; refuses as soon as one does not, or not in time. */
+/** The files of the last commits if all partitions keep theirs; refuses as soon as one refuses or is late. */
 function pinned(
   threads: readonly PartitionThread<object>[],
   gate?: GateEnd,
@@ -316,7 +319,7 @@ function join(link: FrontEndLink, partition: number, { far }: PartitionThread<ob
   link.connect(partition, port1)
 }
 
-/** What an open partition says; a thread that does not open its store is let go of. */
+/** The answer of a partition that has opened its store; a thread that cannot open it is released. */
 async function opened(thread: PartitionThread<object>): Promise<number> {
   try {
     return await thread.far.opened()

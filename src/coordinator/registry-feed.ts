@@ -7,7 +7,7 @@ type Apply = (changes: readonly RegistrationChange[]) => Promise<void>
 export class RegistryFeed {
   readonly #followers = new Set<Apply>()
 
-  /** From now on the thread gets every change until it ends; it begins with those before. */
+  /** Sends a thread every change from now on until it ends; it starts with the earlier ones. */
   add(apply: Apply, ended: Promise<void>): void {
     this.#followers.add(apply)
     const over = (): boolean => this.#followers.delete(apply)

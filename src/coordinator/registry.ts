@@ -31,7 +31,7 @@ import {
 } from './availability-subscriptions.js'
 import { Capacity, sizeOfRegistration } from './capacity.js'
 
-/** For how much there is room. */
+/** The limits of registrations and availability subscriptions. */
 interface RegistryLimits {
   /** Registrations, of 1 KiB each on average. */
   readonly registrationsMax: number
@@ -45,15 +45,15 @@ export interface RegistryParts extends Omit<AvailabilitySubscriptionsParts, 'clo
   /** How long what has expired is kept; 0 for ever [subscriptions 2.5]. */
   readonly grace_ms: number
   readonly limits: RegistryLimits
-  /** Hears of each registration that could not be stored [management 4.4]. */
+  /** Called for each registration that could not be stored [management 4.4]. */
   readonly notStored: () => void
   readonly clock?: () => Milliseconds
 }
 
-/** How long lives what another registry has told [subscriptions 7.5]. */
+/** The duration of registrations that another registry has notified [subscriptions 7.5]. */
 const copyDuration_ms = 86_400_000
 
-/** How often is looked for what has expired. */
+/** The interval of removals of what has expired. */
 const sweep_ms = 60_000
 
 /**
@@ -72,7 +72,7 @@ export class Registry implements RegistryService {
   #swept: Milliseconds
   #sweep: NodeJS.Timeout | undefined
 
-  /** Knows nothing before `loading` and `loadingAvailability`. */
+  /** Empty before `loading` and `loadingAvailability`. */
   constructor(parts: RegistryParts) {
     this.#parts = parts
     this.#clock = parts.clock ?? now
@@ -94,12 +94,12 @@ export class Registry implements RegistryService {
     return this.#availability.loading()
   }
 
-  /** Everybody who is sent availability notifications, for a courier that starts. */
+  /** All recipients of availability notifications, for a courier that starts. */
   recipients(): readonly Recipient[] {
     return this.#availability.recipients()
   }
 
-  /** Begins with what happens by the clock. */
+  /** Starts the timers. */
   start(): void {
     this.#sweep = setInterval(() => this.#removeForgotten(), sweep_ms)
     this.#removeForgotten()
@@ -246,7 +246,7 @@ export class Registry implements RegistryService {
   ): Promise<Result<undefined, Unavailable>> {
     const { bell, publish, notStored } = this.#parts
     const registrations = [...others, { kind: 'put', registration } as const]
-    // Nobody is to see the changes in the index before they are on disk.
+    // The changes must not be visible in the index before they are on disk.
     const notices = await inSlices(this.#availability.noticesOf(registration, registrations, time, origin))
     if (!notices.ok) return notices
     const stored = await committed(this.#parts, { registrations, notices: notices.value })
@@ -287,7 +287,7 @@ export class Registry implements RegistryService {
     )
   }
 
-  /** Nothing happens at the moment of expiry itself, so it is told of the next time that somebody looks. */
+  /** Traces expired registrations. Nothing happens at the moment of expiry itself, so this is done with the next removal. */
   #traceExpired(time: Milliseconds): void {
     const since = this.#swept
     this.#swept = time

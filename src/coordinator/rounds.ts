@@ -26,7 +26,7 @@ interface RoundsParts {
   readonly limit_ms?: number
 }
 
-/** Who waits until a record is in force everywhere. */
+/** A caller that waits until a record is in force everywhere. */
 interface Waiting {
   readonly control: number
   /** By `performance.now()`. */
@@ -41,7 +41,7 @@ interface Marked {
 
 const usualLimit_ms = 10_000
 
-/** How often it is looked whether a record is in force everywhere. */
+/** The interval at which nodes are asked again. */
 const look_ms = 50
 
 const tooLate: Result<never, Unavailable> = err({ kind: 'notEverywhere' })
@@ -55,7 +55,7 @@ export class Rounds {
   readonly #parts: RoundsParts
   readonly #waiting = new Set<Waiting>()
   readonly #underWay = new Set<string>()
-  /** Up to which record each node has said that the log is in force there. */
+  /** The last record that each node has reported as in force there. */
   readonly #reached = new Map<string, number>()
   readonly #marked = new Map<number, Marked>()
   #timer: NodeJS.Timeout | undefined
@@ -64,7 +64,7 @@ export class Rounds {
     this.#parts = parts
   }
 
-  /** Resolves when the log is in force everywhere up to a record: with the last notice of each partition that was made without it. */
+  /** Resolves when the log is in force everywhere up to a record, with the last notice of each partition that was made without it. */
   passed(control: number): Promise<Result<readonly NoticeNumber[], Unavailable>> {
     const { limit_ms = usualLimit_ms } = this.#parts
     return new Promise((resolve) => {
@@ -81,7 +81,7 @@ export class Rounds {
     for (const node of this.#parts.members()) if (!this.#underWay.has(node)) void this.#ask(node, control)
   }
 
-  /** Answers those whose wait is over. */
+  /** Answers the callers whose wait is over. */
   #answer(): void {
     const now_ms = performance.now()
     for (const waiting of this.#waiting) {
@@ -109,7 +109,7 @@ export class Rounds {
     this.#answer()
   }
 
-  /** The numbers of the last notices, if everybody has the log up to a record. */
+  /** The numbers of the last notices if every node has the log up to a record; otherwise undefined. */
   #passed(control: number): readonly NoticeNumber[] | undefined {
     const members = this.#parts.members()
     if (members.length === 0 || !this.#areMarked(control)) return undefined

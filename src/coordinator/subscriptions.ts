@@ -56,12 +56,12 @@ interface SubscriptionsParts extends StateParts {
     'put' | 'hold' | 'remove' | 'expire' | 'report' | 'inspected' | 'receivers'
   >
   readonly bell: Bell
-  /** How long what is expired is kept; 0 for ever. */
+  /** How long expired subscriptions are kept; 0 for ever. */
   readonly grace_ms: number
   readonly limits: SubscriptionLimits
-  /** See `Everywhere`. */
+  /** In a cluster: resolves when everything stored is in force on all nodes. */
   readonly everywhere?: Everywhere | undefined
-  /** See `Activation`. */
+  /** The pause after a failed attempt, half a second by default. */
   readonly again_ms?: number
   readonly log: Log
 }
@@ -70,7 +70,7 @@ const unknown: SubscriptionUnknown = { kind: 'subscriptionUnknown' }
 /** Notices of an expired subscription have not left the disk in time. */
 const notGone: Unavailable = { kind: 'partitionLost' }
 
-/** How often expired subscriptions are looked for whose time of grace is over. */
+/** The interval of removals of subscriptions whose grace time is over. */
 const sweep_ms = 60_000
 
 /**
@@ -97,7 +97,7 @@ export class Subscriptions implements SubscriptionService {
     })
   }
 
-  /** Begins with what is stored, step by step. */
+  /** Loads the stored subscriptions, step by step. */
   *loading(): Generator<void> {
     try {
       yield* this.#held.loading()
@@ -107,12 +107,12 @@ export class Subscriptions implements SubscriptionService {
     }
   }
 
-  /** Everybody who is sent notifications of changes, for a courier that starts. */
+  /** All recipients of notifications of changes, for a courier that starts. */
   recipients(): readonly Recipient[] {
     return this.#held.all().map(recipientOf)
   }
 
-  /** Those of which a change is not decided yet: a courier that starts holds them. */
+  /** The subscriptions with an undecided change: a courier that starts holds them back. */
   undecided(): readonly SubscriptionId[] {
     return this.#held.undecided().map(({ id }) => id)
   }
@@ -122,12 +122,12 @@ export class Subscriptions implements SubscriptionService {
     return this.#held.packed()
   }
 
-  /** Begins with what happens by the clock, once the broker can be asked. */
+  /** Starts the timers, once the broker serves requests. */
   start(): void {
     const ticked = this.#parts.store.ticks()
     for (const { subscription } of this.#held.all()) this.#ticker.put(subscription, ticked.get(subscription.id))
     this.#sweep = setInterval(() => this.#removeForgotten(), sweep_ms)
-    // Before anything else is done to these.
+    // Before any other operation on these subscriptions.
     for (const record of this.#held.undecided()) this.#withdraw(record)
     this.#removeForgotten()
   }
@@ -177,7 +177,7 @@ export class Subscriptions implements SubscriptionService {
     const held = this.#held.get(id)
     if (held === undefined) return
     advanceClock(held.clock, made)
-    // It goes out whatever is decided.
+    // The notice is sent whatever is decided.
     if (isUndecided(held.subscription)) advanceClock(otherClock(held.clock), made)
   }
 
@@ -197,7 +197,7 @@ export class Subscriptions implements SubscriptionService {
     return this.#create(asked, now(), undefined)
   }
 
-  /** With an origin it begins with a notification of the current state. */
+  /** Creates a subscription; with an origin, it begins with a notification of the current state. */
   async #create(
     asked: SilentSubscriptionRequest,
     made: Milliseconds,
@@ -228,7 +228,7 @@ export class Subscriptions implements SubscriptionService {
     return this.#activation.decide(proposed(subscription, { kind: 'create' }), compose)
   }
 
-  /** On a single node, what begins with no notifications is certain when it is on disk: nothing has to be proposed. */
+  /** On a single node, a subscription that begins without notifications needs no proposal: it is certain once it is on disk. */
   #isCertain(compose: Compose | undefined): boolean {
     return this.#parts.everywhere === undefined && compose === undefined
   }
@@ -260,7 +260,7 @@ export class Subscriptions implements SubscriptionService {
     )
   }
 
-  /** Puts a subscription that is made of the one that is in force in its place, everywhere. */
+  /** Replaces the subscription in force by one that is made of it, everywhere. */
   #replace<Refusal>(
     { tenant, id }: Pick<Subscription, 'tenant' | 'id'>,
     make: (before: SubscriptionInForce, made: Milliseconds) => Result<Subscription, Refusal>,

@@ -17,17 +17,17 @@ interface TickerParts extends StateParts {
 }
 
 interface Clockwork {
-  /** By the clock of the day: what the tick says of itself, and what is stored. */
+  /** By the clock of the day: the date of the tick, which is stored. */
   due: Milliseconds
-  /** By the steady clock, `performance.now()`: when it is made. */
+  /** By `performance.now()`: when the tick is made. */
   due_ms: number
   timer: NodeJS.Timeout | undefined
 }
 
-/** A timer can not wait longer; it looks at the clock and waits on. */
+/** The longest wait of a timer; after it the clock is read and the wait continues. */
 const longestWait_ms = 2 ** 31 - 1
 
-/** Ticks that are being made at one time: the others wait, so that they do not fill the queue of the scans. */
+/** Ticks that are made concurrently: the others wait, so that they do not fill the queue of scans. */
 const atOnce = 4
 
 /** A subscription with an interval shows at most this many entities when initial notifications are switched off. */
@@ -44,13 +44,13 @@ export class Ticker {
     this.#parts = parts
   }
 
-  /** Begins, anew, with an immediate tick; or goes on an interval after the tick that was due last. */
+  /** Starts with an immediate tick, or continues one interval after the last tick that was due. */
   put({ id, interval_ms }: Subscription, ticked?: Milliseconds): void {
     this.remove(id)
     if (interval_ms === undefined) return
     const time = now()
     const due = ticked === undefined ? time : Math.max(time, ticked + interval_ms)
-    // A clock that was set back while the broker was down makes nobody wait for longer than the interval.
+    // If the clock was set back while the broker was down, the wait is still at most the interval.
     const next = Math.min(due, time + interval_ms) as Milliseconds
     this.#clockworks.set(id, { due: next, due_ms: performance.now() + (next - time), timer: undefined })
     this.#wait(id)
@@ -107,14 +107,14 @@ export class Ticker {
     this.#wait(id)
   }
 
-  /** The clock of the day may have jumped since: ticks keep their pace, and take their dates from it again. */
+  /** After a jump of the clock of the day, ticks keep their pace and take their dates from the new time. */
   #follow(clockwork: Clockwork, id: SubscriptionId): void {
     const interval_ms = this.#parts.held.get(id)?.subscription.interval_ms ?? 0
     const date = now() - (performance.now() - clockwork.due_ms)
     if (Math.abs(date - clockwork.due) > interval_ms) clockwork.due = Math.round(date) as Milliseconds
   }
 
-  /** The entities are read before it is the tick's turn, so that nobody who changes the subscription waits for a scan. */
+  /** Reads the entities before the turn of the tick, so that a change of the subscription does not wait for a scan. */
   async #tick(id: SubscriptionId): Promise<void> {
     const { held, limit, log } = this.#parts
     for (;;) {
@@ -138,7 +138,7 @@ export class Ticker {
     }
   }
 
-  /** Says whether there is nothing left to do: a subscription that was changed meanwhile has to be read for again. */
+  /** Returns false when the subscription has changed meanwhile, so that the entities have to be read again. */
   async #commit(inForce: SubscriptionInForce, made: Milliseconds, notices: readonly Notice[]): Promise<boolean> {
     const { held, store, bell } = this.#parts
     const { id } = inForce.subscription

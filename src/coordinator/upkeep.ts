@@ -4,10 +4,10 @@ import type { SweptReply } from '../partition/commands.js'
 
 interface SweeperParts {
   readonly partitions: number
-  /** Whether this node removes entities of a partition now; another one does that otherwise. */
+  /** Whether this node owns a partition now, and so removes its expired entities. */
   readonly isOwner: (partition: number) => boolean
   readonly interval_ms: number
-  /** Has a partition carry out one command of a sweep; nothing when it cannot be asked now. */
+  /** Has a partition carry out one command of a sweep; undefined when it cannot be asked now. */
   readonly sweep: (partition: number) => Promise<SweptReply | undefined>
   /** Counts entities that were removed. */
   readonly expired: (partition: number, entities: number) => void
@@ -59,7 +59,7 @@ export class Sweeper {
   }
 }
 
-/** How often the partitions' state is looked at. */
+/** The interval at which the state of the partitions is read. */
 const look_ms = 250
 
 /**
