@@ -1,12 +1,12 @@
 import type { LogSequence } from '../wal/record-log.js'
 
-/** The bytes of a log are noted so often. */
+/** The distance of two marks. */
 const step_bytes = 2 ** 20
 
-/** How much was appended to a log since this process owns it, and behind which record about how much of that stands. */
+/** The bytes that were appended to a log since this process owns it, and about how many of them are behind a record. */
 export class AppendedBytes {
   #total = 0
-  /** Ascending: so much was appended up to a record. */
+  /** Ascending: the total that was appended up to a record. */
   readonly #marks: { readonly sequence: LogSequence; readonly total: number }[] = []
 
   appended(sequence: LogSequence, bytes: number): void {
@@ -14,7 +14,7 @@ export class AppendedBytes {
     if (this.#total - (this.#marks.at(-1)?.total ?? 0) >= step_bytes) this.#marks.push({ sequence, total: this.#total })
   }
 
-  /** What stands behind a record, but for less than a step too much. */
+  /** The bytes behind a record, overestimated by less than a step. */
   behind_bytes(sequence: LogSequence): number {
     const mark = this.#marks.findLast((each) => each.sequence <= sequence)
     return this.#total - (mark?.total ?? 0)

@@ -3,7 +3,7 @@ import type { Appended, LogSequence } from '../wal/record-log.js'
 import { isSameRecord } from './cluster-record.js'
 import type { Engine, LogName, Offer } from './engine.js'
 
-/** What happens while records are appended, for metrics and lines. */
+/** Events of appending, for metrics and lines of the log. */
 export interface AppenderEvents {
   /** A request was answered: how many records it held, how long it took, and whether there was no room for them. */
   answered(records: number, duration: Nanoseconds, isFull: boolean): void
@@ -15,15 +15,15 @@ export interface AppenderEvents {
 
 interface Waiting {
   readonly offer: Offer
-  /** Whether it was offered and not answered: that may still be carried out. */
+  /** Whether an offer of it was not answered, and so may still be carried out. */
   wasUnanswered: boolean
   readonly resolve: (appended: Appended) => void
 }
 
-/** How long records wait for being offered again. */
+/** The pause before records are offered again. */
 const again_ms = 200
 
-/** What leaves in one request. */
+/** The most records of one request, one of each log. */
 const logsMost = 64
 const bytesMost = 2 ** 20
 
@@ -40,7 +40,7 @@ export class Appender {
   /** In the order of their arrival. */
   #waiting: Waiting[] = []
   #underWay = 0
-  /** The logs that have a record under way. */
+  /** The logs with a record under way. */
   readonly #busy = new Set<LogName>()
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
@@ -59,7 +59,7 @@ export class Appender {
     })
   }
 
-  /** Gives up what is under way: it may be in its log or not. */
+  /** Gives up what is under way: the records may be in their logs or not. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -78,7 +78,7 @@ export class Appender {
     }
   }
 
-  /** What leaves next: of each log the first record that waits, unless it has one under way. */
+  /** The next request: the first waiting record of each log without a record under way. */
   #batch(): readonly Waiting[] {
     const batch: Waiting[] = []
     const later: Waiting[] = []
@@ -126,7 +126,7 @@ export class Appender {
   }
 }
 
-/** Resolves with an outcome, unless it says nothing of an earlier offer that was not answered. */
+/** Resolves with an outcome, unless the outcome leaves open what became of an earlier, unanswered offer. */
 function isResolved({ wasUnanswered, resolve }: Waiting, outcome: Appended | undefined): boolean {
   if (outcome === undefined) throw new Error('the engine gave fewer outcomes than there were offers')
   if (wasUnanswered && (isFull(outcome) || isInvalid(outcome))) return false

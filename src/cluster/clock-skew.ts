@@ -1,4 +1,4 @@
-/** For so long the least of what was seen is looked for. */
+/** The window over which the least difference is taken. */
 const window_ms = 10_000
 
 /**
@@ -10,12 +10,15 @@ export class ClockSkew {
   #least_ms = Number.POSITIVE_INFINITY
   #began_ms: number | undefined
 
-  /** A record of another node has come, by the clocks of the day; gives the least of some seconds when they are over. */
+  /**
+   * Notes when a record was dated and when it arrived, by the clocks of the two nodes. At the end of a window, returns its least
+   * difference.
+   */
   took(dated_ms: number, came_ms: number): number | undefined {
     this.#began_ms ??= came_ms
     this.#least_ms = Math.min(this.#least_ms, came_ms - dated_ms)
     const passed_ms = came_ms - this.#began_ms
-    // A clock that was set back ends it, too.
+    // A clock that was set back ends the window as well.
     if (passed_ms >= 0 && passed_ms < window_ms) return undefined
     const least_ms = this.#least_ms
     this.#began_ms = undefined

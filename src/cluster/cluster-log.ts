@@ -14,7 +14,7 @@ import { type LogView, type ReadRecord, viewBehind } from './log-view.js'
 
 const noteBegins = 'cluster '
 
-/** Whether a checkpoint notes a place in the log of a cluster. */
+/** Whether the note of a checkpoint is a position in the log of a cluster. */
 export function isClusterNote(note: string): boolean {
   return note.startsWith(noteBegins)
 }
@@ -22,7 +22,7 @@ export function isClusterNote(note: string): boolean {
 /** A record that changes nothing. */
 type Mark = Exclude<ClusterRecordKind, 'claim' | 'turn'>
 
-/** Nothing is appended under this epoch: the log belongs to another process, as far as is known. */
+/** The epoch of a process that does not own the log: it appends nothing. */
 const notOwned = 0 as LogSequence
 
 /**
@@ -35,10 +35,10 @@ export class ClusterLog implements NotedLog {
   /** The claim under which this process owns the log. */
   #epoch = notOwned
   #last: LogSequence
-  /** The view of the log before any record was read, see `Replica`. */
+  /** The view of the log before any record was read. */
   readonly view: LogView
   #sent: ClockStart = { steady_ns: 0n, date: 0 as Milliseconds }
-  /** The metadata version that records of this log name, see `ClusterRecord`. */
+  /** The metadata version that this process writes in its records. */
   #control = 0 as LogSequence
   #isGivenUp = false
 
@@ -53,11 +53,11 @@ export class ClusterLog implements NotedLog {
     const { first, last } = this.#known(this.#link.askSync({ kind: 'extent' }))
     if (applied > last) throw lostRecords(end, `it ends at record ${last}, and this folder has applied ${applied}`)
     this.#last = applied
-    // The last record that is applied says who may own the log, if it was not truncated.
+    // The last applied record names the node that may own the log, unless it was truncated.
     this.view = viewBehind((first !== 0 && first <= applied ? applied - 1 : applied) as LogSequence)
     const lost = forgotten({ first, last })
     if (applied < lost) throw this.#behind((lost + 1) as LogSequence, applied)
-    // A checkpoint has what this environment begins with.
+    // The environment begins with a checkpoint, so nothing before it is needed.
     this.#link.tell({ kind: 'truncate', upTo: applied })
   }
 
@@ -71,23 +71,23 @@ export class ClusterLog implements NotedLog {
     return this.#sent
   }
 
-  /** What others have appended behind a record, as soon as there is something. Rejects with `BehindLog` where that was truncated. */
+  /** Records that other nodes have appended behind a record, as soon as there are any. Rejects with `BehindLog` if they were truncated. */
   async next(after: LogSequence): Promise<readonly ReadRecord[]> {
     const read = this.#known(await this.#link.ask({ kind: 'next', after }))
     if (read.ok) return this.#decoded(read.value)
     if (read.error.kind === 'unavailable') throw new Error(read.error.reason)
     const { first } = read.error
-    // What was truncated is applied here.
+    // The truncated records are applied here.
     if (first <= this.#last + 1) return this.next((first - 1) as LogSequence)
     throw this.#behind(first, after)
   }
 
-  /** Everything up to a record of others is applied. The log may go on behind it with a claim of this process. */
+  /** Notes the records of others up to this one as applied; a claim of this process may follow it. */
   advance(last: LogSequence): void {
     if (last > this.#last) this.#last = last
   }
 
-  /** Makes this process the owner, unless there is more in the log than was read. */
+  /** Makes this process the owner, unless the log has records that it has not read. */
   async claim(expected: LogSequence, control: LogSequence): Promise<Appended> {
     const sent = clockStart()
     const claimed = this.#noted(await this.#link.ask({ kind: 'claim', expected, control }), sent)
@@ -130,7 +130,7 @@ export class ClusterLog implements NotedLog {
     throw new DiskFault(`record ${sequence} stands in ${nameOf(this.#end)} and cannot be applied`)
   }
 
-  /** None: what comes behind what was applied is read by `next`. */
+  /** None: `next` reads the records behind the applied ones. */
   records(): readonly LogRecord[] {
     return []
   }
@@ -143,7 +143,7 @@ export class ClusterLog implements NotedLog {
     this.#link.tell({ kind: 'covered', upTo })
   }
 
-  /** What was appended is on disk. */
+  /** No-op: every appended record is on the disks of the engine. */
   flush(): void {}
 
   close(): void {
@@ -174,7 +174,7 @@ export class ClusterLog implements NotedLog {
     return this.#noted(this.#link.askSync({ kind: 'append', expected, bytes }), sent)
   }
 
-  /** Behind a record whose outcome is not known nothing can be appended. */
+  /** Whether this process owns the log. Throws after a record whose outcome is unknown: nothing can be appended behind it. */
   get #isOwned(): boolean {
     if (this.#isGivenUp) throw this.#givenUp()
     return this.#epoch !== notOwned

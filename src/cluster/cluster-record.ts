@@ -10,22 +10,22 @@ export type ClusterRecordKind = 'claim' | 'turn' | 'release' | 'idle'
 
 export interface ClusterRecord {
   readonly kind: ClusterRecordKind
-  /** Random: by this its writer knows it again. */
+  /** Random: its writer recognizes the record by it. */
   readonly id: Buffer
-  /** The sequence of the claim under which it was written; 0 in a claim, which is its own. */
+  /** The sequence of the claim under which it was written; 0 in a claim itself. */
   readonly epoch: LogSequence
-  /** When it was written, by its writer's clock: nothing rests on that. */
+  /** When it was written, by its writer's clock; only for people and metrics. */
   readonly time_ms: number
-  /** Up to which record of the coordinator's log its writer had in force what that says; 0 before there was any. */
+  /** The metadata version that its writer had in force; 0 before there was one. */
   readonly control: LogSequence
-  /** Who wrote it. */
+  /** The name of the node that wrote it. */
   readonly node: string
   /** Empty but in a turn. */
   readonly payload: Uint8Array
 }
 
 const format = 1
-/** The format with the metadata version, behind the time. */
+/** The format in which the metadata version follows the time. */
 const controlledFormat = 2
 const kinds: readonly ClusterRecordKind[] = ['claim', 'turn', 'release', 'idle']
 const id_bytes = 16
@@ -33,13 +33,13 @@ const idOffset = 3
 const epochOffset = idOffset + id_bytes
 const timeOffset = epochOffset + 6
 const controlOffset = timeOffset + 6
-/** Of the length of the node's name, in either format. */
+/** The offset of the length of the node's name, by format. */
 const nodeOffsets = new Map([
   [format, controlOffset],
   [controlledFormat, controlOffset + 6],
 ])
 
-/** Payloads from this size on are deflated: what is saved is written by every member. */
+/** Payloads from this size on are deflated, which saves every member of the engine writes. */
 const deflated_bytes = 512
 
 /**
@@ -64,7 +64,7 @@ export function encodeClusterRecord(record: Omit<ClusterRecord, 'id'>): Buffer {
   return Buffer.concat([head, isDeflated ? deflateRawSync(record.payload, { level: 1 }) : record.payload])
 }
 
-/** The record of some bytes; throws when they are none that this version reads. */
+/** Decodes a record; throws when this version cannot read the bytes. */
 export function decodeClusterRecord(bytes: Uint8Array): ClusterRecord {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const kind = kinds[whole[1] ?? kinds.length]
@@ -85,7 +85,7 @@ export function decodeClusterRecord(bytes: Uint8Array): ClusterRecord {
   }
 }
 
-/** Whether two records are the same one. */
+/** Whether the bytes of two records have the same id. */
 export function isSameRecord(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && idOf(Buffer.from(a)).equals(idOf(Buffer.from(b)))
 }

@@ -7,44 +7,44 @@ import type { KeyValue, RequestOp } from './etcd-protocol.js'
 import { endOf } from './key-watch.js'
 import { type ClusterNodes, type NodeFacts, nodesKey, parseFacts, parseNodes } from './node-facts.js'
 
-/** A member as etcd has it. */
+/** A member by its key in etcd. */
 export interface StandingMember {
   readonly facts: NodeFacts
-  /** Until its lease ends unless it is renewed; nothing when that is not known. */
+  /** Seconds until its lease ends unless it is renewed; undefined if unknown. */
   readonly leaseLeft_s: number | undefined
 }
 
-/** What stands in etcd about a cluster, at one moment. */
+/** The keys of a cluster in etcd at one moment. */
 export interface ClusterState {
   readonly description: ClusterDescription
   readonly nodes: ClusterNodes
   /** The revision of their list. */
   readonly nodesRevision: number
   readonly members: readonly StandingMember[]
-  /** Members that a later version has written. */
+  /** The names of members whose facts a later version has written. */
   readonly unreadMembers: readonly string[]
   /** The sequence of the last record of each log, by the name of the log. */
   readonly heads: ReadonlyMap<string, LogSequence>
-  /** Up to which record of each log the checkpoints of each node are, as it has said last. */
+  /** For each log and node, the last record in the node's checkpoint, as last reported. */
   readonly checkpoints: ReadonlyMap<string, ReadonlyMap<string, number>>
-  /** Up to which record of each log a start of each node has nothing to apply, as it has said last. */
+  /** For each log and node, the record up to which a start of the node has nothing to apply, as last reported. */
   readonly covered: ReadonlyMap<string, ReadonlyMap<string, number>>
 }
 
-/** Reads what stands below the prefix of a cluster. Refuses in words for the operator, also where none stands. */
+/** Reads the state of the cluster at a prefix. Refuses with a sentence for the operator, also when there is no cluster. */
 export async function readClusterState(client: EtcdClient, prefix: string): Promise<Result<ClusterState, string>> {
   const read = await findClusterState(client, prefix)
   if (!read.ok) return err(read.error.reason)
   return read.value === undefined ? err(`no cluster stands at ${prefix}`) : ok(read.value)
 }
 
-/** Why the state of a cluster is not known, in words for the operator. */
+/** Why the state of a cluster is unknown, as a sentence for the operator. */
 interface StateUnknown {
   readonly kind: 'unavailable' | 'unreadable'
   readonly reason: string
 }
 
-/** Reads what stands below a prefix of etcd; undefined when no cluster was begun there. */
+/** Reads the state of the cluster at a prefix; undefined when no cluster was begun there. */
 export async function findClusterState(
   client: EtcdClient,
   prefix: string,
@@ -80,7 +80,7 @@ function ranging(prefix: string, name: string): RequestOp {
   return { requestRange: name.endsWith('/') ? { key, rangeEnd: endOf(key) } : { key } }
 }
 
-/** Nothing for what is written by a later version. */
+/** The member of a key; undefined when a later version has written it. */
 function standing(client: EtcdClient, { value, lease }: KeyValue): Promise<StandingMember> | undefined {
   const facts = parseFacts(value.toString())
   return facts && leaseLeft(client, lease).then((leaseLeft_s) => ({ facts, leaseLeft_s }))
@@ -88,7 +88,7 @@ function standing(client: EtcdClient, { value, lease }: KeyValue): Promise<Stand
 
 async function leaseLeft(client: EtcdClient, lease: number): Promise<number | undefined> {
   const said = await client.call('leaseTimeToLive', { ID: lease })
-  // -1 of a lease that has ended meanwhile.
+  // -1 stands for a lease that has ended meanwhile.
   return said.ok ? Math.max(0, said.value.TTL) : undefined
 }
 
@@ -100,29 +100,29 @@ function nameIn({ key }: KeyValue): string {
   return key.subarray(key.lastIndexOf('/') + 1).toString()
 }
 
-/** What is in etcd about a cluster, from its beginning on. */
+/** The description of a cluster, which is written when it is begun. */
 export interface ClusterDescription {
   readonly format: 1
   readonly name: string
   /** The id of the data folder that the cluster was begun with. */
   readonly folder: string
   readonly partitions: number
-  /** How its logs were begun; nothing where an earlier version has begun it. */
+  /** How its logs were begun; undefined when an earlier version has begun it. */
   readonly began?: ClusterBeginning
 }
 
-/** A beginning of the logs of a cluster: it has another one when it was recovered. */
+/** A beginning of the logs of a cluster: a recovery begins them anew. */
 export interface ClusterBeginning {
-  /** Random. */
+  /** A random id. */
   readonly id: string
-  /** Behind which record each log goes on, by the names of the logs. */
+  /** The sequence behind which each log continues, by the name of the log. */
   readonly behind: Readonly<Record<string, number>>
 }
 
-/** Where it stands, below the cluster's prefix. */
+/** The key of the description, below the cluster's prefix. */
 export const descriptionKey = 'cluster'
 
-/** The description of a text; nothing when it is none of this format. */
+/** Parses a description; undefined when it is malformed or of another format. */
 function parseDescription(text: string): ClusterDescription | undefined {
   try {
     const raw: unknown = JSON.parse(text)
@@ -171,7 +171,10 @@ export async function standingCluster(
   }
 }
 
-/** Versions before lose leases too early or get no fixes any more; nothing here rests on leases. */
+/**
+ * A warning about an outdated etcd: earlier versions lose leases too early or get no fixes any more. Correctness does not depend on
+ * leases.
+ */
 function outdatedText(version: string): string | undefined {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
   const isOutdated = major < 3 || (major === 3 && (minor < 5 || (minor === 5 && patch < 13)))

@@ -3,13 +3,12 @@ import type { Result } from '../result.js'
 import type { ClusterState } from './cluster-state.js'
 import { type ClusterNodes, knownCoordinator, knownRoutes, listedNames, type ReadMode } from './node-facts.js'
 
-/** A node as it is shown. */
+/** A node, for operators. */
 interface ShownNode {
   readonly name: string
   readonly slot: number
   /** The id of its data folder. */
   readonly folder: string
-  /** Whether it has a lease. */
   readonly isMember: boolean
   /** Seconds until the lease of a member ends unless it is renewed. */
   readonly leaseLeft_s?: number
@@ -17,7 +16,7 @@ interface ShownNode {
   readonly isLeaving?: boolean
   /** Whether the disk of a member has no room. */
   readonly isFull?: boolean
-  /** Where other nodes reach a member; empty where they do not. */
+  /** The address at which other nodes reach a member; empty if it does not listen to them. */
   readonly address?: string
   /** The formats of records that a member reads. */
   readonly formats?: readonly number[]
@@ -29,7 +28,7 @@ interface ShownNode {
 
 interface ShownCopy {
   readonly node: string
-  /** What a checkpoint of it has, by the sequence of the last record; 0 of a node that has said nothing yet. */
+  /** The last record in its checkpoint; 0 if the node has reported nothing yet. */
   readonly checkpoint: number
   /** Records that it would have to apply if it were started now: not those up to which nothing has changed since its last checkpoint. */
   readonly behind: number
@@ -37,7 +36,7 @@ interface ShownCopy {
 
 interface ShownPartition {
   readonly partition: number
-  /** The node that owns it; nothing while none is known to. */
+  /** The owner; undefined while none is known. */
   readonly owner?: string
   /** The sequence of the record by which it claimed the log. */
   readonly since?: number
@@ -46,7 +45,7 @@ interface ShownPartition {
   readonly copies: readonly ShownCopy[]
 }
 
-/** A cluster as it is shown to people and programs. */
+/** The state of a cluster, for people and programs. */
 export interface ShownCluster {
   readonly cluster: string
   readonly prefix: string
@@ -147,7 +146,7 @@ function partitionRows({ partitions }: ShownCluster): readonly (readonly string[
   ])
 }
 
-/** What somebody has to look after. */
+/** What needs the attention of an operator, one sentence each. */
 function troubles({ nodes, partitions }: ShownCluster): readonly string[] {
   const away = nodes
     .filter(({ isMember }) => !isMember)
@@ -172,15 +171,15 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): r
   )
 }
 
-/** Who knows the cluster of this broker. */
+/** Gives the state of the cluster of this broker. */
 export interface ClusterService {
-  /** The cluster as it stands in etcd now; refuses, in words for the operator, when that does not answer. */
+  /** The current state in etcd; refuses with a sentence for the operator when etcd does not answer. */
   shown(): Promise<Result<ShownCluster, string>>
-  /** What all nodes have counted and measured; takes two seconds where one of them does not answer. */
+  /** The statistics of all nodes; takes two seconds when a node does not answer. */
   statistics(): Promise<ClusterStatistics>
 }
 
-/** What the nodes of a cluster say of themselves, and the sums of that. */
+/** The statistics of each node, and their sums. */
 export interface ClusterStatistics {
   /** The node that was asked. */
   readonly node: string

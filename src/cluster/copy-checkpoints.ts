@@ -4,33 +4,33 @@ import type { EngineUnavailable, LogName } from './engine.js'
 import type { EtcdNodes } from './etcd-nodes.js'
 
 /**
- * What is new only of records that change nothing is told every so many exchanges: an owner appends one every two seconds, and nothing
- * waits for that.
+ * Progress over records that change nothing is sent every so many exchanges: an owner appends such a record every two seconds, and
+ * nothing waits for it.
  */
 const coveredEvery = 10
 
-/** Up to which record of a log the checkpoints of all copies are, and those of two of them. */
+/** The record of a log up to which the checkpoints of all replicas reach, and the one up to which those of two replicas reach. */
 export interface ReachedByCopies {
   readonly all: LogSequence
   readonly two: LogSequence
 }
 
 /**
- * How far the checkpoints of all copies are: what stands in a log up to the lowest of them is needed by nobody. A node that
- * is listed and has said nothing yet needs everything.
+ * How far the checkpoints of all replicas reach: a log is not needed up to the lowest of them. A listed node that has reported nothing
+ * yet needs everything.
  */
 export class CopyCheckpoints {
   readonly #nodes: EtcdNodes
   readonly #node: string
   #listed: readonly string[]
   readonly #reached: Map<LogName, LogSequence>
-  /** Up to these records a start of this node has nothing to apply. */
+  /** The records up to which a start of this node has nothing to apply. */
   readonly #covered = new Map<LogName, LogSequence>()
   #isTold = false
   #isCoveredTold = true
   #exchanges = 0
 
-  /** `reached` says how far the checkpoints of this node are. */
+  /** `reached` has the last records in the checkpoints of this node. */
   constructor(nodes: EtcdNodes, node: string, listed: readonly string[], reached: ReadonlyMap<LogName, LogSequence>) {
     this.#nodes = nodes
     this.#node = node
@@ -43,19 +43,19 @@ export class CopyCheckpoints {
     this.#listed = nodes
   }
 
-  /** A checkpoint of this node has everything up to a record of a log. */
+  /** Notes that a checkpoint of this node has everything up to a record of a log. */
   reached(log: LogName, upTo: LogSequence): void {
     this.#reached.set(log, upTo)
     this.#isTold = false
   }
 
-  /** A start of this node has nothing to apply up to a record of a log: only shown, since it may not have noted that yet. */
+  /** Notes that a start of this node has nothing to apply up to a record of a log. This is only shown, since it may not be on disk yet. */
   covered(log: LogName, upTo: LogSequence): void {
     this.#covered.set(log, upTo)
     this.#isCoveredTold = false
   }
 
-  /** Tells the others what is new, and gives what they have reached, by logs. */
+  /** Sends the progress of this node, and returns that of all replicas, by log. */
   async exchanged(): Promise<Result<ReadonlyMap<LogName, ReachedByCopies>, EngineUnavailable>> {
     this.#exchanges += 1
     if (!this.#isTold || (!this.#isCoveredTold && this.#exchanges >= coveredEvery)) {
@@ -83,21 +83,24 @@ export class CopyCheckpoints {
   }
 }
 
-/** What a node says of its checkpoints: the last record of each log that they have, and up to where a start has nothing to apply. */
+/**
+ * The text of a node's progress: the last record of each log in its checkpoints, and the record up to which a start has nothing to
+ * apply.
+ */
 export function checkpointsText(
   reached: ReadonlyMap<LogName, LogSequence>,
   covered: ReadonlyMap<LogName, LogSequence> = new Map(),
 ): string {
-  // A version that knows of no such member takes only numbers.
+  // An earlier version, which does not know this member, reads only numbers.
   return JSON.stringify({ ...Object.fromEntries(reached), covered: Object.fromEntries(covered) })
 }
 
-/** The sequences by logs in what a node has said of its checkpoints. */
+/** Parses the last records in a node's checkpoints, by log. */
 export function parseCheckpoints(text: string): ReadonlyMap<string, number> {
   return sequencesIn(parsed(text))
 }
 
-/** Up to which record of each log a start of a node has nothing to apply; nothing where it has not said so. */
+/** Parses the records up to which a start of a node has nothing to apply, by log; empty if it has not reported them. */
 export function parseCovered(text: string): ReadonlyMap<string, number> {
   const raw = parsed(text)
   return typeof raw === 'object' && raw !== null && 'covered' in raw ? sequencesIn(raw.covered) : new Map()
@@ -107,7 +110,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // As of a node that has said nothing: nothing is truncated.
+    return undefined // Malformed: treated as a node that has reported nothing, so nothing is truncated.
   }
 }
 

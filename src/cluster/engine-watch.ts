@@ -7,29 +7,29 @@ import type { AppenderEvents } from './appender.js'
 import type { EtcdClient } from './etcd-client.js'
 import type { EtcdEngine } from './etcd-engine.js'
 
-/** An engine that elects another leader is silent for a moment: that is no line. */
+/** Shorter silences are not logged: an engine that elects another leader is silent for a moment. */
 const silent_ms = 3000
 
-/** So long an update waits for the engine, see `docs/limits.md`: from then on all of them are refused. */
+/** How long an update waits for the engine, see `docs/limits.md`: after that all updates are refused. */
 const away_ms = 5000
 
-/** When nothing was heard of the engine for so long it is asked whether it takes records, and while it does not. */
+/** The silence after which the engine is probed, and the interval of probes while it takes no records. */
 const quiet_ms = 2000
 const probe_ms = 1000
 
-/** Counts what happens with the engine, and says when it takes no records for long, and when it does again. */
+/** Counts the events of the engine, and logs when it has taken no records for long and when it takes them again. */
 export class EngineWatch implements AppenderEvents {
   readonly #figures: RowOf<typeof engineFigures>
   readonly #log: Log
-  /** When it has answered last, by `performance.now()`. */
+  /** The time of its last answer, by `performance.now()`. */
   #answered = performance.now()
-  /** When it has begun not to answer; nothing while it answers. */
+  /** Since when it does not answer; undefined while it does. */
   #silentSince: number | undefined
   #isSaid = false
   #isFull = false
-  /** Why requests were called invalid. */
+  /** The reasons for invalid requests that were logged. */
   readonly #invalid = new Set<string>()
-  /** What is neglected now. */
+  /** The failing tasks in the background, with their reasons. */
   readonly #neglected = new Map<string, string>()
 
   constructor(figures: RowOf<typeof engineFigures>, log: Log) {
@@ -55,7 +55,7 @@ export class EngineWatch implements AppenderEvents {
     this.#log.error('cluster:etcd', `etcd calls a request invalid, which is a fault of this program: ${reason}`)
   }
 
-  /** Asks the engine whether it takes records whenever nobody else does, until the signal comes. */
+  /** Probes whether the engine takes records whenever nothing else is appended, until the signal comes. */
   async probe(engine: Pick<EtcdEngine, 'probe'>, until: AbortSignal): Promise<void> {
     try {
       for await (const _ of ticks(probe_ms, undefined, { signal: until, ref: false })) {
@@ -115,18 +115,18 @@ export class EngineWatch implements AppenderEvents {
   }
 }
 
-/** How often the members are read. */
+/** The interval at which the members are read. */
 const look_ms = 5000
 
 interface EngineMembersParts {
   readonly client: EtcdClient
-  /** Gets all URLs that the members announce, for clients and for each other, after each reading. */
+  /** Called after each reading with all URLs that the members announce, for clients and for each other. */
   readonly told: (urls: readonly string[]) => void
-  /** Told why the members cannot be read, when that is no passing fault. */
+  /** Called with the reason when the members cannot be read and that is no passing fault. */
   readonly refused: (reason: string) => void
 }
 
-/** Follows which URLs the members of etcd announce. A member that does not answer is no news. */
+/** Follows the URLs that the members of etcd announce. A member that does not answer changes nothing. */
 export class EngineMembers {
   readonly #parts: EngineMembersParts
 

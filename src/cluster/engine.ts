@@ -4,17 +4,17 @@ import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
 /** The log of a partition, by its number, or that of the coordinator. */
 export type LogName = number | 'control'
 
-/** What an engine takes of a record: a request to etcd may have 1.5 MiB unless etcd was told otherwise. */
+/** The largest record: a request to etcd may have 1.5 MiB by default. */
 export const recordMax_bytes = 2 ** 20
 
-/** The engine does not answer, or not in time: what was asked for may have been done or not. */
+/** The engine did not answer in time: the request may have been carried out or not. */
 export interface EngineUnavailable {
   readonly kind: 'unavailable'
-  /** In words for the operator. */
+  /** A sentence for the operator. */
   readonly reason: string
 }
 
-/** A record that is to be put right behind another one. */
+/** A record to be put right behind another one. */
 export interface Offer {
   readonly log: LogName
   readonly expected: LogSequence
@@ -32,14 +32,14 @@ export interface Extent {
   readonly last: LogSequence
 }
 
-/** Up to which record a copy has to have a log from elsewhere, before it can go on with what the log has. */
+/** The record up to which a replica needs a snapshot before it can continue with the log. */
 export function forgotten({ first, last }: Extent): LogSequence {
   return first === 0 ? last : ((first - 1) as LogSequence)
 }
 
 /** Why records can not be read. */
 export type ReadRefusal =
-  /** They were forgotten up to this one. */
+  /** The records before this one were truncated. */
   { readonly kind: 'behind'; readonly first: LogSequence } | EngineUnavailable
 
 /**
@@ -52,13 +52,13 @@ export interface Engine {
    * none of them.
    */
   append(offers: readonly Offer[]): Promise<Result<readonly Appended[], EngineUnavailable>>
-  /** Some of the records after a sequence, in order, one at least if there is one. */
+  /** Some of the records after a sequence, in order: at least one if there is any. */
   read(log: LogName, after: LogSequence): Promise<Result<readonly LogRecord[], ReadRefusal>>
-  /** Nothing for a log that was never begun. */
+  /** The extent of a log; undefined if it was never begun. */
   extent(log: LogName): Promise<Result<Extent | undefined, EngineUnavailable>>
   /** Forgets records of several logs up to each one's sequence. The caller keeps the last of each. */
   truncate(upTo: ReadonlyMap<LogName, LogSequence>): Promise<Result<undefined, EngineUnavailable>>
-  /** Lets go of the room that what was truncated has taken. */
+  /** Frees the space of truncated records. */
   compact(): Promise<Result<undefined, EngineUnavailable>>
   /**
    * Begins all logs, each behind a sequence, and says what the cluster is and which nodes it has, unless that was said before: gives
@@ -69,7 +69,7 @@ export interface Engine {
     after: ReadonlyMap<LogName, LogSequence>,
     nodes: string,
   ): Promise<Result<boolean, EngineUnavailable>>
-  /** Says how far the logs are, at first and whenever that changes: a hint, which may be late. */
+  /** Calls back with the last record of each log, at first and after each change: a hint, which may be late. */
   watchHeads(changed: (last: ReadonlyMap<LogName, LogSequence>) => void): { stop(): void }
   close(): void
 }

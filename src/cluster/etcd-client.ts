@@ -14,19 +14,19 @@ import { type Calls, type EtcdStreams, methods } from './etcd-protocol.js'
 
 /** How etcd is reached. Plain data. */
 export interface EtcdSettings {
-  /** The members, as `http://host:port` or all as `https://host:port`. */
+  /** The members, either all as `http://host:port` or all as `https://host:port`. */
   readonly urls: readonly string[]
-  /** Files of the authority that signed the members' certificates, and of the certificate and key that are shown to them. */
+  /** Files of the authority that signed the members' certificates, and of this client's certificate and key. */
   readonly ca?: string | undefined
   readonly cert?: string | undefined
   readonly key?: string | undefined
   readonly user?: { readonly name: string; readonly password: string } | undefined
 }
 
-/** Why a call gave nothing. */
+/** Why a call failed. */
 export interface CallFault {
   readonly kind: 'unavailable' | 'full' | 'tooLarge' | 'compacted' | 'invalid' | 'refused'
-  /** In words for the operator. */
+  /** A sentence for the operator. */
   readonly reason: string
 }
 
@@ -34,7 +34,7 @@ export interface CallFault {
 const usualDeadline_ms = 1000
 
 const channelOptions = {
-  // As large as what is read at once: several records.
+  // Room for the records that are read at once.
   'grpc.max_receive_message_length': 64 * 2 ** 20,
   'grpc.max_send_message_length': 8 * 2 ** 20,
   // A member that was away is asked again soon: the defaults go up to two minutes.
@@ -44,16 +44,16 @@ const channelOptions = {
   'grpc.keepalive_timeout_ms': 2000,
 }
 
-/** What is asked of etcd, wherever that is. */
+/** The part of the client that others use. */
 export type EtcdCalls = Pick<EtcdClient, 'call' | 'open' | 'close'>
 
-/** Calls one member of etcd after another, until one answers. */
+/** Calls the members of etcd in turn until one answers. */
 export class EtcdClient {
   readonly #settings: EtcdSettings
   readonly #methods = methods()
   readonly #members: readonly Client[]
   readonly #deadline_ms: number
-  /** The member that is asked. */
+  /** The index of the current member. */
   #at = 0
   #token: string | undefined
 
@@ -130,7 +130,7 @@ export class EtcdClient {
 
   async #opened(name: keyof EtcdStreams, limit_ms: number): Promise<ClientDuplexStream<object, object>> {
     const metadata = metadataOf(await this.#tokenFor(name))
-    // Who has lost the leader ends the stream instead of saying nothing.
+    // A member without a leader then ends the stream instead of staying silent.
     metadata.set('hasleader', 'true')
     const { path, requestSerialize, responseDeserialize } = this.#methods[name]
     const options = limit_ms === Number.POSITIVE_INFINITY ? {} : { deadline: Date.now() + limit_ms }
@@ -205,7 +205,7 @@ const passing: ReadonlySet<number> = new Set([
   status.UNAUTHENTICATED,
 ])
 
-/** What etcd calls an invalid argument although it is about who asks: with another password or token the request may succeed. */
+/** Messages of the code for an invalid argument that concern the user: with another password or token the request may succeed. */
 const isAboutUser = /auth|user/
 
 function faultOf(fault: unknown, url: string): CallFault {

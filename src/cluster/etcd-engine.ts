@@ -25,10 +25,10 @@ import {
 import { KeyWatch } from './key-watch.js'
 import { nodesKey } from './node-facts.js'
 
-/** Digits of a sequence in a key, so that keys are in the order of their sequences. */
+/** The digits of a sequence in a key: fixed, so that keys are in the order of their sequences. */
 const digits = 15
 
-/** Records that are asked for at first, and at most: how large they are is found out by reading. */
+/** The records of a first read, and of any: their size is known only after a read. */
 const readFirst = 16
 const readMost = 512
 const readEnough_bytes = 2 ** 20
@@ -44,7 +44,7 @@ const operationsMost = 60
 export class EtcdEngine implements Engine {
   readonly #client: EtcdCalls
   readonly #prefix: string
-  /** The highest revision of etcd that was heard of. */
+  /** The highest revision of etcd in any response. */
   #revision = 0
   #compacted = 0
   #readAtOnce = readFirst
@@ -69,7 +69,7 @@ export class EtcdEngine implements Engine {
     if (offers.length === 1) {
       return ok([err(kind === 'invalid' ? { kind, reason } : { kind, limit_bytes: recordMax_bytes })])
     }
-    // Together they were too much for how etcd is set up, or one of them is wrong.
+    // Together they exceed a limit of etcd, or one of them is invalid: each is sent alone.
     const alone: Appended[] = []
     for (const offer of offers) {
       const outcome = await this.append([offer])
@@ -79,7 +79,7 @@ export class EtcdEngine implements Engine {
     return ok(alone)
   }
 
-  /** Of a request that etcd has no room for: a member may say so of one that it has carried out. */
+  /** The outcomes of a request that etcd has refused for lack of room: a member may say so although the request was carried out. */
   async #taken(offers: readonly Offer[]): Promise<Result<readonly Appended[], EngineUnavailable>> {
     const success = offers.map((offer) => ({ requestTxn: { ...this.#appending(offer), success: [] } }))
     const called = await this.#call('txn', { compare: [], success, failure: [] })
@@ -92,7 +92,7 @@ export class EtcdEngine implements Engine {
     )
   }
 
-  /** Writes what means nothing: whether records would be taken now. */
+  /** Writes a key without meaning, to find out whether records would be taken now. */
   async probe(): Promise<Result<undefined, EngineUnavailable | { readonly kind: 'full' }>> {
     const called = await this.#call('txn', { compare: [], success: [this.#counted], failure: [] })
     if (called.ok) return ok(undefined)
@@ -145,7 +145,7 @@ export class EtcdEngine implements Engine {
     const revision = this.#revision
     if (revision <= this.#compacted) return ok(undefined)
     const called = await this.#call('compact', { revision })
-    // Somebody else may have gone further.
+    // Another node may have compacted further.
     if (!called.ok && called.error.kind !== 'compacted') return err(unavailable(called.error))
     this.#compacted = revision
     return ok(undefined)
@@ -163,7 +163,7 @@ export class EtcdEngine implements Engine {
       success: [
         { requestPut: { key, value: Buffer.from(description) } },
         { requestPut: { key: setting, value: Buffer.from(nodes) } },
-        // Nothing is left that speaks of an earlier beginning.
+        // The keys of an earlier beginning are removed.
         ...['log', 'checkpoints'].map((name) => ({
           requestDeleteRange: { key: `${this.#prefix}/${name}/`, rangeEnd: `${this.#prefix}/${name}0` },
         })),
@@ -230,7 +230,7 @@ export class EtcdEngine implements Engine {
     return `${this.#logKey(log)}${String(sequence).padStart(digits, '0')}`
   }
 
-  /** The first key behind all of a log's: 0 is what follows the slash. */
+  /** The first key behind all keys of a log: `0` is the character after the slash. */
   #endOf(log: LogName): string {
     return `${this.#prefix}/log/${log}0`
   }
@@ -245,7 +245,7 @@ function appendedOf({ expected, isOwn }: Offer, outcome: ResponseOp['responseTxn
   return err({ kind: 'fenced', last: Number(head?.value.toString() ?? 0) as LogSequence })
 }
 
-/** In parts that one request takes: etcd refuses more than 128 operations beside each other unless it was told otherwise. */
+/** Splits a list for several requests: etcd takes at most 128 operations in one by default. */
 function inParts<Thing>(things: readonly Thing[]): readonly (readonly Thing[])[] {
   const parts = Math.ceil(things.length / operationsMost)
   return Array.from({ length: parts }, (_, part) => things.slice(part * operationsMost, (part + 1) * operationsMost))

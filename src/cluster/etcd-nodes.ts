@@ -18,11 +18,11 @@ import {
   withNode,
 } from './node-facts.js'
 
-/** That a node is a member, for as long as it renews its lease. */
+/** The membership of a node, which lasts as long as it renews its lease. */
 export interface MemberLease {
-  /** Resolves when the lease has ended, whoever ended it: a hint to stop trying. */
+  /** Resolves when the lease has ended for whatever reason: a hint to stop trying. */
   readonly lost: Promise<void>
-  /** Says something else of the node from now on. */
+  /** Publishes other facts of the node from now on. */
   tell(self: NodeFacts): void
   /**
    * What stands of the node. Where that is not what was told last, it is told again with the next renewal: a request that was not answered
@@ -33,15 +33,15 @@ export interface MemberLease {
   leave(): Promise<void>
 }
 
-/** Until it is stopped. */
+/** A subscription to changes, until it is stopped. */
 export interface Following {
   stop(): void
 }
 
-/** A lease is renewed so often while it lasts. */
+/** Renewals within the duration of a lease. */
 const renewals = 3
 
-/** How often somebody else may be faster to change the list of nodes. */
+/** Attempts to change the list of nodes while other nodes change it first. */
 const changesMost = 20
 
 /** Which nodes a cluster has, and who of them are members: in etcd, beside the logs. */
@@ -116,7 +116,7 @@ export class EtcdNodes {
     })
   }
 
-  /** Who the members are now, as `watchMembers` says. */
+  /** The current members. */
   async members(): Promise<Result<readonly NodeFacts[], EngineUnavailable>> {
     const key = `${this.#prefix}/member/`
     const read = await this.#client.call('range', { key, rangeEnd: endOf(key) })
@@ -124,19 +124,19 @@ export class EtcdNodes {
     return ok(read.value.kvs.flatMap(({ value }) => parseFacts(value.toString()) ?? []))
   }
 
-  /** Members whose facts are of a later format are not among them. */
+  /** Follows the members, without those whose facts are of a later format. */
   watchMembers(changed: (members: readonly NodeFacts[]) => void): Following {
     return new KeyWatch(this.#client, `${this.#prefix}/member/`, (keys) => changed(membersOf(keys)))
   }
 
-  /** Says how far the checkpoints of a node are: it stays, whether the node is a member or not. */
+  /** Publishes the progress of a node's checkpoints, which stays when the node is no member any more. */
   async tellCheckpoints(node: string, text: string): Promise<Result<undefined, EngineUnavailable>> {
     const put = { requestPut: { key: `${this.#checkpointsKey}${node}`, value: Buffer.from(text) } }
     const told = await this.#client.call('txn', { compare: [], success: [put], failure: [] })
     return told.ok ? ok(undefined) : err(unanswered(told.error))
   }
 
-  /** What nodes have said last of their checkpoints, by their names. */
+  /** The last published progress of each node's checkpoints, by name. */
   async checkpoints(): Promise<Result<ReadonlyMap<string, string>, EngineUnavailable>> {
     const key = this.#checkpointsKey
     const read = await this.#client.call('range', { key, rangeEnd: endOf(key) })
@@ -163,7 +163,7 @@ export class EtcdNodes {
     const lost = new Promise<void>((resolve) => {
       lose = resolve
     })
-    /** What is to be said and is not yet, and whether that is under way. */
+    /** The facts to publish next, and whether a request is under way. */
     let untold: NodeFacts | undefined
     let isTelling = false
     let meant = joined
@@ -216,7 +216,7 @@ export class EtcdNodes {
     return told.ok ? ok(undefined) : err(unanswered(told.error))
   }
 
-  /** How long the lease lasts from now on, in seconds: 0 when it has ended, nothing when that is not known. */
+  /** Renews a lease; returns its remaining seconds, 0 if it has ended, undefined if that is unknown. */
   #renewed(lease: number, limit_ms: number): Promise<number | undefined> {
     return new Promise((resolve) => {
       const stream = this.#client.open(

@@ -7,21 +7,21 @@ import { fromJSON } from '@grpc/proto-loader'
  * name that it does not know as 0, without an error.
  */
 
-/** How a comparison has to come out, and what is compared. */
+/** Results and targets of comparisons. */
 export const compareEqual = 0
 export const compareVersion = 0
 export const compareRevision = 2
 export const compareValue = 3
 
-/** What an event says of a key. */
+/** Kinds of events. */
 export const eventDelete = 1
 
 export interface KeyValue {
   readonly key: Buffer
   readonly value: Buffer
-  /** At which it was put. */
+  /** The revision at which it was put. */
   readonly modRevision: number
-  /** With which it goes; 0 for none. */
+  /** The lease with which the key is removed; 0 for none. */
   readonly lease: number
 }
 
@@ -41,7 +41,7 @@ export interface RangeResponse {
   readonly kvs: readonly KeyValue[]
 }
 
-/** With a lease the key goes when that ends. */
+/** A key with a lease is removed when the lease ends. */
 export interface PutRequest {
   readonly key: string
   readonly value: Uint8Array
@@ -53,7 +53,7 @@ export interface DeleteRequest {
   readonly rangeEnd?: string
 }
 
-/** One of its members is given. */
+/** Exactly one of its members is present. */
 export interface RequestOp {
   readonly requestRange?: RangeRequest
   readonly requestPut?: PutRequest
@@ -94,19 +94,19 @@ export interface StatusResponse {
   readonly leader: number
 }
 
-/** The ID is the client's choice, so that it is a number that JavaScript has. */
+/** The client chooses the ID, so that it is a safe integer in JavaScript. */
 export interface LeaseRequest {
   readonly ID: number
   readonly TTL?: number
 }
 
-/** A TTL of 0, or of -1 where only that was asked: there is no such lease any more. */
+/** A TTL of 0, or -1 in the response to a TTL request, means that the lease does not exist any more. */
 export interface LeaseResponse {
   readonly header: Header
   readonly TTL: number
 }
 
-/** As a member knows it that may have lost the others. */
+/** The list by one member, which may have lost the others. */
 export interface MemberListResponse {
   readonly header: Header
   readonly members: readonly { readonly clientURLs: readonly string[]; readonly peerURLs: readonly string[] }[]
@@ -123,7 +123,7 @@ export interface WatchResponse {
   readonly events: readonly { readonly type: number; readonly kv: KeyValue }[]
 }
 
-/** The calls that are made, with what each is given and gives. */
+/** The unary calls, with request and response. */
 export interface Calls {
   readonly range: (request: RangeRequest) => RangeResponse
   readonly txn: (request: TxnRequest) => TxnResponse
@@ -136,7 +136,7 @@ export interface Calls {
   readonly leaseTimeToLive: (request: LeaseRequest) => LeaseResponse
 }
 
-/** The streams that are opened: of what goes out and of what comes. */
+/** The streams, with their outgoing and incoming messages. */
 export interface EtcdStreams {
   readonly watch: (request: WatchRequest) => WatchResponse
   readonly leaseKeepAlive: (request: LeaseRequest) => LeaseResponse
@@ -146,7 +146,7 @@ type Method = MethodDefinition<object, object>
 
 type Field = readonly [type: string, id: number, rule?: 'repeated']
 
-/** How the calls are written and read. */
+/** The codecs of the calls. */
 export function methods(): Readonly<Record<keyof Calls | keyof EtcdStreams, Method>> {
   const loaded = fromJSON(
     { nested: { etcdserverpb: { nested: { ...messages(), ...services } } } },

@@ -2,10 +2,10 @@ import { ok, type Result } from '../result.js'
 import type { LogRecord, LogSequence } from '../wal/record-log.js'
 import type { Engine, LogName, ReadRefusal } from './engine.js'
 
-/** A log is looked at so often even if nothing is heard of it: what is heard is a hint. */
+/** The interval at which a log is read even without a notification, since notifications are hints. */
 const look_ms = 2000
 
-/** How long after a failure records are read again. */
+/** The pause after a failed read. */
 const again_ms = 200
 
 type FollowedEngine = Pick<Engine, 'read' | 'watchHeads'>
@@ -18,13 +18,13 @@ export class FollowedLogs {
   readonly #engine: FollowedEngine
   readonly #heads: { stop(): void }
   #last: ReadonlyMap<LogName, LogSequence> = new Map()
-  /** Has everyone who waits for records look again. */
+  /** Callbacks of the waits for records: each checks again. */
   readonly #waiting = new Set<() => void>()
-  /** How many threads have followed each log: only the last one lives. */
+  /** The number of threads that have followed each log; only the last one is alive. */
   readonly #followers = new Map<LogName, number>()
   #isClosed = false
 
-  /** `heard` is told of the last record of each log, whenever some log has another one. */
+  /** `heard` is called with the last record of each log whenever a log has a new one. */
   constructor(engine: FollowedEngine, heard: (log: LogName, last: LogSequence) => void) {
     this.#engine = engine
     this.#heads = engine.watchHeads((last) => {
@@ -34,13 +34,13 @@ export class FollowedLogs {
     })
   }
 
-  /** A thread begins to follow a log. The one before it has ended: its questions are answered with no records. */
+  /** Begins to follow a log for a new thread. The previous thread has ended: its questions are answered with no records. */
   begin(log: LogName): void {
     this.#followers.set(log, this.#follower(log) + 1)
     for (const look of [...this.#waiting]) look()
   }
 
-  /** The records after one, when there are any; none when this is closed before, or another thread follows the log. */
+  /** The records after one, as soon as there are any; none after `close`, or when another thread follows the log. */
   async next(log: LogName, after: LogSequence): Promise<Result<readonly LogRecord[], ReadRefusal>> {
     const follower = this.#follower(log)
     const isOver = () => this.#isClosed || this.#follower(log) !== follower
@@ -62,7 +62,7 @@ export class FollowedLogs {
     return this.#followers.get(log) ?? 0
   }
 
-  /** Resolves when there may be records after one, when the wait is over, or after the limit. */
+  /** Resolves when there may be records after one, when `isOver` holds, or after the limit. */
   #changed(log: LogName, after: LogSequence, limit_ms: number, isOver: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {

@@ -4,7 +4,7 @@ import { eventDelete, type KeyValue, type WatchResponse } from './etcd-protocol.
 /** The values of the keys below a prefix, as they were last seen, by the keys without the prefix. */
 export type WatchedKeys = ReadonlyMap<string, Buffer>
 
-/** How long after a failure the keys are read again. */
+/** The pause after a failure. */
 const again_ms = 200
 
 /**
@@ -49,7 +49,7 @@ export class KeyWatch {
 
   #take({ canceled, events }: WatchResponse): void {
     if (canceled) {
-      // What it was to begin with is compacted, or the member has no leader.
+      // The revision to begin with is compacted, or the member has no leader.
       this.#stream?.close()
       this.#later()
       return
@@ -75,7 +75,7 @@ export class KeyWatch {
   }
 }
 
-/** The first key behind all that begin with a prefix which ends with a slash: 0 is what follows that. */
+/** The first key behind all keys with a prefix that ends with a slash: `0` is the character after the slash. */
 export function endOf(prefix: string): string {
   return `${prefix.slice(0, -1)}0`
 }

@@ -6,13 +6,13 @@ import type { Appended, LogRecord, LogSequence } from '../wal/record-log.js'
 import type { Extent, LogName, ReadRefusal } from './engine.js'
 import { OpenQuestions } from './open-questions.js'
 
-/** What the writer of a log asks of the thread that has the connection to the engine. Several questions may be under way. */
+/** A question of a log's writer to the thread with the connection to the engine. Several may be under way. */
 export type LogQuestion =
   | { readonly kind: 'append'; readonly expected: LogSequence; readonly bytes: Uint8Array }
   | { readonly kind: 'extent' }
   /** The records behind a sequence, as soon as there are any. */
   | { readonly kind: 'next'; readonly after: LogSequence }
-  /** To be the owner from here on. */
+  /** Claims the log. */
   | { readonly kind: 'claim'; readonly expected: LogSequence; readonly control: LogSequence }
 
 /**
@@ -24,7 +24,7 @@ export interface LogNotice {
   readonly upTo: LogSequence
 }
 
-/** A question with its number, which its answer carries as well. */
+/** A question with its number, which the answer repeats. */
 interface Asked {
   readonly number: number
   readonly question: LogQuestion
@@ -59,24 +59,24 @@ export interface LogPatience {
 /** Looks are counted, and not the time: a process that was stopped for as long as that looks once. */
 const usualPatience: LogPatience = { look_ms: 1000, looksMost: 30 }
 
-/** What a sleeping writer has seen: the last beat, and how many looks have shown no other one since. */
+/** The last beat that a sleeping writer has seen, and the number of looks without a new one. */
 export interface LogLooks {
   readonly beats: number
   readonly vain: number
 }
 
-/** After one more look. */
+/** The state after one more look. */
 export function lookedAgain({ beats: before, vain }: LogLooks, beats: number): LogLooks {
   return { beats, vain: beats === before ? vain + 1 : 0 }
 }
 
-/** The writer's end of a link, to be handed to its thread. */
+/** The writer's end of a link, to be passed to its thread. */
 export interface LogLinkEnd {
   readonly log: LogName
   readonly port: MessagePort
-  /** See `answersCell`. */
+  /** The shared counters of answers and beats. */
   readonly answered: SharedArrayBuffer
-  /** Names the process in its records. */
+  /** The name of this node in its records. */
   readonly node: string
 }
 
@@ -90,7 +90,7 @@ export function newLogLink(log: LogName, node: string): { readonly writer: LogLi
   return { writer: { log, port: port1, answered, node }, server: { log, port: port2, answered } }
 }
 
-/** The writer's side: asks and waits for the answer, asleep or not. */
+/** The writer's side: asks, and either blocks or awaits the answer. */
 export class LogLink {
   readonly #end: LogLinkEnd
   readonly #patience: LogPatience
@@ -132,7 +132,7 @@ export class LogLink {
     }
   }
 
-  /** Asks while the thread does other work. */
+  /** Asks without blocking the thread. */
   ask<Kind extends LogQuestion['kind']>(question: Extract<LogQuestion, { kind: Kind }>): Promise<LogAnswers[Kind]> {
     return new Promise((resolve) => this.#ask(question, resolve))
   }
@@ -157,7 +157,7 @@ export class LogLink {
     )
   }
 
-  /** Who answers a question answers with what belongs to its kind. */
+  /** Asks; the far end answers with the type that belongs to the kind of the question. */
   #ask<Kind extends LogQuestion['kind']>(
     question: Extract<LogQuestion, { kind: Kind }>,
     take: (answer: LogAnswers[Kind]) => void,
@@ -171,7 +171,7 @@ export class LogLink {
   }
 }
 
-/** The side of the thread that has the connection: has each question answered. */
+/** The side of the thread with the connection: answers each question. */
 export function serveLogLink(
   { port, answered }: LogServerEnd,
   answer: (question: LogQuestion) => Promise<LogAnswers[LogQuestion['kind']]>,

@@ -12,30 +12,30 @@ export interface LogServiceParts {
   readonly engine: Pick<Engine, 'read' | 'extent' | 'truncate' | 'compact' | 'watchHeads'>
   readonly appender: Pick<Appender, 'append'>
   readonly node: string
-  /** What the copies of all nodes do not need any more is truncated. */
+  /** The progress of all replicas: what none of them needs is truncated. */
   readonly checkpoints: CopyCheckpoints
-  /** Told of the last record of each log. */
+  /** Called with the last record of each log. */
   readonly heard: (log: LogName, last: LogSequence) => void
   /**
    * So much of a log is kept in the engine for a copy that does not follow, or is away. After that it has to fetch a checkpoint,
    * of which two others have one.
    */
   readonly heldMost_bytes: number
-  /** The process ends, and the engine has not answered in time: what was offered may stand in the logs. */
+  /** Called when the process ends before the engine has answered: the offered records may be in the logs. */
   readonly givenUp: () => void
-  /** Somebody else's record stands in a log where ours was to stand: this process is its owner no more. */
+  /** Called when another node's record has the place of ours in a log, so that this process does not own it any more. */
   readonly fenced: () => void
-  /** Told of a task in the background that failed and will be repeated. */
+  /** Called for a task in the background that has failed and will be repeated. */
   readonly neglected: (what: string, reason: string) => void
 }
 
-/** What this process knows of a log that it owns. */
+/** A log that this process owns. */
 interface Owned {
   first: LogSequence
   last: LogSequence
-  /** A record that is being appended, maybe for a thread that has died meanwhile. */
+  /** The record that is being appended, possibly for a thread that has died meanwhile. */
   appending: Promise<unknown> | undefined
-  /** Up to this record the log is to be truncated; 0 for nothing. */
+  /** The record up to which the log is to be truncated; 0 for nothing. */
   truncate: LogSequence
   readonly bytes: AppendedBytes
 }
@@ -43,15 +43,15 @@ interface Owned {
 /** Answers a question with `givenUp`, unless it was answered. */
 interface GiveUp {
   (): void
-  /** Whether it is a question for more of a log, which waits for as long as there is none. */
+  /** Whether it is a long poll for further records of a log. */
   readonly isForMore: boolean
 }
 
-/** How often what checkpoints have made dispensable is deleted, and how often etcd lets go of its room. */
+/** The intervals of truncation and of compaction in etcd. */
 const truncate_ms = 1000
 const compact_ms = 10_000
 
-/** How long after a failure the engine is asked again for a store that is being opened. */
+/** The pause after a failure while a store is being opened. */
 const again_ms = 200
 
 /**
@@ -63,9 +63,9 @@ export class LogService {
   readonly #owned = new Map<LogName, Owned>()
   readonly #timers: readonly NodeJS.Timeout[]
   readonly #followed: FollowedLogs
-  /** Give up each question that is under way. */
+  /** The questions under way. */
   readonly #open = new Set<GiveUp>()
-  /** How long questions are under way at most, once the process ends. */
+  /** The limit of questions once the process ends. */
   #patience_ms: number | undefined
 
   constructor(parts: LogServiceParts) {
@@ -93,7 +93,7 @@ export class LogService {
     for (const giveUp of this.#open) if (!giveUp.isForMore) setTimeout(giveUp, patience_ms)
   }
 
-  /** Gives up what is under way: the process ends. */
+  /** Gives up all questions under way: the process ends. */
   close(): void {
     for (const timer of this.#timers) clearInterval(timer)
     this.#followed.close()

@@ -2,7 +2,6 @@ import type { Nanoseconds } from '../time.js'
 import type { LogRecord, LogSequence } from '../wal/record-log.js'
 import type { ClusterRecord } from './cluster-record.js'
 
-/** A record of a log of a cluster, with its sequence. */
 export interface ReadRecord extends ClusterRecord {
   readonly sequence: LogSequence
 }
@@ -10,15 +9,15 @@ export interface ReadRecord extends ClusterRecord {
 /** Who has written the last record of a log, if it may still write: nothing is known of it once it has released the log. */
 export interface LogWriter {
   readonly node: string
-  /** Whether its last record is its claim: it has answered nothing since, as far as is known. */
+  /** Whether its last record is its claim, so that it is not known to have decided anything since. */
   readonly isClaim: boolean
   /** When its last record was read here, by the monotonic clock. */
   readonly received: Nanoseconds
-  /** When that was written, by the date clock of the node. */
+  /** When its last record was written, by the clock of that node. */
   readonly dated_ms: number
 }
 
-/** What is known of a log from the records that were read of it. */
+/** What the records of a log that were read say about it. */
 export interface LogView {
   /** The last record that was read. */
   readonly last: LogSequence
@@ -28,11 +27,11 @@ export interface LogView {
    * after the other. A claim proves nothing, since its writer does not own the log yet.
    */
   readonly proven: LogSequence
-  /** The highest metadata version of any record: an owner has to have that in force before it decides a turn. */
+  /** The highest metadata version of any record: an owner must have it in force before it decides a turn. */
   readonly controlNeeded: LogSequence
 }
 
-/** The view of a log of which everything up to a record was read before, by somebody else. */
+/** The view of a log behind a record, without knowledge of the records up to there. */
 export function viewBehind(last: LogSequence): LogView {
   return { last, writer: undefined, proven: 0 as LogSequence, controlNeeded: 0 as LogSequence }
 }
@@ -51,7 +50,7 @@ export function viewAfter(view: LogView, records: readonly ReadRecord[], receive
   return { last, writer, proven, controlNeeded }
 }
 
-/** Of some records those that change something, with their payloads. */
+/** The turns among some records, with their payloads. */
 export function turnsOf(records: readonly ReadRecord[]): readonly LogRecord[] {
   return records.flatMap(({ kind, sequence, payload: bytes }) => (kind === 'turn' ? [{ sequence, bytes }] : []))
 }

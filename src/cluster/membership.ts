@@ -3,10 +3,10 @@ import type { Log } from '../log/log.js'
 import type { EtcdNodes, Following, MemberLease } from './etcd-nodes.js'
 import type { NodeFacts } from './node-facts.js'
 
-/** A node whose lease was not renewed for so long is no member any more. */
+/** The duration of a lease: a node that does not renew it for so long is no member any more. */
 const ttl_ms = 6000
 
-/** How long after a refusal it is tried again. */
+/** The pause after a refusal. */
 const again_ms = 500
 
 /** How long a node waits for a lease before a line says so. */
@@ -14,9 +14,9 @@ const patience_ms = 10_000
 
 export interface MembershipParts {
   readonly nodes: Pick<EtcdNodes, 'join' | 'watchMembers'>
-  /** Hears of the members. */
+  /** Called with the members after each change. */
   readonly changed: (members: readonly NodeFacts[]) => void
-  /** Hears of the lease of this node. */
+  /** Called when this node gets or loses its lease. */
   readonly isMember: (isMember: boolean) => void
   readonly log: Pick<Log, 'info' | 'warn'>
   /** How long a node waits for a lease before a line says so; ten seconds without it. */
@@ -29,10 +29,10 @@ export class Membership {
   readonly #following: Following
   #self: NodeFacts
   #lease: MemberLease | undefined
-  /** While there is none. */
+  /** Set while there is no lease. */
   #wait: LeaseWait | undefined
   #hasLeft = false
-  /** As they were heard of last. */
+  /** The members as last reported. */
   #members: readonly NodeFacts[] = []
 
   /** Joins at once. */
@@ -47,7 +47,7 @@ export class Membership {
     void this.#join()
   }
 
-  /** Says something else of this node from now on. */
+  /** Publishes other facts of this node from now on. */
   tell(self: NodeFacts): void {
     this.#self = self
     this.#lease?.tell(self)
@@ -60,7 +60,7 @@ export class Membership {
     await this.#lease?.leave()
   }
 
-  /** What others know of this node. */
+  /** The facts of this node that are published in etcd. */
   get #standing(): NodeFacts | undefined {
     return this.#members.find(({ name }) => name === this.#self.name)
   }

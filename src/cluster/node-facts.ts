@@ -1,33 +1,33 @@
 import { err, ok, type Result } from '../result.js'
 import type { LogSequence } from '../wal/record-log.js'
 
-/** That a node is the owner of the log of a partition, since its claim. */
+/** The ownership of a partition's log by a node. */
 export interface Ownership {
   readonly partition: number
   /** The sequence of the claim: a later owner has a greater one. */
   readonly epoch: LogSequence
 }
 
-/** What the members of a cluster know of each other. Who is one of them, and what they say, decides only who tries. */
+/** What a member of a cluster publishes about itself. Membership and facts only decide which node tries to own a log. */
 export interface NodeFacts {
   readonly name: string
   /** Its number in the cluster, 0 to 15, which it keeps. */
   readonly slot: number
   /** Where other nodes reach it, as `host:port`; empty where it does not listen to them. */
   readonly address: string
-  /** The addresses of its machine, for all nodes to keep notifications from them, at its ports that are not for clients. */
+  /** The addresses of its machine: no node sends notifications to its ports there that are not for clients. */
   readonly hosts: readonly string[]
   readonly ports: readonly number[]
   /** The formats of records that it reads. */
   readonly formats: readonly number[]
   /** Members that it can not reach. */
   readonly unreachable: readonly string[]
-  /** Whether it is about to end: it is to own nothing. */
+  /** Whether it is about to end, and is to own nothing. */
   readonly isLeaving: boolean
-  /** Whether its disk has no room: it is to own nothing while others have room. */
+  /** Whether its disk is full: it is to own nothing while other nodes have room. */
   readonly isFull: boolean
   readonly owns: readonly Ownership[]
-  /** The sequence of its claim, of the node that owns the log of the coordinator; 0 for all others. */
+  /** On the coordinating node, the sequence of its claim of the metadata log; otherwise 0. */
   readonly coordinates: LogSequence
 }
 
@@ -39,12 +39,12 @@ export interface ListedNode {
   readonly folder: string
 }
 
-/** Whether reads on a node show all that was acknowledged, on whichever node, or at once what it has itself. */
+/** Whether a read shows everything that was acknowledged on any node, or at once what this node has. */
 export type ReadMode = 'confirmed' | 'local'
 
 /** The setting that lists the nodes of a cluster. */
 export interface ClusterNodes {
-  /** How many nodes keep a copy of each partition. */
+  /** The number of replicas of each partition. */
   readonly copies: number
   readonly nodes: readonly ListedNode[]
 }
@@ -73,14 +73,14 @@ export function knownRoutes(members: readonly NodeFacts[]): readonly Route[] {
   return [...routes.values()].sort((a, b) => a.partition - b.partition)
 }
 
-/** The node that owns the log of the coordinator, as far as is known: of two that say so the one with the later claim. */
+/** The coordinating node as far as is known: of two that claim to be, the one with the later claim. */
 export function knownCoordinator(members: readonly NodeFacts[]): NodeFacts | undefined {
   let known: NodeFacts | undefined
   for (const member of members) if (member.coordinates > (known?.coordinates ?? 0)) known = member
   return known
 }
 
-/** The names of all that are listed. */
+/** The names of all listed nodes. */
 export function listedNames({ nodes }: ClusterNodes): readonly string[] {
   return nodes.map(({ name }) => name)
 }
@@ -90,7 +90,7 @@ export function factsText(facts: NodeFacts): string {
   return JSON.stringify({ format, ...facts })
 }
 
-/** The facts of a text; nothing when it is none of this format. */
+/** Parses the facts of a node; undefined when they are malformed or of another format. */
 export function parseFacts(text: string): NodeFacts | undefined {
   const raw = objectOf(text)
   if (raw === undefined) return undefined
@@ -115,7 +115,7 @@ export function parseFacts(text: string): NodeFacts | undefined {
   }
 }
 
-/** Whether what stands in the engine says the same as some facts. */
+/** Whether the facts that were read from the engine equal these. */
 export function isSameFacts(standing: NodeFacts | undefined, facts: NodeFacts): boolean {
   return standing !== undefined && standingText(standing) === standingText(facts)
 }
@@ -136,7 +136,7 @@ export function nodesText(nodes: ClusterNodes): string {
   return JSON.stringify({ format, ...nodes })
 }
 
-/** The setting of a text; nothing when it is none of this format. */
+/** Parses the setting; undefined when it is malformed or of another format. */
 export function parseNodes(text: string): ClusterNodes | undefined {
   const raw = objectOf(text)
   if (raw === undefined) return undefined
@@ -147,16 +147,16 @@ export function parseNodes(text: string): ClusterNodes | undefined {
 
 /** Why a folder can not be a node of that name. */
 export type ListingRefusal =
-  /** The name is that of another folder. */
+  /** The name belongs to another folder. */
   | { readonly kind: 'nameTaken'; readonly name: string }
-  /** The folder is that of another name. */
+  /** The folder is listed under another name. */
   | { readonly kind: 'folderListed'; readonly name: string }
   | { readonly kind: 'noSlot'; readonly nodes: number }
 
 /** The setting of a cluster before its first node is listed. */
 export const noNodes: ClusterNodes = { copies: 3, nodes: [] }
 
-/** The setting with a node in it, which is the same when it was in it before. */
+/** The setting with a node; unchanged if it was listed before. */
 export function withNode(held: ClusterNodes, name: string, folder: string): Result<ClusterNodes, ListingRefusal> {
   const listed = held.nodes.find((node) => node.name === name)
   if (listed !== undefined) return listed.folder === folder ? ok(held) : err({ kind: 'nameTaken', name })
@@ -168,7 +168,7 @@ export function withNode(held: ClusterNodes, name: string, folder: string): Resu
   return ok({ ...held, nodes: [...held.nodes, { name, slot, folder }] })
 }
 
-/** The setting without a node, which is the same when it was not in it. */
+/** The setting without a node; unchanged if it was not listed. */
 export function withoutNode(held: ClusterNodes, name: string): ClusterNodes {
   const nodes = held.nodes.filter((node) => node.name !== name)
   return nodes.length === held.nodes.length ? held : { ...held, nodes }
@@ -189,7 +189,7 @@ function isListOf<Item>(raw: unknown, isItem: (item: unknown) => item is Item): 
   return Array.isArray(raw) && raw.every(isItem)
 }
 
-/** The items of a list; none of what is no such list, as a version writes it that does not have it. */
+/** The items of a list; none when it is missing, as in the facts of a version without it. */
 function listOf<Item>(raw: unknown, isItem: (item: unknown) => item is Item): readonly Item[] {
   return isListOf(raw, isItem) ? raw : []
 }

@@ -9,7 +9,7 @@ import { listedNames, withoutNode } from './node-facts.js'
 interface RemovalParts {
   readonly client: EtcdClient
   readonly engine: Pick<Engine, 'extent'>
-  /** Where the keys of the cluster begin. */
+  /** The prefix of the cluster's keys. */
   readonly prefix: string
 }
 
@@ -41,7 +41,7 @@ export async function removeNode(
   return err(error.kind === 'changed' ? 'somebody else has changed its nodes at this moment: try again' : error.reason)
 }
 
-/** The partitions of which no node in the list has a checkpoint from which the log goes on. */
+/** The partitions for which no listed node has a checkpoint that the log continues. */
 async function lostWithout(
   engine: RemovalParts['engine'],
   { description, checkpoints }: ClusterState,
@@ -52,7 +52,7 @@ async function lostWithout(
     const extent = await engine.extent(partition)
     if (!extent.ok) return err(extent.error.reason)
     const { first, last } = extent.value ?? { first: 0 as LogSequence, last: 0 as LogSequence }
-    // Of an empty log everything is in checkpoints.
+    // If the log is empty, everything is in checkpoints.
     const before = first === 0 ? last : first - 1
     const reached = nodes.map((node) => checkpoints.get(node)?.get(String(partition)) ?? 0)
     if (Math.max(0, ...reached) < before) lost.push(partition)

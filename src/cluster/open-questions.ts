@@ -3,7 +3,7 @@ export class OpenQuestions<Answer> {
   readonly #open = new Map<number, (answer: Answer) => void>()
   #last = 0
 
-  /** The number of a new question; its answer is given to `take`. */
+  /** Registers a question and returns its number; `take` gets the answer. */
   ask(take: (answer: Answer) => void): number {
     this.#last += 1
     this.#open.set(this.#last, take)

@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto'
 import type { LogName } from './engine.js'
 import type { NodeFacts } from './node-facts.js'
 
-/** What a node knows when it decides what to own. */
+/** The facts on which a node decides what to own. */
 export interface ChoiceFacts {
   /** The names of all nodes that are listed. */
   readonly listed: readonly string[]
   /** The members that may own something. */
   readonly members: readonly NodeFacts[]
-  /** Who owns each log, as far as is known. */
+  /** The owner of each log, as far as is known. */
   readonly owners: ReadonlyMap<LogName, string>
-  /** By the monotonic clock. */
+  /** The time, by the monotonic clock. */
   readonly now_ms: number
 }
 
-/** What this node is to do now. */
+/** The logs that this node is to claim and to release now. */
 export interface Choice {
   readonly claim: readonly LogName[]
   readonly release: readonly LogName[]
@@ -26,13 +26,13 @@ export interface ChoiceSettings {
   readonly rebalanceDelay_ms: number
 }
 
-/** A member that most cannot reach is to own nothing for so long after they have said so last. */
+/** How long a member owns nothing after most members have last reported it as unreachable. */
 const suspected_ms = 10_000
 
-/** A member whose disk was full is to own nothing for so long after there was room again. */
+/** How long a member owns nothing after its disk has room again. */
 const full_ms = 10_000
 
-/** A log that belongs to a member which does not claim it is claimed by the next one after so long. */
+/** How long a log stays unclaimed by the member to which it belongs before the next one claims it. */
 const unclaimed_ms = 10_000
 
 /**
@@ -44,13 +44,13 @@ export class OwnerChoice {
   readonly #node: string
   readonly #partitions: number
   readonly #rebalanceDelay_ms: number
-  /** When those that most members could not reach may own something again. */
+  /** When members that most others could not reach may own something again. */
   readonly #suspectedUntil = new Map<string, number>()
-  /** When those whose disks were full may own something again. */
+  /** When members whose disks were full may own something again. */
   readonly #fullUntil = new Map<string, number>()
-  /** Since when logs have no owner. */
+  /** Since when each log has had no owner. */
   readonly #unownedSince = new Map<LogName, number>()
-  /** Members that did not claim a log, which this node has claimed in their place. */
+  /** By log, the member that did not claim it, so that this node did. */
   readonly #passedOver = new Map<LogName, string>()
   #seen = ''
   #changed_ms: number
@@ -83,7 +83,7 @@ export class OwnerChoice {
     const [claim, surplus]: [LogName[], LogName[]] = [[], []]
     for (const [log, place] of this.#places(facts.listed, able)) {
       const holder = facts.owners.get(log)
-      // Who is about to leave releases what it has: until then it is claimed by nobody.
+      // A member that is about to leave releases its logs: until then no other one claims them.
       const isHeld = holder !== undefined && (able.has(holder) || !this.#suspectedUntil.has(holder))
       if (isHeld) this.#unownedSince.delete(log)
       else if (this.#isNext(log, place, able, facts.now_ms)) claim.push(log)
@@ -138,28 +138,28 @@ export class OwnerChoice {
   }
 }
 
-/** Forgets who is over with it, or no member any more. */
+/** Removes entries that have expired or whose nodes are no members any more. */
 function forget(until: Map<string, number>, members: readonly NodeFacts[], now_ms: number): void {
   const present = new Set(members.map(({ name }) => name))
   for (const [name, end_ms] of until) if (end_ms <= now_ms || !present.has(name)) until.delete(name)
 }
 
-/** Who keeps what follows a log, and who is to own it. */
+/** The replicas of a log, and its intended owner. */
 export interface Placed {
-  /** The nodes that keep a copy, whether they run or not, in the order in which they are to own the log. */
+  /** The nodes with a replica, running or not, in the order in which they are to own the log. */
   readonly copies: readonly string[]
-  /** Nothing while none of them is a member. */
+  /** Undefined while none of them is a member. */
   readonly owner: string | undefined
 }
 
-/** Where partitions are placed. */
+/** The facts on which partitions are placed. */
 export interface PlacingFacts {
   /** The names of all nodes that are listed. */
   readonly nodes: readonly string[]
-  /** Those of them that are members now. */
+  /** The listed nodes that are members now. */
   readonly members: ReadonlySet<string>
   readonly partitions: number
-  /** How many nodes keep a copy of each partition. */
+  /** The number of replicas of each partition. */
   readonly copies: number
 }
 

@@ -51,7 +51,8 @@ const unknown: Err<Unavailable> = err({ kind: 'outcomeUnknown' })
  *     withdrawing  | enforcing       | withdrawing      | ended: answer   | ended: answer   | withdrawing
  *     enforcing    | ended: answer   | enforcing        | ended: answer   | ended: answer   | enforcing
  *
- * Only the first write can fail with nothing written. A decision is in the log before it is brought into force, so that is repeated until it succeeds.
+ * Only the first write can fail with nothing written. A decision is in the log before it is brought into force, so that step is repeated
+ * until it succeeds.
  */
 export function nextOfChange(state: ChangeState, event: ChangeEvent): ChangeState {
   if (state.kind === 'ended') return state

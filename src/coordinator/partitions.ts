@@ -27,7 +27,7 @@ export interface FrontEndLink {
 export interface Launch<Task> {
   readonly task: Task
   readonly transfer: readonly TransferListItem[]
-  /** The limit of its heap; that of Node by default. */
+  /** The limit of its heap; by default as large as Node allows. */
   readonly heap_MiB?: number
 }
 
