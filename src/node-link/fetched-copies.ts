@@ -10,7 +10,7 @@ import { type FolderMember, type MemberSettings, notedBy } from '../lmdb/member.
 import type { Log } from '../log/log.js'
 import { err, ok, type Result } from '../result.js'
 import type { LogSequence } from '../wal/record-log.js'
-import { fetchCheckpoint } from './checkpoint-transfer.js'
+import { fetchCheckpoint } from './checkpoint-fetch.js'
 import type { LinkCaller } from './node-connection.js'
 
 interface FetchedCopiesParts {
