@@ -156,6 +156,11 @@ export type ListingRefusal =
 /** The setting of a cluster before its first node is listed. */
 export const noNodes: ClusterNodes = { copies: 3, nodes: [] }
 
+/** The setting of a cluster with its first node. */
+export function firstNode(name: string, folder: string): ClusterNodes {
+  return { ...noNodes, nodes: [{ name, slot: 0, folder }] }
+}
+
 /** The setting with a node; unchanged if it was listed before. */
 export function withNode(held: ClusterNodes, name: string, folder: string): Result<ClusterNodes, ListingRefusal> {
   const listed = held.nodes.find((node) => node.name === name)

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { findClusterState } from '../cluster/cluster-state.js'
 import type { Engine, LogName } from '../cluster/engine.js'
 import type { EtcdClient } from '../cluster/etcd-client.js'
+import { noNodes } from '../cluster/node-facts.js'
 import { exchangeMember, removeDraft } from '../lmdb/data-exchange.js'
 import { type DataFolder, isNewFolder, openDataFolder } from '../lmdb/data-folder.js'
 import { type ClusterFact, noteClusterFact, readClusterFact } from '../lmdb/folder-cluster.js'
@@ -97,7 +98,7 @@ async function begunAnew(
     if (longest !== base) await takeOver(log, longest, base)
   }
   const applied = await checkpointsOf(base.data, settings)
-  const begun = clusterBegun(options, base.data, applied)
+  const begun = clusterBegun(options.name, base.data, applied, noNodes)
   const isNew = await engine.begin(begun.description, begun.after, begun.nodes)
   if (!isNew.ok)
     return err(`${isNew.error.reason}: whether the cluster was begun is not known, see rigel cluster status`)

@@ -7,7 +7,7 @@ import type { LogName } from '../cluster/engine.js'
 import type { EtcdSettings } from '../cluster/etcd-client.js'
 import { type LogLinkEnd, newLogLink } from '../cluster/log-link.js'
 import { type LogEvents, type LogOperations, type LogTask, logEvents, logOperations } from '../cluster/log-thread.js'
-import type { ClusterNodes, NodeFacts, Route } from '../cluster/node-facts.js'
+import { type ClusterNodes, firstNode, type NodeFacts, type Route } from '../cluster/node-facts.js'
 import type { NodeAddress } from '../cluster/route-table.js'
 import { hostsOf } from '../http/listen.js'
 import type { DataFolder } from '../lmdb/data-folder.js'
@@ -338,7 +338,9 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   async #begun(): Promise<Result<undefined, string>> {
     const { options, folder } = this.#parts
     noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'joining' })
-    const isNew = await this.#thread.far.begin(clusterBegun(options, folder, await this.#applied()))
+    // Listed with the beginning, so that nobody finds a cluster without a node.
+    const nodes = firstNode(options.node, folder.id)
+    const isNew = await this.#thread.far.begin(clusterBegun(options.name, folder, await this.#applied(), nodes))
     return isNew.ok ? ok(undefined) : isNew
   }
 

@@ -4,7 +4,7 @@ import type { ClusterBeginning, ClusterDescription, ClusterState } from '../clus
 import type { LogName } from '../cluster/engine.js'
 import type { EtcdSettings } from '../cluster/etcd-client.js'
 import type { BegunCluster } from '../cluster/log-thread.js'
-import { nodesText, noNodes, recordFormats } from '../cluster/node-facts.js'
+import { type ClusterNodes, nodesText, recordFormats } from '../cluster/node-facts.js'
 import type { Options } from '../command-line/settings.js'
 import { systemFaultText } from '../faults.js'
 import { ControlStore } from '../lmdb/control-store.js'
@@ -29,18 +29,16 @@ export interface JoiningFolder {
   readonly applied: () => Promise<AppliedRecords>
 }
 
-/**
- * The beginning of a cluster with a folder, behind what that has applied, and the id of the beginning. It lists no node yet: that of the
- * folder comes first.
- */
+/** The beginning of a cluster with a folder, behind what that has applied, with these nodes; and the id of the beginning. */
 export function clusterBegun(
-  { name }: Pick<ClusterOptions, 'name'>,
+  name: string,
   { id: folder, partitions }: Pick<DataFolder, 'id' | 'partitions'>,
   after: AppliedRecords,
+  nodes: ClusterNodes,
 ): BegunCluster & { readonly began: string } {
   const began: ClusterBeginning = { id: randomUUID(), behind: Object.fromEntries(after) }
   const description: ClusterDescription = { format: 1, name, folder, partitions, began }
-  return { description: JSON.stringify(description), after, nodes: nodesText(noNodes), began: began.id }
+  return { description: JSON.stringify(description), after, nodes: nodesText(nodes), began: began.id }
 }
 
 /**

@@ -41,7 +41,9 @@ test('a receiver is one of all its subscriptions, with what waits for it and wha
   const path = '/admin/receivers?limit=10'
   const { count, receivers } = await readUntil(path, (json) => {
     const [first, second] = Array.from(Object(json['receivers']), (each) => Object(each))
-    return second?.accepted === 6 && first?.failed > 0 && first.queueDepth === 3 && first.nextAttempt !== undefined
+    // A page is made in steps: what was accepted during them may still be counted as waiting.
+    const isCalm = second?.accepted === 6 && second.queueDepth === 0
+    return isCalm && first?.failed > 0 && first.queueDepth === 3 && first.nextAttempt !== undefined
   })
   t.equal(count, 2)
   t.match(receivers, [
