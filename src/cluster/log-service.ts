@@ -87,7 +87,7 @@ export class LogService {
     })
   }
 
-  /** The process ends: from now on what the engine does not answer within this time is given up. */
+  /** The process ends: from now on questions that the engine does not answer within this time are given up. */
   end(patience_ms: number): void {
     this.#patience_ms = patience_ms
     for (const giveUp of this.#open) if (!giveUp.isForMore) setTimeout(giveUp, patience_ms)
@@ -147,9 +147,9 @@ export class LogService {
   }
 
   async #extent(log: LogName): Promise<LogAnswers['extent']> {
-    // Of a thread that has died over it: whoever replaces it has to know what became of it.
+    // A thread may have died during an append: the thread that replaces it must know the outcome.
     await this.#owned.get(log)?.appending
-    // Whoever replaces it claims the log again.
+    // The thread that replaces it claims the log again.
     this.#owned.delete(log)
     for (;;) {
       const extent = await this.#parts.engine.extent(log)
@@ -184,7 +184,7 @@ export class LogService {
     return appended
   }
 
-  /** What checkpoints have made dispensable, of all logs in one request. */
+  /** Truncates all logs up to what checkpoints allow, in one request. */
   async #truncate(): Promise<void> {
     const { checkpoints, heldMost_bytes } = this.#parts
     const least = await checkpoints.exchanged()

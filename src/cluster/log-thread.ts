@@ -10,50 +10,50 @@ import type { EtcdSettings } from './etcd-client.js'
 import type { LogServerEnd } from './log-link.js'
 import type { ClusterNodes, NodeFacts } from './node-facts.js'
 
-/** What the thread is handed to begin with that has the connection to the engine. Plain data. */
+/** The data that the thread with the connection to the engine begins with. Plain data. */
 export interface LogTask {
   readonly etcd: EtcdSettings
-  /** Where the keys of the cluster begin. */
+  /** The prefix of the cluster's keys. */
   readonly prefix: string
-  /** Names this process in its records. */
+  /** The name of this node in its records. */
   readonly node: string
-  /** See `LogServiceParts`. */
+  /** The bytes of a log that are kept for a replica that does not follow. */
   readonly heldMost_bytes: number
   readonly switches: SwitchMemory
   /** The table of `engineFigures`. */
   readonly measures: CounterTableMemory
-  /** The table of `copyFigures`, where it says how far the logs are. */
+  /** The table of `copyFigures`, which has the progress of the logs. */
   readonly copies: CounterTableMemory
-  /** Where it says whether it runs, see `ThreadBeats`; nothing where nobody looks. */
+  /** The beats of the thread, see `ThreadBeats`; undefined when it is not watched. */
   readonly beats?: SharedArrayBuffer | undefined
 }
 
-/** What the main thread has it do. Refusals are in words for the operator. */
+/** The operations for the main thread. Refusals are sentences for the operator. */
 export interface LogOperations {
-  /** The cluster as it stands in the engine; nothing where none does. */
+  /** The state of the cluster in the engine; undefined when there is no cluster. */
   describe(): Promise<Result<ClusterState | undefined, string>>
-  /** This process is a node of the cluster, with a data folder of this id. */
+  /** Lists this node in the cluster, with the id of its data folder. */
   list(folder: string): Promise<Result<ClusterNodes, string>>
-  /** Begins a cluster; says whether it was this process that has begun it. */
+  /** Begins a cluster; returns whether this process has begun it. */
   begin(cluster: BegunCluster): Promise<Result<boolean, string>>
-  /** Has the logs keep what comes behind these records, since this node fetches copies that have them. */
+  /** Keeps the logs behind these records, since this node fetches snapshots up to them. */
   hold(behind: ReadonlyMap<LogName, LogSequence>): Promise<Result<undefined, string>>
-  /** What these logs have, and who the members are. */
+  /** The extents of these logs, and the members. */
   survey(logs: readonly LogName[]): Promise<Result<ClusterSurvey, string>>
-  /** What stands in the engine about the cluster. */
+  /** The state of the cluster in the engine. */
   readState(): Promise<Result<ClusterState, string>>
-  /** This node is no member any more. */
+  /** Ends the membership of this node. */
   leave(): Promise<void>
   /**
    * These nodes keep copies of the logs, which are claimed by the threads that have them. This node's own copies have applied these
    * records.
    */
   follow(nodes: ClusterNodes, applied: ReadonlyMap<LogName, LogSequence>): void
-  /** Serves a link, whose port is handed over. */
+  /** Serves a link, whose port is transferred. */
   serve(port: MessagePort, end: Omit<LogServerEnd, 'port'>): void
-  /** This node is a member from now on, and says this of itself: the first time and whenever it changes. */
+  /** Makes this node a member with these facts, or publishes new facts of it. */
   tell(self: NodeFacts): void
-  /** The process ends: what the engine does not answer within this time is given up. Each time `givenUp` says so. */
+  /** The process ends: questions that the engine does not answer within this time are given up, with a `givenUp` event for each. */
   ending(patience_ms: number): void
   end(): void
 }
@@ -73,7 +73,7 @@ export const logOperations: Operations<LogOperations> = {
   end: 'told',
 }
 
-/** What it tells the main thread. */
+/** The events for the main thread. */
 export interface LogEvents {
   nodes(nodes: ClusterNodes): void
   members(members: readonly NodeFacts[]): void
@@ -91,14 +91,14 @@ export const logEvents: Operations<LogEvents> = {
   givenUp: 'told',
 }
 
-/** How a cluster is begun, see `Engine`. */
+/** The parameters of a new cluster. */
 export interface BegunCluster {
   readonly description: string
   readonly after: ReadonlyMap<LogName, LogSequence>
   readonly nodes: string
 }
 
-/** What a node can know of its cluster before it is a member. */
+/** The facts about a cluster that a node can read before it is a member. */
 export interface ClusterSurvey {
   readonly extents: ReadonlyMap<LogName, Extent>
   readonly members: readonly NodeFacts[]

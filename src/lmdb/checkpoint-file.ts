@@ -9,22 +9,22 @@ import { integerAt, isMeta, meta, pageSizeOf } from './page-layout.js'
 /** The two meta pages of an environment, as far as LMDB uses them: number 0, number 1. */
 export type MetaPages = readonly [Buffer, Buffer]
 
-/** What a checkpoint says. */
+/** A checkpoint without its meta pages. */
 export interface Checkpoint {
-  /** The caller's: where its log goes on from here. */
+  /** The note of the caller: the position at which its log continues. */
   readonly note: string
   /** Grows by one with each checkpoint of an environment; the first is 1. */
   readonly number: number
-  /** The transaction of LMDB whose state this is. */
+  /** The transaction of LMDB whose state it is. */
   readonly transaction: number
 }
 
-/** A checkpoint with what makes the environment that state again. */
+/** A checkpoint with the meta pages that restore the environment. */
 export interface KeptCheckpoint extends Checkpoint {
   readonly metas: MetaPages
 }
 
-/** Why there is no checkpoint to be had although there should be one, for the operator. */
+/** Why a checkpoint that should exist cannot be read, for the operator. */
 export interface NoCheckpoint {
   readonly reason: string
 }
@@ -32,7 +32,7 @@ export interface NoCheckpoint {
 /** The longest note, in bytes of UTF-8: it shares a block of the disk with the meta pages. */
 export const noteMax_bytes = 3728
 
-/** A slot is one block of the disk, so what is written to one leaves the other as it was. */
+/** A slot is one block of the disk, so that a write to one leaves the other intact. */
 const slot_bytes = 4096
 
 /** Offsets in a slot. The checksum is of all that follows it; the numbers are little-endian. */
@@ -58,7 +58,7 @@ export class CheckpointFile {
     const file = checkpointFile(path)
     if (!existsSync(file)) return
     this.#descriptor = openSync(file, 'r+')
-    // What was written last is about to be relied on, and a process that was killed may not have flushed it.
+    // The last checkpoint is about to be relied on, and a killed process may not have flushed it.
     fdatasyncSync(this.#descriptor)
   }
 
@@ -83,7 +83,7 @@ export class CheckpointFile {
   }
 }
 
-/** Makes durable what was written last. */
+/** Makes the last written checkpoint durable. */
 export function flushCheckpoints(path: string): void {
   new CheckpointFile(path).close()
 }
@@ -108,7 +108,7 @@ export function keptCheckpoint(path: string): Result<KeptCheckpoint | undefined,
   return last ? ok(last) : err({ reason: `${file} is damaged (neither of its slots is sound)` })
 }
 
-/** Reads the meta pages of a data file; nothing when they are none or do not belong together. */
+/** Reads the meta pages of a data file; undefined when they are malformed or do not belong together. */
 export function metasOf(descriptor: number): MetaPages | undefined {
   const first = read(descriptor, 0, meta.bytes)
   const pageSize = isMeta(first, 0) ? pageSizeOf(first) : undefined
@@ -117,18 +117,18 @@ export function metasOf(descriptor: number): MetaPages | undefined {
   return isMeta(second, 1) && pageSizeOf(second) === pageSize ? [first, second] : undefined
 }
 
-/** The last transaction that meta pages tell of. */
+/** The last transaction by the meta pages. */
 export function transactionOf([first, second]: MetaPages): number {
   return Math.max(integerAt(first, meta.transaction), integerAt(second, meta.transaction))
 }
 
-/** Writes all bytes to a place of a file. */
+/** Writes all bytes at an offset of a file. */
 export function written(descriptor: number, bytes: Buffer, at: number): void {
   const count = writeSync(descriptor, bytes, 0, bytes.length, at)
   if (count < bytes.length) throw new Error(`only ${count} of ${bytes.length} bytes were written`)
 }
 
-/** Makes the file with its first checkpoint; gives its descriptor. A file that is there has a checkpoint. */
+/** Creates the file with its first checkpoint, so that a file always has one; returns its descriptor. */
 function made(path: string, bytes: Buffer, number: number): number {
   const file = checkpointFile(path)
   const draft = `${file}.new`
@@ -178,7 +178,7 @@ function decoded(bytes: Buffer, index: number): KeptCheckpoint | undefined {
   return { note, number, metas, transaction: transactionOf(metas) }
 }
 
-/** What stands in a slot, with zeros for what the file does not have. */
+/** The bytes of a slot, with zeros behind the end of the file. */
 function slotOf(file: string, index: number): Buffer {
   const descriptor = openSync(file, 'r')
   try {

@@ -35,7 +35,7 @@ export class Checkpoints {
   /** The environment, without its databases. */
   readonly root: RootDatabase<string, Key>
   readonly #data: string
-  /** Stays open: the system tells each descriptor once that a write has failed, whoever caused it. */
+  /** Stays open, since the system reports a failed write once to each open descriptor, whoever has written. */
   readonly #descriptor: number
   readonly #file: CheckpointFile
   /**
@@ -141,7 +141,7 @@ export class Checkpoints {
     return this.#state === 'closed'
   }
 
-  /** Between the pin and the meta pages nothing is committed: this thread is the only writer. */
+  /** Pins the last commit and reads its meta pages. Nothing is committed in between: this thread is the only writer. */
   #begin(note: string): KeptCheckpoint {
     if (this.#fault) throw this.#fault
     if (this.#state !== 'idle') throw new Error(this.#isClosed ? 'checkpoints are closed' : 'a checkpoint is under way')
@@ -152,7 +152,7 @@ export class Checkpoints {
     return { note, number: this.#number + 1, metas, transaction: transactionOf(metas) }
   }
 
-  /** It is durable: the pages of the one before may be used again. */
+  /** Ends a checkpoint that is durable: the pages of the previous one may be reused. */
   #end({ number }: Checkpoint): void {
     this.#number = number
     this.#pins.shift()?.done()
@@ -170,7 +170,7 @@ export class Checkpoints {
   }
 }
 
-/** The last checkpoint in the folder of an environment; nothing when none was ever taken there. It touches nothing. */
+/** The last checkpoint in the folder of an environment; undefined when none was ever taken. Changes nothing. */
 export function readCheckpoint(path: string): Result<Checkpoint | undefined, NoCheckpoint> {
   return keptCheckpoint(path)
 }
@@ -187,7 +187,7 @@ export function restoreCheckpoint(path: string): Result<Checkpoint | undefined, 
   if (!found.ok || found.value === undefined) return found
   const data = join(path, 'data.mdb')
   if (!existsSync(data)) return err({ reason: `${data} is missing` })
-  // A process that was killed may have written it without a flush. What is used from here on must not be lost again.
+  // A killed process may have written it without a flush, and it must not be lost once it is used.
   flushCheckpoints(path)
   const descriptor = openSync(data, 'r+')
   try {
@@ -199,7 +199,7 @@ export function restoreCheckpoint(path: string): Result<Checkpoint | undefined, 
   }
 }
 
-/** Writes meta pages back where they differ; says whether they can be those of the file. */
+/** Writes meta pages back where they differ; returns whether they can be those of the file. */
 function restored(descriptor: number, { metas, transaction }: KeptCheckpoint): boolean {
   const found = metasOf(descriptor)
   const pageSize = pageSizeOf(metas[0])

@@ -12,17 +12,17 @@ export interface ControlWrite {
   readonly text: string | undefined
 }
 
-/** What the coordinator writes, in the form in which it is logged and applied; what is absent stays. */
+/** A change of the coordinator's data in the form in which it is logged and applied. Absent members stay as they are. */
 export interface ControlRecord {
   readonly writes?: readonly ControlWrite[]
   readonly notices?: readonly NoticeWrite[]
   readonly acks?: readonly NoticeAck[]
 }
 
-/** The version of what follows. Part of the format on disk, as all of it. */
+/** The version of the format. Everything below is part of the format on disk. */
 const version = 1
 
-/** The bytes of a record in the log of some changes that are applied together, in their order. */
+/** The bytes of a log record with changes that are applied together, in their order. */
 export function encodeControlRecord(changes: readonly ControlRecord[]): Uint8Array {
   const sections: Section[] = [{ tag: 'control', text: `${version}` }]
   for (const { writes = [], notices = [], acks = [] } of changes) {

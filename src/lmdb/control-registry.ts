@@ -67,7 +67,7 @@ export class LmdbRegistryStore implements RegistryStore {
   }
 }
 
-/** Of availability subscriptions. */
+/** The database of availability subscriptions. */
 const database: ControlDatabase = 'availability'
 
 function registrationWrite(change: RegistrationChange): ControlWrite {
@@ -84,7 +84,7 @@ type StoredRegistration = readonly [
   expires: number,
   contexts: readonly StoredContext[],
   copiedFrom?: string | null,
-  /** Of what NGSIv2 made. */
+  /** For a registration of NGSIv2. */
   terms?: StoredTerms,
 ]
 
@@ -92,7 +92,7 @@ type StoredContext = readonly [
   entities: readonly StoredEntity[],
   attributes: readonly (readonly [name: string, type: string, isDomain: 1 | 0])[],
   provider: string,
-  /** Where it is not the position. */
+  /** The ordinal, if it is not the position. */
   ordinal?: number,
 ]
 

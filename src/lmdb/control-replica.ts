@@ -5,11 +5,11 @@ import type { ControlStore } from './control-store.js'
 
 export interface ControlReplicaParts extends Omit<ReplicaParts, 'store' | 'owns' | 'awaitsOwner'> {
   readonly store: ControlStore
-  /** Brings a change that is applied into force on this node, of whichever node it is; the next one waits for it. */
+  /** Brings an applied change of any node into force on this node; the next change waits for it. */
   readonly enforce: (change: Required<ControlRecord>) => Promise<void>
   /** Everything up to a record is in force on this node. */
   readonly inForce: (sequence: LogSequence) => void
-  /** This node coordinates from a claim on, or no longer. */
+  /** Called when this node has come to coordinate, with the epoch, or has ceased to. */
   readonly owns: (epoch: LogSequence | undefined) => void
 }
 
@@ -20,10 +20,10 @@ export interface ControlReplicaParts extends Omit<ReplicaParts, 'store' | 'owns'
 export class ControlReplica {
   readonly #parts: ControlReplicaParts
   readonly #replica: Replica
-  /** Resolves when all that is applied is in force. */
+  /** Resolves when everything applied is in force. */
   #enforced: Promise<void> = Promise.resolve()
 
-  /** Follows at once: everything that the store has applied is in force. */
+  /** Begins to follow; everything that the store has applied must be in force. */
   constructor(parts: ControlReplicaParts) {
     this.#parts = parts
     const { store, wal } = parts
@@ -58,12 +58,12 @@ export class ControlReplica {
     return this.#replica.isOwner
   }
 
-  /** This node is to coordinate. */
+  /** Asks this node to coordinate. */
   own(): void {
     this.#replica.own()
   }
 
-  /** This node is to coordinate no more: another one may claim the log at once. */
+  /** Asks this node to release the log, so that another one may claim it at once. */
   release(): void {
     this.#replica.release()
   }
@@ -81,7 +81,10 @@ export class ControlReplica {
     return this.#enforced
   }
 
-  /** Of records of this node as of those that it follows: partitions that need them are not claimed before they are in force. */
+  /**
+   * Everything up to a record is applied: reports when it is in force, for own and followed records alike, since partitions that need
+   * it are not claimed before.
+   */
   #shown(last: LogSequence): void {
     const { position, inForce } = this.#parts
     this.#enforced = this.#enforced.then(() => {

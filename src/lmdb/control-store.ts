@@ -35,19 +35,19 @@ interface Waiting {
   readonly failed: (fault: unknown) => void
 }
 
-/** What the store of a node has to do with the owner of its log. */
+/** The ownership of the store's log in a cluster. */
 interface ControlOwnership {
   /** Whether changes are taken here. */
   isOwner(): boolean
-  /** A change of this node stands in the log, and is about to be applied. */
+  /** Called when a change of this node is in the log and about to be applied. */
   logged(): void
-  /** A change stands in the log, of whichever node, and is applied; resolves when it is in force on this node. */
+  /** Called when a change of any node is applied; resolves when it is in force on this node. */
   applied(change: Required<ControlRecord>): Promise<void>
-  /** Somebody else owns the log. */
+  /** Called when another node owns the log. */
   fenced(): void
 }
 
-/** What the coordinator owns, in an environment of its own; it is the only writer. */
+/** The metadata store: the coordinator's data in an environment of its own, of which this is the only writer. */
 export class ControlStore implements SubscriptionStore {
   readonly #root: RootDatabase<string, Key>
   /** [id] to a subscription. */
@@ -61,11 +61,11 @@ export class ControlStore implements SubscriptionStore {
   readonly #broken: (reason: string) => void
   readonly #logged: LoggedEnvironment
   #waiting: Waiting[] = []
-  /** What is being written, and what is to be written after that. */
+  /** The queue of writes. */
   readonly #turns = new InTurn()
   #ownership: ControlOwnership | undefined
 
-  /** `broken` is called when the disk has failed: the broker can not go on. For `openLog` see `LoggedParts`. */
+  /** `broken` is called when the disk has failed, so that the broker cannot continue. In a cluster `openLog` opens its log. */
   constructor(
     path: string,
     settings: WriterSettings,
@@ -183,12 +183,12 @@ export class ControlStore implements SubscriptionStore {
     for (const change of changes) void this.#ownership?.applied(change)
   }
 
-  /** Everything up to a record of the log changes nothing more. */
+  /** Notes everything up to a record of the log as applied; the records since the last change do not change anything. */
   pass(last: LogSequence): void {
     this.#logged.pass(last)
   }
 
-  /** Does something with the log behind what is being written, and before anything else is. */
+  /** Works with the log after the writes in progress and before any others. */
   inTurn<Done>(work: () => Promise<Done>): Promise<Done> {
     return this.#turns.run(work)
   }
@@ -198,7 +198,6 @@ export class ControlStore implements SubscriptionStore {
     return this.#logged.applied
   }
 
-  /** See `Pins`. */
   pin(purpose: PinPurpose): PinnedCommit {
     return this.#logged.pin(purpose)
   }
@@ -213,7 +212,7 @@ export class ControlStore implements SubscriptionStore {
     await this.#root.close()
   }
 
-  /** What comes in the same turn of the event loop shares a record. */
+  /** Writes the waiting changes: those of the same turn of the event loop share a record. */
   async #writeWaiting(): Promise<void> {
     await nextTick()
     while (this.#waiting.length > 0) {
@@ -228,14 +227,14 @@ export class ControlStore implements SubscriptionStore {
     }
   }
 
-  /** What grows would take the space that is left from what removes something. */
+  /** Writes one change; one that grows is refused when the space is needed for removals. */
   async #writeAlone(single: Waiting): Promise<void> {
     const isFull = single.grows && !this.#disk.mayGrow
     const fault = isFull ? new StorageFull('no room for a change') : await this.#written([single])
     if (fault !== undefined) single.failed(fault)
   }
 
-  /** Why a batch was not written; nothing when it was. */
+  /** Writes a batch; returns why it failed, or undefined. */
   async #written(batch: readonly Waiting[]): Promise<unknown> {
     let inForce: Promise<void> | undefined
     try {

@@ -16,7 +16,7 @@ export class CountChanges {
   readonly #differences = new Map<string, Difference>()
   readonly #isMeant: ((name: string) => boolean) | undefined
 
-  /** Keeps all differences, or those to the counts whose names, the texts of their keys, are meant. */
+  /** Keeps all differences, or only those of counts whose names (the texts of their keys) are meant. */
   constructor(isMeant?: (name: string) => boolean) {
     this.#isMeant = isMeant
   }
@@ -38,7 +38,7 @@ export class CountChanges {
     }
   }
 
-  /** By the names of the counts. */
+  /** The differences by the names of the counts. */
   get differences(): ReadonlyMap<string, Difference> {
     return this.#differences
   }
@@ -88,7 +88,7 @@ export class CountChanges {
   }
 }
 
-/** What is to be added to a count. */
+/** The difference of one count. */
 export interface Difference {
   readonly of: keyof Counts
   readonly key: Key
@@ -101,7 +101,7 @@ function adjust(counts: Database<string, Key>, key: Key, amount: number): void {
   else counts.putSync(key, String(count))
 }
 
-/** What is counted of an entity. */
+/** The parts of an entity that counts depend on. */
 type Counted = Pick<Entity, 'path' | 'type' | 'attributes'>
 
 function only({ path, type, attributes }: Entity, names: ReadonlySet<string>): Counted {

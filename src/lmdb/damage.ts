@@ -4,7 +4,7 @@ import { DamagedRecord } from '../faults.js'
 import type { Sequence } from '../shared-memory/sequences.js'
 import { decodeEntity, type Located, locatedIn } from './record.js'
 
-/** Where a record stands: the folder of its partition, and its key. */
+/** The location of a record: the folder of its partition, and its key. */
 export interface RecordLocation {
   readonly path: string
   readonly tenant: Tenant
@@ -34,7 +34,7 @@ export function locatedAt(text: string, where: RecordLocation): Located {
   }
 }
 
-/** What is stored under a name in the coordinator's own data; a start that cannot read it is refused with this. */
+/** Decodes a record of the coordinator's data; throws an error that names it, which refuses the start. */
 export function storedAs<Thing>(kind: string, id: string, decode: () => Thing): Thing {
   try {
     return decode()
@@ -45,15 +45,15 @@ export function storedAs<Thing>(kind: string, id: string, decode: () => Thing): 
   }
 }
 
-/** Hears of a record of an outbox that cannot be read; what reads goes on without it. */
+/** Called for a record of an outbox that cannot be read; the reader continues without it. */
 export type Unread = (record: string, fault: unknown) => void
 
-/** Goes on after no record that cannot be read. */
+/** Throws for any record that cannot be read. */
 export const unreadThrows: Unread = (_, fault) => {
   throw fault
 }
 
-/** What is said of a record that the outbox in a folder goes on without. */
+/** The fault of a record that the outbox of a folder continues without. */
 export function unread(path: string, record: string, fault: unknown): DamagedRecord {
   const file = join(path, 'data.mdb')
   return new DamagedRecord(

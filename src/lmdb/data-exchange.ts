@@ -5,7 +5,7 @@ import { privateMode, syncFolder } from '../folder.js'
 import { checkpointFile } from './checkpoint-file.js'
 import { dataFile, type FolderMember, type MemberSettings, markAnew, unusable } from './member.js'
 
-/** Where a file is written that is to take the place of a member's. */
+/** The draft of a member: the file that will replace the member's. */
 function draftOf({ name, path }: FolderMember): FolderMember {
   return { name, path: join(path, 'fetched') }
 }
@@ -43,7 +43,7 @@ export async function* exchangeMember(
   yield 'nothing is left over'
 }
 
-/** Removes what is left of an exchange that did not come to its end. */
+/** Removes the rest of an exchange that was interrupted. */
 export function removeDraft(member: FolderMember): void {
   rmSync(draftOf(member).path, { recursive: true, force: true })
 }

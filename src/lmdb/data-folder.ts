@@ -17,17 +17,17 @@ import { lockData } from './folder-lock.js'
 import { isDecided, settleSwap } from './folder-swap.js'
 import { dataFile, type FolderMember, type MemberSettings, make, misplaced, unusable, wayOut } from './member.js'
 
-/** A data folder that is this process's alone. */
+/** A data folder that this process has locked. */
 export interface DataFolder {
   readonly path: string
-  /** Given once, at random. */
+  /** A random id, which never changes. */
   readonly id: string
   /** Fixed when the folder was made. */
   readonly partitions: number
   partitionPath(partition: number): string
-  /** Where the coordinator keeps what is not about single entities. */
+  /** The folder of the metadata store. */
   readonly controlPath: string
-  /** Lets other brokers have the folder. */
+  /** Unlocks the folder. */
   release(): void
 }
 
@@ -36,11 +36,11 @@ export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> 
   readonly asked: number | undefined
   /** The number of partitions of a new folder for which none was asked for. */
   readonly preferred: number
-  /** Every page is looked at if the files together are no larger than this, else only those that lead to others. */
+  /** Up to this size of all files every page is checked; beyond it only branch pages. */
   readonly everyPage_bytes: number
-  /** Given by a broker: the cluster that it is to be of, or none. */
+  /** Present for a broker: the cluster that it belongs to, or none. */
   readonly serves?: { readonly cluster: string | undefined }
-  /** Hears, in sentences for the operator, what was changed in the folder beyond what every start does. */
+  /** Called with sentences for the operator about changes of the folder beyond those of every start. */
   readonly tell?: (line: string) => void
 }
 
@@ -72,7 +72,7 @@ export async function openDataFolder(
   return ok({ ...layout(path), id: heldId(path), partitions: opened.value, release })
 }
 
-/** Whether `openDataFolder` will make a folder, as far as it is known before it is this process's. */
+/** Whether `openDataFolder` will create the folder, as far as that is known before it is locked. */
 export function isNewFolder(path: string): boolean {
   return !existsSync(formatFile(path)) && !isDecided(path)
 }
@@ -83,7 +83,7 @@ function opening(path: string, settings: FolderSettings): Promise<Result<number,
   )
 }
 
-/** The id of a folder that is as it should be. */
+/** The id of a folder that was checked. */
 function heldId(path: string): string {
   const format = readFormat(path)
   if (!format.ok) throw new Error(`${formatFile(path)} is not what it was a moment ago`)
@@ -98,7 +98,7 @@ function layout(path: string): Pick<DataFolder, 'path' | 'partitionPath' | 'cont
   }
 }
 
-/** Brings the folder to what it should be; gives the number of its partitions. */
+/** Creates or checks the folder; returns the number of its partitions. */
 async function settled(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   const steps: string[] = []
   for (const step of settleSwap(path)) {
@@ -119,7 +119,7 @@ async function settled(path: string, settings: FolderSettings): Promise<Result<n
   return held(path, format.value, settings)
 }
 
-/** A folder that was made whole: all its files are there, sound, and its own. */
+/** Checks a complete folder: all its files exist, are sound, and belong to it. */
 async function held(
   path: string,
   { partitions, folder }: FolderFormat,
@@ -130,7 +130,7 @@ async function held(
   return reason === undefined ? ok(partitions) : err({ reason })
 }
 
-/** Makes a new folder, or goes on with one whose making was interrupted: nobody has stored anything in it yet. */
+/** Creates a folder, or continues an interrupted creation: nothing has been stored in it yet. */
 async function created(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   const begun = readNextFormat(path)
   if (begun === undefined && (existsSync(join(path, 'partition-0')) || existsSync(layout(path).controlPath))) {

@@ -6,17 +6,17 @@ import { DiskFault, StorageFull } from '../faults.js'
 
 const { EDQUOT, EFBIG, EINTR, EINVAL, EIO, ENOMEM, ENOSPC } = constants.errno
 
-/** LMDB's own codes, of those that are about the disk. */
+/** The codes of LMDB that concern the disk. */
 const mapFull = -30792
 const damaged: ReadonlySet<number> = new Set([-30797, -30796, -30795, -30793, -30779])
 
-/** No room: on the disk, in the quota, under the limit of a file's size, in the map. */
+/** Codes for no space: on the disk, in the quota, under the limit of a file's size, in the map. */
 const full: ReadonlySet<number> = new Set([ENOSPC, EDQUOT, EFBIG, mapFull])
 
-/** Codes of the system that say nothing of the disk. */
+/** Codes of the system that do not concern the disk. */
 const notOfTheDisk: ReadonlySet<number> = new Set([ENOMEM, EINTR, EINVAL])
 
-/** What is written to see whether a file can grow. */
+/** The size of the write that probes whether a file can grow. */
 const probe_bytes = 2 ** 16
 
 /**
@@ -45,7 +45,7 @@ export function canGrow(path: string): boolean {
     fsyncSync(handle)
     return written === probe_bytes
   } catch (fault) {
-    // Whatever else is wrong with the disk, it is not that it is full.
+    // Any other fault of the disk does not mean that it is full.
     return !isFull(fault)
   } finally {
     if (handle !== undefined) closeSync(handle)

@@ -2,13 +2,13 @@ import { statfsSync } from 'node:fs'
 import { StorageFull } from '../faults.js'
 import { canGrow } from './disk-fault.js'
 
-/** How long growth is not tried after the disk was full although it seemed to have room: a quota, or a limit of files. */
+/** The pause of growth after a write has failed although the disk seemed to have room: there is a quota, or a limit of file sizes. */
 const pause_ms = 1000
 
-/** Transactions look no more often: it takes as long as a small part of a commit. Little is written in that time. */
+/** The least interval of looks at the disk: a look takes a small part of a commit, and little is written in that time. */
 const look_ms = 10
 
-/** Below this part of what is to stay free nothing is written at all. */
+/** Below this share of the reserve nothing is written at all. */
 const floor = 1 / 8
 
 /**
@@ -23,10 +23,10 @@ export class DiskRoom {
   #free_bytes = Number.POSITIVE_INFINITY
   #isLow = false
   #looked = 0
-  /** Growth is tried from this moment on, by `performance.now()`; 0 while no write has failed. */
+  /** When growth may be tried again, by `performance.now()`; 0 while no write has failed. */
   #again = 0
 
-  /** Pages of the file that are free to be used again count as room: asked for only when the disk has too little. */
+  /** `inFile_bytes` gives the free pages of the file, which count as room; called only when the disk has too little. */
   constructor(path: string, keep_bytes: number, inFile_bytes: () => number) {
     this.#path = path
     this.#keep_bytes = keep_bytes
@@ -34,7 +34,7 @@ export class DiskRoom {
     this.look()
   }
 
-  /** Whether there was no room when it was last looked for. */
+  /** Whether there was no room at the last look. */
   get isFull(): boolean {
     return this.#again !== 0 || this.#free_bytes < this.#keep_bytes
   }
@@ -56,17 +56,17 @@ export class DiskRoom {
     if (hasNone || (this.#again !== 0 && !canGrow(this.#path))) throw new StorageFull('the disk is full')
   }
 
-  /** A write has failed for want of room, to the data or to the log before them. */
+  /** Notes that a write to the data or the log has failed because there was no space. */
   wasFull(): void {
     this.#again = performance.now() + pause_ms
   }
 
-  /** The data has grown. */
+  /** Notes that the data has grown. */
   hasGrown(): void {
     this.#again = 0
   }
 
-  /** Looks for room unless there was enough a moment ago. */
+  /** Looks for room unless the last look was a moment ago and found enough. */
   lookIfDue(): void {
     if (this.isFull || this.#isLow || performance.now() - this.#looked >= look_ms) this.look()
   }
@@ -82,7 +82,7 @@ export class DiskRoom {
   }
 }
 
-/** Why a copy of so many bytes has no place on the disk of a folder, for the operator; nothing when it has. */
+/** Why a copy of this size does not fit on the disk of a folder, for the operator; undefined when it fits. */
 export function noRoomFor(path: string, bytes: number, what: string): string | undefined {
   const { bavail, bsize } = statfsSync(path)
   const free = bavail * bsize

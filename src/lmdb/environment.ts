@@ -1,7 +1,7 @@
 import { type Database, open, type RootDatabase } from 'lmdb'
 import type { Key } from './keys.js'
 
-/** The databases of one partition. Values are texts; what they hold is said in `record.ts`. */
+/** The databases of one partition. Values are texts, whose formats are in `record.ts`. */
 export interface Environment {
   readonly root: RootDatabase<string, Key>
   /** [tenant, sequence] to the record of an entity. */
@@ -29,17 +29,17 @@ export interface Environment {
 
 export interface EnvironmentSettings {
   readonly readOnly: boolean
-  /** The size that the data may grow to; twice that is taken of the address space, the disk is taken as it is used. */
+  /** The size that the data may grow to. Twice that is reserved in the address space; the disk is used as needed. */
   readonly sizeMax_bytes: number
   /** Read transactions that may be open at one time, over all threads. */
   readonly maxReaders: number
 }
 
-/** How the only writer of an environment opens it, and the log before it. */
+/** How the only writer of an environment opens it and its log. */
 export interface WriterSettings extends Omit<EnvironmentSettings, 'readOnly'> {
   /** Whether a change is on disk when it is acknowledged [management 9.3, -writeConcern]. */
   readonly durable: boolean
-  /** What is to stay free of the disk: below that nothing is written but what removes something. */
+  /** The reserve of the disk: below it only removals are written. */
   readonly keepFree_bytes: number
 }
 
@@ -75,7 +75,7 @@ export function openDatabase(root: RootDatabase<string, Key>, name: string): Dat
   return root.openDB({ name, encoding: 'string', cache: false })
 }
 
-/** What there is in the address space for pages that are free but that checkpoints keep. */
+/** The address space for free pages that checkpoints keep. */
 const checkpointed_bytes = 2 ** 34
 
 /**

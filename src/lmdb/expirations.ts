@@ -16,7 +16,7 @@ export class Expirations {
     this.#index = expirations
   }
 
-  /** Enters and removes what a write makes of an entity, within the transaction of its turn. */
+  /** Updates the index for a write of an entity, within the transaction of its turn. */
   note(write: EntityWrite): void {
     const { tenant, entity } = write
     const held = write.kind === 'put' ? write.before : entity
@@ -27,7 +27,7 @@ export class Expirations {
     if (after !== undefined) this.#index.putSync(expirationKey(after, tenant, entity.sequence), encodeLocated(entity))
   }
 
-  /** Those that have expired by then, the first of them first, at most so many. */
+  /** The entities that have expired at a time, by expiration, at most `limit`. */
   expired(time: Milliseconds, limit: number): readonly Expired[] {
     const found: Expired[] = []
     for (const { key, value } of this.#index.getRange({ end: behindExpired(time), limit })) {

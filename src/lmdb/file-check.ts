@@ -38,7 +38,7 @@ export function damageOf(file: string, everyPage_bytes: number, goesOn: () => vo
   }
 }
 
-/** Damage, on its way from where it was found to the caller of the check. */
+/** Carries damage from where it was found to the caller of the check. */
 class Found extends Error {}
 
 interface Tree {
@@ -46,7 +46,7 @@ interface Tree {
   readonly depth: number
 }
 
-/** What a page must be: where it is expected, and not written after what refers to it. */
+/** What a page must be: of this number, and not written after the page that refers to it. */
 interface Expected {
   readonly number: number
   readonly kind: number
@@ -105,7 +105,7 @@ class FileCheck {
     return page
   }
 
-  /** Looks at the pages of a tree, its leaves only if asked for; hands over the nodes of those. */
+  /** Checks the pages of a tree, its leaves only if asked for, and passes the nodes of leaves to `visit`. */
   #walk({ root, depth }: Tree, transaction: number, leaves: boolean, visit = this.#bigData): void {
     if (root === none) return
     if (depth < 1 || depth > deepest) throw new Found(`the tree at page ${root} has an impossible depth`)
@@ -136,7 +136,7 @@ class FileCheck {
     return page
   }
 
-  /** Where the nodes of a page begin, all of which lie within it. */
+  /** The offsets of the nodes of a page; fails unless all of them lie within it. */
   #nodes(page: Buffer, number: number): readonly number[] {
     const lower = page.readUInt16LE(header.lower)
     const upper = page.readUInt16LE(header.upper)

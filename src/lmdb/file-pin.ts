@@ -42,7 +42,7 @@ export class FilePin {
   }
 }
 
-/** The file of an environment that nobody writes, or whose last commit is kept; throws when it is no file of LMDB. */
+/** The file of an environment that is not written, or whose last commit is pinned; throws when it is no file of LMDB. */
 export function pinnedFile(path: string): PinnedFile {
   const file = join(path, 'data.mdb')
   const descriptor = openSync(file, 'r')

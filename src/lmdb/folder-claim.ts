@@ -6,7 +6,7 @@ import { err, type Result } from '../result.js'
 import { clusterRefusal, commandRefusal } from './folder-cluster.js'
 import { type FolderLock, isLocked, lockFolder } from './folder-lock.js'
 
-/** Why a folder can not be used, in words for its operator. */
+/** Why a folder cannot be used, as a sentence for its operator. */
 export interface FolderRefusal {
   readonly reason: string
 }
@@ -51,12 +51,12 @@ function foreignCluster(
   }
 }
 
-/** The file whose lock is held as well: nobody removes it while a broker runs. */
+/** The data file that is locked as well, since it stays while a broker runs. */
 export function controlFile(path: string): string {
   return join(path, 'control', 'data.mdb')
 }
 
-/** What is said of a folder whose lock file is gone while its owner lives. */
+/** The refusal of a folder whose lock file is gone while its owner lives. */
 export function inUse(path: string): string {
   return `${path} is in use by another broker, whose file ${join(path, 'lock')} was removed`
 }

@@ -2,23 +2,23 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { replaceFile } from '../folder.js'
 
-/** What a data folder knows of its cluster. */
+/** The cluster that a data folder belongs to. */
 export interface ClusterFact {
   readonly name: string
-  /** Where the cluster's keys stand in etcd. */
+  /** The prefix of the cluster's keys in etcd. */
   readonly prefix: string
-  /** `joining` from before anything of it is in etcd until all of it is. */
+  /** `joining` until everything of it is in etcd. */
   readonly state: 'joining' | 'member'
-  /** Of a member: which beginning of the cluster's logs it follows; nothing where an earlier version has begun them. */
+  /** The beginning of the cluster's logs that a member follows; undefined when an earlier version has begun them. */
   readonly began?: string | undefined
 }
 
-/** The file that says to which cluster a folder belongs. Without it, it belongs to none. */
+/** The file that names the cluster of a folder; without it the folder belongs to none. */
 function clusterFile(path: string): string {
   return join(path, 'cluster.json')
 }
 
-/** The cluster of a folder; nothing when it has none. Throws when its file can not be read. */
+/** The cluster of a folder; undefined when it has none. Throws when its file cannot be read. */
 export function readClusterFact(path: string): ClusterFact | undefined {
   const file = clusterFile(path)
   if (!existsSync(file)) return undefined
@@ -32,7 +32,7 @@ export function noteClusterFact(path: string, { name, prefix, state, began }: Cl
   replaceFile(clusterFile(path), `${JSON.stringify({ name, prefix, state, began })}\n`)
 }
 
-/** Has a folder that was to join a cluster be of none. */
+/** Removes a folder from the cluster that it was to join. */
 export function forgetClusterFact(path: string): void {
   rmSync(clusterFile(path), { force: true })
 }
@@ -50,7 +50,7 @@ export function clusterRefusal(path: string, asked: string | undefined): string 
     : `${path} belongs to cluster ${name}, not to ${asked}: start with -cluster ${name}, or with another -dbPath`
 }
 
-/** Why a command does not work on a folder that no broker has open; nothing when it does. */
+/** Why a command refuses a folder that no broker has open; undefined when it takes it. */
 export function commandRefusal(path: string): string | undefined {
   const held = readClusterFact(path)
   if (held === undefined) return undefined
@@ -69,6 +69,6 @@ function parsed(text: string): ClusterFact | undefined {
     const began = 'began' in raw && typeof raw.began === 'string' ? raw.began : undefined
     return { name, prefix, state, began }
   } catch {
-    return undefined // No JSON: the same as any other damage, which the caller words.
+    return undefined // No JSON: the caller reports it like other damage.
   }
 }

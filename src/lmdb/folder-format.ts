@@ -6,7 +6,7 @@ import { err, ok, type Result } from '../result.js'
 /** The format that this program writes, and the only one that it reads. */
 export const formatVersion = 4
 
-/** What a data folder is. */
+/** The identity of a data folder. */
 export interface FolderFormat {
   /** Fixed when the folder was made. */
   readonly partitions: number
@@ -14,18 +14,18 @@ export interface FolderFormat {
   readonly folder: string
 }
 
-/** What stands in a file that says what a folder is; `damaged` when it is there and says nothing. */
+/** The content of a format file; `damaged` when it exists and cannot be read. */
 type FormatRead = FolderFormat | { readonly otherVersion: number } | 'missing' | 'damaged'
 
-/** What a folder is, and what it is to become while it is being made: until then it holds nothing, and may be made anew. */
+/** The files of the format, and of the intended format while a folder is being created: until then it is empty and may be created again. */
 const names = { now: 'format.json', made: 'format.making.json' } as const
 
-/** The file that says what a folder is. */
+/** The path of the format file. */
 export function formatFile(path: string): string {
   return join(path, names.now)
 }
 
-/** What the folder is; `missing` where there is none, else why it is refused, for the operator. Throws when its file can not be read. */
+/** The format of a folder; refuses with `missing`, or with a reason for the operator. Throws when its file cannot be read. */
 export function readFormat(path: string): Result<FolderFormat, 'missing' | { readonly reason: string }> {
   const format = parsed(formatFile(path))
   if (format === 'missing') return err(format)
@@ -33,28 +33,28 @@ export function readFormat(path: string): Result<FolderFormat, 'missing' | { rea
   return 'otherVersion' in format ? err({ reason: otherFormat(path, format.otherVersion) }) : ok(format)
 }
 
-/** That something was written in a format which this program does not read, and what to do. */
+/** The sentence that something was written in a format which this program does not read, and what to do. */
 export function otherFormat(what: string, version: number, by = 'the version of Rigel that wrote it'): string {
   return `${what} has format ${version}, this program reads format ${formatVersion}: use ${by}`
 }
 
-/** What the folder was to become when it was last opened, and is not yet; nothing that another version has begun. */
+/** The format of an interrupted creation; undefined if there is none or another version has begun it. */
 export function readNextFormat(path: string): FolderFormat | undefined {
   const format = parsed(join(path, names.made))
   return typeof format === 'object' && 'folder' in format ? format : undefined
 }
 
-/** What stands in the file that says what a folder is. */
+/** The text of the format file. */
 export function formatText({ partitions, folder }: FolderFormat): string {
   return `${JSON.stringify({ format: formatVersion, partitions, folder })}\n`
 }
 
-/** Notes durably what a folder is to become, before anything of it is done. */
+/** Notes the intended format durably, before the folder is created. */
 export function noteNextFormat(path: string, next: FolderFormat): void {
   replaceFile(join(path, names.made), formatText(next))
 }
 
-/** The folder is now what it was to become: all of that is on disk. */
+/** Enters the intended format, once everything of the folder is on disk. */
 export function enterNextFormat(path: string): void {
   syncFolder(path)
   renameSync(join(path, names.made), join(path, names.now))
@@ -67,7 +67,7 @@ function parsed(file: string): FormatRead {
   try {
     return checked(JSON.parse(text)) ?? 'damaged'
   } catch {
-    return 'damaged' // No JSON: the same as any other damage, which the caller words.
+    return 'damaged' // No JSON: the caller reports it like other damage.
   }
 }
 

@@ -20,7 +20,7 @@ export interface FolderLock {
   release(): void
 }
 
-/** What the system says of a file system that has no locks. */
+/** The codes of a file system without locks. */
 const withoutLocks: ReadonlySet<unknown> = new Set(['ENOLCK', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL'])
 
 /** Attempts to get a lock whose file its owner removes at the same moment. */
@@ -70,7 +70,7 @@ export function lockData(file: string): Result<FolderLock, 'taken' | { readonly 
   }
 }
 
-/** Whether another broker holds the lock of such a file; what else may be wrong with it is not said here. */
+/** Whether another broker holds the lock of a data file; false as well when the file cannot be opened. */
 export function isLocked(file: string): boolean {
   const lock = lockData(file)
   if (lock.ok) lock.value.release()
@@ -110,7 +110,7 @@ function sign(descriptor: number): void {
     ftruncateSync(descriptor)
     writeSync(descriptor, `${process.pid} ${hostname()}\n`)
   } catch {
-    // A full disk: the lock holds all the same, it only tells less.
+    // The disk is full: the lock holds, but does not name its owner.
   }
 }
 

@@ -23,7 +23,7 @@ import { formatFile, readFormat } from './folder-format.js'
  * next makes the new one. The folder itself is never renamed: it may be a mount point.
  */
 
-/** Where the members are that take the place of the present ones: new ones in `next`, those of before in `previous`. */
+/** The folder of the members that replace the present ones: `next` has new ones, `previous` those of before. */
 export type SwapSource = 'next' | 'previous'
 
 /** Members that leave and enter, in the order in which they are moved. Part of the format on disk. */
@@ -31,31 +31,31 @@ interface SwapNote {
   readonly source: SwapSource
   readonly leaving: readonly string[]
   readonly entering: readonly string[]
-  /** Whether all of them are in their places, and only what is left over is to be removed. */
+  /** Whether all members are in place, so that only leftovers have to be removed. */
   readonly moved: boolean
 }
 
-/** Where new members are built, as a data folder of their own inside the one that they are for. */
+/** The folder in which new members are built: a data folder inside the one that they are for. */
 function nextFolder(path: string): string {
   return join(path, 'next')
 }
 
-/** Where the members are that a swap has replaced, as a data folder of their own. */
+/** The folder of the members that a swap has replaced: a data folder of its own. */
 export function previousFolder(path: string): string {
   return join(path, 'previous')
 }
 
-/** Where members are gathered that become the previous ones. */
+/** The folder in which the members that become the previous ones are gathered. */
 function previousDraft(path: string): string {
   return join(path, 'previous.new')
 }
 
-/** Whether the members that were replaced last are still there. */
+/** Whether previous members exist. */
 export function hasPrevious(path: string): boolean {
   return existsSync(formatFile(previousFolder(path))) || membersIn(previousFolder(path)).length > 0
 }
 
-/** What belongs to a data folder, by its names there: its members, and the files that say what it is. */
+/** The names of a data folder's members and format files. */
 export function membersIn(path: string): readonly string[] {
   if (!existsSync(path)) return []
   return readdirSync(path).filter((name) => memberName.test(name))
@@ -63,7 +63,7 @@ export function membersIn(path: string): readonly string[] {
 
 const memberName = /^(partition-\d+|control|format\.json|format\.[a-z]+\.json)$/
 
-/** Makes an empty place for new members; the caller has the lock of the folder, and no swap is decided. */
+/** Creates an empty folder for new members. The caller has locked the data folder, and no swap is decided. */
 export function beginNext(path: string): string {
   const next = nextFolder(path)
   rmSync(next, { recursive: true, force: true })
@@ -128,13 +128,16 @@ export function* settleSwap(path: string): Generator<string, void> {
   yield 'the swap is over'
 }
 
-/** The format goes first and comes last, so that in between no version of the program takes the folder for a whole one. */
+/**
+ * Moves the members. The format file leaves first and enters last, so that no version of the program takes the folder for complete in
+ * between.
+ */
 function* move(path: string, { source, leaving, entering }: SwapNote): Generator<string, void> {
   const draft = previousDraft(path)
   const from = join(path, source)
   if (leaving.length > 0 && !existsSync(draft)) mkdirSync(draft, privateMode)
   for (const name of leaving) {
-    // One that is there already has left, and what has its name now has entered.
+    // A member that is there already has left, and the file of its name has entered.
     if (existsSync(join(draft, name))) continue
     renameSync(join(path, name), join(draft, name))
     yield `${name} has left`
@@ -164,7 +167,7 @@ function* removeLeftOver(path: string): Generator<string, void> {
   } else if (!hasPrevious(path)) rmSync(previousFolder(path), { recursive: true, force: true })
 }
 
-/** A folder that is not ours, whatever its name, stays. */
+/** Removes what an undecided swap has built; folders of others stay, whatever their names. */
 function* removeUndecided(path: string): Generator<string, void> {
   for (const folder of [nextFolder(path), previousDraft(path)]) {
     if (!existsSync(folder) || !readdirSync(folder).every(isBuilt)) continue
@@ -182,7 +185,7 @@ function formatsFirst(a: string, b: string): number {
   return rank(a) - rank(b) || a.localeCompare(b)
 }
 
-/** Makes durable all that lies in a folder. */
+/** Makes everything in a folder durable. */
 export function syncTree(path: string): void {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const file = join(path, entry.name)
@@ -192,11 +195,11 @@ export function syncTree(path: string): void {
   syncFolder(path)
 }
 
-/** Removes what a swap has replaced; says whether there was anything. */
+/** Removes the previous members; returns whether there were any. */
 export function forgetPrevious(path: string): boolean {
   const previous = previousFolder(path)
   if (!existsSync(previous)) return false
-  // Without its format it is no folder that could be put back: a removal that is killed leaves nothing half.
+  // Without its format file it cannot be put back, so an interrupted removal leaves nothing that looks complete.
   rmSync(join(previous, 'format.json'), { force: true })
   syncFolder(previous)
   rmSync(previous, { recursive: true })
@@ -226,7 +229,7 @@ function writeNote(path: string, note: SwapNote): void {
   syncFolder(path)
 }
 
-/** Throws when it says nothing: without it nobody knows which members are which. */
+/** Reads the note of a swap; throws when it is malformed, since only the note tells which members are which. */
 function readNote(path: string): SwapNote | undefined {
   const file = noteFile(path)
   if (!existsSync(file)) return undefined

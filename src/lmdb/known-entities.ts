@@ -4,10 +4,10 @@ import { LargeEntity } from '../context/large/large-entity.js'
 import { LruCache } from '../lru-cache.js'
 import { decodeLarge } from './large-record.js'
 
-/** From this many characters on, the record of an entity takes long enough to be read that turns are held up by it. */
+/** From this many characters on, decoding the record of an entity delays turns. */
 const largeFrom = 4096
 
-/** About what an entity takes in memory for each character of its record. */
+/** The approximate memory of an entity per character of its record. */
 const characterSize_bytes = 8
 
 interface Known {
@@ -36,7 +36,7 @@ export class KnownEntities {
     return entity
   }
 
-  /** A turn has left an entity so. One that is large by its texts alone is read fast, and not held. */
+  /** Holds an entity that a turn has written, unless it is large by its texts alone, which are decoded fast. */
   put(sequence: number, text: string, entity: Entity): void {
     if (text.length < largeFrom || !(entity instanceof LargeEntity)) return
     this.#held.put(String(sequence), { text, entity }, text.length * characterSize_bytes)

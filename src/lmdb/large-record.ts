@@ -6,12 +6,12 @@ import { measureText, valueEnd } from '../context/large/text-measure.js'
 import { largeFrom } from '../context/large/weight.js'
 import { decodeEntity } from './record.js'
 
-/** A value whose text is shorter is made with its entity. */
+/** Values with shorter texts are decoded with their entity. */
 const laidAsideFrom_characters = 2048
 
 /** A large array or object in a record. */
 interface ValueText {
-  /** The position of its attribute. */
+  /** The index of its attribute. */
   readonly attribute: number
   readonly from: number
   readonly to: number
@@ -71,10 +71,10 @@ function valuesIn(text: string, decode: () => Entity): readonly ValueText[] {
   return found
 }
 
-/** Which element of a record, and of an attribute in it, these are. */
+/** The index of the attributes in a record, and of the value in an attribute. */
 const [attributesAt, valueAt] = [6, 2]
 
-/** Where an element of an array begins. */
+/** The offset at which an element of an array begins. */
 function elementsBefore(text: string, from: number, element: number): number {
   let at = from + 1
   for (let passed = 0; passed < element; passed += 1) {
@@ -85,7 +85,7 @@ function elementsBefore(text: string, from: number, element: number): number {
   return at
 }
 
-/** What a reader gives; nothing when it throws, since whoever decodes the whole record says what is wrong with it. */
+/** The result of a reader; undefined when it throws, since decoding the whole record reports the damage. */
 function attempt<Read>(read: () => Read): Read | undefined {
   try {
     return read()

@@ -15,7 +15,7 @@ export class LocationCells {
     this.#index = cells
   }
 
-  /** Enters and removes what a write makes of an entity, within the transaction of its turn. */
+  /** Updates the index for a write of an entity, within the transaction of its turn. */
   note(write: EntityWrite): void {
     const { tenant, entity } = write
     const held = write.kind === 'put' ? write.before : entity
@@ -32,7 +32,7 @@ function isSameLocation(a: Attribute | undefined, b: Attribute | undefined): boo
   return a === b || (a !== undefined && b !== undefined && a.value === b.value && a.type === b.type)
 }
 
-/** The cells in which a location lies; none for what is no location. */
+/** The cells in which a location lies; none if the attribute is no location. */
 export function cellsAt(location: Attribute | undefined): readonly Cell[] {
   const shape = location && shapeOfLocation(location)
   return shape === undefined ? [] : cellsOf(shape)

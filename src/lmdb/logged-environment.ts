@@ -21,48 +21,48 @@ import { writeInTransaction } from './write-transaction.js'
 export interface LoggedParts {
   /** The folder of the environment. */
   readonly path: string
-  /** With the environment, which is opened without flushing: the log is what makes a change durable. */
+  /** The checkpoints with their environment, which does not flush: the log makes changes durable. */
   readonly checkpoints: Checkpoints
   readonly facts: Database<string, Key>
   /** Whether a record is on disk when it is appended [management 9.3, -writeConcern]. */
   readonly durable: boolean
   readonly log: Log | undefined
-  /** Called when the disk has failed while nobody waited for it: the broker can not go on. */
+  /** Called when the disk has failed in the background, so that the broker cannot continue. */
   readonly failed: (fault: unknown) => void
-  /** Opens the log of a cluster for an environment that has applied it up to a sequence; the log is files of its own without this. */
+  /** Opens the log of a cluster for an environment that has applied it up to a sequence. Without it the log is in local files. */
   readonly openLog?: ((applied: LogSequence) => NotedLog) | undefined
-  /** Called when a checkpoint was taken that nobody waited for. */
+  /** Called when a checkpoint was taken in the background. */
   readonly checkpointed?: ((duration: Nanoseconds) => void) | undefined
   readonly writing?: WriteWatch | undefined
 }
 
-/** The fact that says which record of the log was applied last. Part of the format on disk. */
+/** The fact that names the last applied record of the log. Part of the format on disk. */
 export const appliedFact: Key = ['applied']
 
-/** How often a checkpoint is taken while there is something new. */
+/** The interval of checkpoints while there is something new. */
 const checkpoint_ms = 1000
 
-/** As much of the log is applied in one transaction when it is recovered. */
+/** The bytes of the log that recovery applies in one transaction. */
 const transaction_bytes = 2 ** 22
 
-/** How often recovery says how far it is. */
+/** The interval at which recovery reports its progress. */
 const progress_ms = 2000
 
-/** Records that change nothing, after so many of which the environment notes them all the same, so that the log can forget them. */
+/** The number of records without changes after which the environment notes them, so that the log can be truncated. */
 const passedMost = 100
 
 const wayOut = 'restore the data folder from a backup'
 
-/** An environment with the log before it, from which it is brought up to date when it is opened. */
+/** An environment with its log, from which it is brought up to date when it is opened. */
 export class LoggedEnvironment {
   readonly #parts: LoggedParts
   readonly #checkpoints: Checkpoints
   readonly #wal: NotedLog
   readonly #timer: NodeJS.Timeout
   #applied: LogSequence
-  /** What the environment has noted of that. */
+  /** The last applied record that the environment itself has noted. */
   #noted: LogSequence
-  /** The record that the last checkpoint was taken behind. */
+  /** The last record in the last checkpoint. */
   #checkpointed: LogSequence
   #taking: Promise<void> | undefined
   readonly #pins = new Map<PinPurpose, FilePin>()
@@ -92,7 +92,7 @@ export class LoggedEnvironment {
     return this.#wal
   }
 
-  /** Applies what the log has and the environment has not, by a function that writes what a record says. */
+  /** Applies the records that the environment lacks, with a function that writes one record. */
   recover(write: (bytes: Uint8Array) => void): void {
     const first = this.#applied
     const progress = new Progress(this.#parts, this.#wal.last - first)
@@ -158,7 +158,7 @@ export class LoggedEnvironment {
     })
   }
 
-  /** Everything up to a record is applied, since what is new of it changes nothing. */
+  /** Notes everything up to a record as applied; the records since the last change do not change anything. */
   pass(last: LogSequence): void {
     if (last - this.#noted > passedMost && this.#isNoted(last)) return
     const { isCheckpointed } = this
@@ -190,7 +190,6 @@ export class LoggedEnvironment {
     this.#taken(this.#applied, this.#noted)
   }
 
-  /** See `Pins`. */
   pin(purpose: PinPurpose): PinnedCommit {
     this.unpin(purpose)
     const pin = new FilePin(this.#parts.path, this.#checkpoints.root)
@@ -218,7 +217,7 @@ export class LoggedEnvironment {
     if (openLog === undefined) return this.#openedFiles()
     const wal = openLog(this.#applied)
     this.#checkpoints.takeSync(wal.note)
-    // What stands there was applied before the folder joined its cluster.
+    // The records there were applied before the folder joined its cluster.
     rmSync(join(path, 'log'), { recursive: true, force: true })
     return wal
   }
@@ -229,7 +228,7 @@ export class LoggedEnvironment {
     const settings = { durable, failed }
     const checkpoint = readCheckpoint(path)
     if (!checkpoint.ok) throw new DamagedRecord(`${checkpoint.error.reason}: ${wayOut}`)
-    // A folder that has left its cluster goes on by itself behind what it has applied.
+    // A folder that has left its cluster begins a log of its own behind what it has applied.
     if (checkpoint.value === undefined || isClusterNote(checkpoint.value.note)) return this.#begun(folder, settings)
     const from = parsePosition(checkpoint.value.note)
     if (from === undefined) throw new DamagedRecord(`the checkpoint of ${path} names no place in the log: ${wayOut}`)
@@ -262,7 +261,7 @@ export class LoggedEnvironment {
     return wal
   }
 
-  /** An environment without a checkpoint is new, or is a copy: a backup has no log. */
+  /** Begins the log of an environment without a checkpoint, which is new or the copy of a backup. */
   #begun(folder: DiskLogFolder, settings: LocalLogSettings): LocalLog {
     if (!new LogScan(folder).isEmpty) {
       throw new DamagedRecord(`${folder.path} holds records, but the checkpoint beside it is missing: ${wayOut}`)
@@ -293,7 +292,7 @@ export class LoggedEnvironment {
     }
   }
 
-  /** Between two turns: everything in the log is applied, unless a record is being appended. */
+  /** Takes a checkpoint if one is due. Between two turns everything in the log is applied, unless a record is being appended. */
   #checkpointIfDue(): void {
     const { last, note } = this.#wal
     if (this.isCheckpointed || this.#checkpoints.isUnderWay) return
@@ -309,7 +308,7 @@ export class LoggedEnvironment {
     this.#parts.checkpointed?.(process.hrtime.bigint() - begun)
   }
 
-  /** The log has to reach as far as a checkpoint that names a place in it. */
+  /** Flushes the log, which must reach as far as the checkpoint that names a position in it. */
   #flushLog(): void {
     if (!this.#parts.durable) this.#wal.flush()
   }
@@ -320,14 +319,17 @@ export class LoggedEnvironment {
     this.#covered(sequence)
   }
 
-  /** Everything up to a record is in the last checkpoint, or changes nothing. It is truncated only when the environment has noted it. */
+  /**
+   * Notes that everything up to a record is in the last checkpoint or changes nothing. The log is truncated only behind what the
+   * environment has noted.
+   */
   #covered(sequence: LogSequence): void {
     this.#checkpointed = sequence
     this.#wal.covered(sequence)
   }
 }
 
-/** Says how far recovery is, when it takes long. */
+/** Reports the progress of a long recovery. */
 class Progress {
   readonly #parts: LoggedParts
   readonly #records: number

@@ -11,33 +11,33 @@ import { appliedFact } from './logged-environment.js'
 
 /** An environment of a data folder: a partition or the coordinator's own. */
 export interface FolderMember {
-  /** What it is in its folder, which is also the name of its own folder. */
+  /** Its name in the data folder, which is also that of its own folder. */
   readonly name: string
   readonly path: string
 }
 
-/** How members are looked at and made. */
+/** How members are checked and created. */
 export interface MemberSettings {
-  /** Every page of a file is looked at if it is no larger than this, else only those that lead to others. */
+  /** Up to this size every page of a file is checked; beyond it only branch pages. */
   readonly everyPage_bytes: number
-  /** See `EnvironmentSettings`. */
+  /** Read transactions that may be open at one time, over all threads. */
   readonly maxReaders: number
-  /** Called with each file and each page that is looked at, which may be many: the thread gives way to nothing meanwhile. */
+  /** Called for each file and each page that is checked: there may be many, and the thread does nothing else meanwhile. */
   readonly goesOn?: () => void
 }
 
-/** The fact that says which folder an environment belongs to, and what it is there. */
+/** The fact that names the folder of an environment and its place there. */
 export const memberFact: Key = ['member']
 
 /** Room for writing that fact: LMDB never changes a page in its place. */
 const roomForFact_bytes = 2 ** 24
 
-/** Where the member's data lies. */
+/** The data file of a member. */
 export function dataFile({ path }: FolderMember): string {
   return join(path, 'data.mdb')
 }
 
-/** Why the member's file can not be opened, for its operator; nothing when it can. */
+/** Why the member's file cannot be opened, for its operator; undefined when it can. */
 export function unusable(member: FolderMember, { everyPage_bytes, goesOn }: MemberSettings): string | undefined {
   const file = dataFile(member)
   if (!existsSync(file)) return `${file} is missing: ${wayOut}`
@@ -45,7 +45,7 @@ export function unusable(member: FolderMember, { everyPage_bytes, goesOn }: Memb
   return damage && `${file} is damaged (${damage.what}): ${wayOut}`
 }
 
-/** Why the member is not the one that belongs there; nothing when it is. Its file is sound. */
+/** Why a member with a sound file does not belong there; undefined when it does. */
 export async function misplaced(
   member: FolderMember,
   folder: string,
@@ -59,14 +59,14 @@ export async function misplaced(
   return `${file} is that of ${name}: put the files back where they belong, or ${wayOut}`
 }
 
-/** Writes into a member which folder it belongs to, unless something stands there already. */
+/** Marks a member with the folder that it belongs to, unless it has a mark. */
 function mark(member: FolderMember, folder: string, settings: MemberSettings): Promise<void> {
   return withFacts(member, settings, (facts) => {
     if (facts.get(memberFact) === undefined) facts.putSync(memberFact, factOf(member, folder))
   })
 }
 
-/** Writes into a member which folder it belongs to from now on. */
+/** Marks a member with the folder that it belongs to from now on. */
 export function markAnew(member: FolderMember, folder: string, settings: MemberSettings): Promise<void> {
   return withFacts(member, settings, (facts) => facts.putSync(memberFact, factOf(member, folder)))
 }
@@ -80,7 +80,7 @@ export function notedBy(member: FolderMember, settings: MemberSettings): Promise
   )
 }
 
-/** Makes a member that holds nothing but its mark. What lies there was begun by a start that did not come to its end. */
+/** Creates a member that holds only its mark. Existing files are the rest of an interrupted start. */
 export async function make(member: FolderMember, folder: string, settings: MemberSettings): Promise<void> {
   mkdirSync(member.path, { recursive: true })
   rmSync(dataFile(member), { force: true })
@@ -112,7 +112,7 @@ function reserveLockFile({ path }: FolderMember, maxReaders: number): void {
 /** What an operator can do about a folder that cannot be used. */
 export const wayOut = 'restore the directory from a backup, or start with an empty -dbPath'
 
-/** What that fact says. */
+/** The text of the fact. */
 export function factOf({ name }: Pick<FolderMember, 'name'>, folder: string): string {
   return `${folder} ${name}`
 }

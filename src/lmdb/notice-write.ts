@@ -14,7 +14,7 @@ export type NoticeWrite =
       readonly common: Omit<NoticeHead, 'subscription'>
       /** The entity that all of them show, or the text that their bodies have in common. */
       readonly shown: string
-      /** By the subscriptions, where they have messages of their own. */
+      /** The messages by subscription, where they have their own. */
       readonly messages?: readonly MessagePart[] | undefined
     }
 

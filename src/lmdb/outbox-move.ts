@@ -21,7 +21,7 @@ export interface TargetOutbox {
   readonly root: RootDatabase<string, Key>
 }
 
-/** Notices that are read at once. */
+/** Notices of one read. */
 const page = 500
 
 /**
@@ -32,11 +32,11 @@ const page = 500
 export class OutboxMove {
   readonly #sources: readonly OutboxReader[]
   readonly #targets: readonly TargetOutbox[]
-  /** Up to which number each old outbox is moved. */
+  /** The last moved number of each old outbox. */
   readonly #moved: NoticeNumber[]
   /** Partition and number of each notice that was attempted. */
   readonly #attempted = new Set<string>()
-  /** The new numbers of these, by subscription, for each new partition. */
+  /** The new numbers of attempted notices, by subscription, for each new partition. */
   readonly #tried: readonly Map<SubscriptionId, NoticeNumber[]>[]
   #count = 0
 
@@ -126,7 +126,7 @@ export class OutboxMove {
   }
 }
 
-/** The id in the ordering key of a change, see `orderingKeyOf`. */
+/** The id of the entity in the ordering key of a change. */
 function entityIdOf(orderingKey: OrderingKey): string {
   if (orderingKey.kind !== 'entity') throw new Error('a partition has a notice that no change has caused')
   const { key } = orderingKey
@@ -135,7 +135,7 @@ function entityIdOf(orderingKey: OrderingKey): string {
   return key.slice(length + 1 + Number(key.slice(path + 1, length)))
 }
 
-/** What is read for one change is the same object, and its notices follow each other. */
+/** Whether a notice belongs to the change of the previous one: they then share an object, and follow each other. */
 function sharesChange(notice: NewNotice, stored: StoredNotice): notice is SharedNotice {
   return 'entity' in notice && 'entity' in stored && notice.entity === stored.entity
 }

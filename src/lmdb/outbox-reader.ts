@@ -16,10 +16,10 @@ export class OutboxReader {
   readonly #unread: Unread
   readonly #root: RootDatabase<string, Key>
   readonly #outbox: OutboxDatabases
-  /** What was read last of groups: one notice after the other asks for the same. */
+  /** The last read text of a group, since consecutive notices ask for the same one. */
   #shown: { readonly at: NoticeNumber; readonly what: Shown } | undefined
 
-  /** `damaged` hears of every record that cannot be read, each time; the others are given all the same. */
+  /** `damaged` is called each time for a record that cannot be read; the others are still returned. */
   constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, damaged: (damage: DamagedRecord) => void) {
     this.#path = path
     this.#unread = (record, fault) => damaged(unread(path, record, fault))
@@ -27,7 +27,7 @@ export class OutboxReader {
     this.#outbox = openOutbox(this.#root)
   }
 
-  /** From now on reads see everything that is on disk now. */
+  /** Lets later reads see everything that is on disk now. */
   refresh(): void {
     this.#root.resetReadTxn()
   }
@@ -71,7 +71,7 @@ export class OutboxReader {
   }
 }
 
-/** What those of a group show: an entity, or the text that their messages have in common. */
+/** What the notices of a group show: an entity, or the common text of their messages. */
 type Shown = Entity | string
 
 /** The notice of a number, if it is there; `read` gives what those of a group show. */
@@ -98,7 +98,7 @@ function shownOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at, 
   return messages === undefined ? decodeEntity(text) : text
 }
 
-/** What is read of notices at once, when there is more than one. */
+/** The most bytes of one read of several notices. */
 const most_bytes = 2 ** 20
 
 /**

@@ -14,7 +14,7 @@ import {
 import type { SubscriptionId } from '../subscription/subscription.js'
 import type { Milliseconds } from '../time.js'
 
-/** What all notices of one change say. */
+/** The parts that all notices of one change have in common. */
 type CommonHead = readonly [
   orderingKey: readonly [kind: OrderingKey['kind'], key?: string],
   made: number,
@@ -24,7 +24,7 @@ type CommonHead = readonly [
   token: PackedToken,
 ]
 
-/** What is stored before the body, as a JSON array on a line of its own. Part of the format on disk, as all that follows. */
+/** The head before the body: a JSON array on a line of its own. Everything below is part of the format on disk. */
 type StoredHead = readonly [
   subscription: string,
   ...common: CommonHead,
@@ -37,7 +37,7 @@ type StoredHead = readonly [
   provisional?: readonly [change: number, by: Provisional['by']],
 ]
 
-/** What one message of a group says of its own. */
+/** The parts of one message of a group that are its own. */
 type StoredMessage = readonly [correlator: string, message: NoticeMessage | 0, pieces: readonly string[]]
 
 /**
@@ -52,19 +52,19 @@ type StoredGroup = readonly [
   shown_bytes: number,
   /** The empty text for none where something follows. */
   via?: string,
-  /** Of those that have messages of their own. */
+  /** The subscriptions' own messages, if they have any. */
   messages?: readonly StoredMessage[],
 ]
 
 /** A group of notices with what they have in common. */
 export interface NoticeGroup {
   readonly first: NoticeNumber
-  /** `undefined` stands for one that has left. */
+  /** `undefined` stands for a notice that has left. */
   readonly subscriptions: readonly (SubscriptionId | undefined)[]
   readonly common: Omit<NoticeHead, 'subscription'>
-  /** By the subscriptions, where they have messages of their own. */
+  /** The messages by subscription, where they have their own. */
   readonly messages?: readonly MessagePart[] | undefined
-  /** Where the entity, or the text, lies. */
+  /** The number under which the entity, or the text, is stored. */
   readonly shown: NoticeNumber
   readonly shown_bytes: number
 }

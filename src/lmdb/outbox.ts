@@ -34,7 +34,7 @@ export function openOutbox(root: RootDatabase<string, Key>): OutboxDatabases {
 
 const lastFact: Key = ['notice']
 
-/** Notices of one group: what is written again when one of them leaves. */
+/** The most notices of a group, which is written again when one of them leaves. */
 const groupSize = 256
 
 /** Notices on disk, in the environment of whoever makes them. It writes within the transactions of its only writer. */
@@ -42,7 +42,7 @@ export class Outbox {
   readonly #databases: OutboxDatabases
   #last: NoticeNumber
 
-  /** Opens it in the environment of a folder; throws `DamagedRecord` when it cannot be gone on with. */
+  /** Opens the outbox of a folder's environment; throws `DamagedRecord` when it cannot be continued. */
   constructor(databases: OutboxDatabases, path: string) {
     this.#databases = databases
     this.#last = lastNumber(databases, path)
@@ -53,12 +53,12 @@ export class Outbox {
     return this.#last
   }
 
-  /** Where it lies, for those who read it. */
+  /** Its databases, for readers. */
   get databases(): OutboxDatabases {
     return this.#databases
   }
 
-  /** Puts notices behind all others; gives the characters that were written. */
+  /** Puts notices behind all others; returns the number of characters written. */
   enqueue(notices: readonly NoticeWrite[]): number {
     if (notices.length === 0) return 0
     let written = 0
@@ -75,7 +75,7 @@ export class Outbox {
     return written
   }
 
-  /** Stores what became of notices; doing so twice changes nothing. */
+  /** Stores acks of notices; idempotent. */
   ack(acks: readonly NoticeAck[]): void {
     const { notices, accounts } = this.#databases
     const grouped: NoticeNumber[] = []
@@ -87,12 +87,12 @@ export class Outbox {
     this.#leaveGroups(grouped)
   }
 
-  /** The transaction that enqueued was undone: its numbers are given again. */
+  /** Gives numbers again after the transaction that enqueued them was undone. */
   rewind(last: NoticeNumber): void {
     this.#last = last
   }
 
-  /** The entity, or the text, is written once, however many subscriptions are notified of it. */
+  /** Writes the groups of a change, and once the entity or text that all of them show. */
   #putGroups({ subscriptions, common, messages, shown: text }: Extract<NoticeWrite, { kind: 'shared' }>): number {
     const { groups, shown } = this.#databases
     const first = this.#last + 1
@@ -111,7 +111,7 @@ export class Outbox {
     return written
   }
 
-  /** Each group is read and written once, however many of its notices leave. */
+  /** Removes notices from their groups, each of which is read and written once. */
   #leaveGroups(numbers: NoticeNumber[]): void {
     const left: { readonly group: NoticeGroup; readonly gone: Set<NoticeNumber> }[] = []
     for (const number of numbers.sort((a, b) => a - b)) {
@@ -120,7 +120,7 @@ export class Outbox {
         last.gone.add(number)
         continue
       }
-      // One that cannot be read is named by the courier, and stays.
+      // A group that cannot be read stays; the courier names it.
       const group = groupOf(this.#databases, number, () => {})
       if (group !== undefined) left.push({ group, gone: new Set([number]) })
     }
@@ -136,7 +136,7 @@ export class Outbox {
     const { groups, shown } = this.#databases
     groups.removeSync([first])
     const others = Number(shown.get(holdersKey(at)) ?? 1) - 1
-    if (Number.isNaN(others)) return // Others may show it.
+    if (Number.isNaN(others)) return // Damaged count: other groups may show it.
     if (others > 0) {
       shown.putSync(holdersKey(at), String(others))
       return
@@ -146,7 +146,7 @@ export class Outbox {
   }
 }
 
-/** Where it is counted how many groups show an entity. */
+/** The key of the number of groups that show an entity. */
 export function holdersKey(shown: NoticeNumber): Key {
   return [shown, 'groups']
 }
@@ -160,7 +160,7 @@ export function lastNumber(
   return numberOf(facts.get(lastFact, transaction && { transaction }), path, 'the number of the last notice')
 }
 
-/** Makes an outbox that holds nothing go on behind a number that another one has given. */
+/** Makes an empty outbox continue behind a number of another one. */
 export function goOnBehind({ facts }: Pick<OutboxDatabases, 'facts'>, last: NoticeNumber): void {
   facts.putSync(lastFact, String(last))
 }

@@ -7,7 +7,7 @@
 export const header = { number: 0, transaction: 8, flags: 18, lower: 20, upper: 22, pages: 20, bytes: 24 } as const
 
 export const pageFlags = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 } as const
-/** Those that say what a page is; the others are LMDB's notes to itself. */
+/** The flags that give the kind of a page; the others are internal to LMDB. */
 export const kindMask = 0x7f
 
 /** Offsets in a meta page, the header included, and the bytes that LMDB uses of it; the rest of the page is empty. */

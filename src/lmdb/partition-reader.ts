@@ -39,7 +39,7 @@ export interface AttributeType {
   readonly attributeType: string
 }
 
-/** What views of the console read in the order of the index. */
+/** Indexes that views of the console read in order. */
 export type ReadIndex = 'ids' | 'types' | 'cells' | 'counts' | 'records'
 
 /** An entity that an index names; its record is read only when it is asked for. */
@@ -60,7 +60,7 @@ export class Candidate implements Located {
     this.#text = text
   }
 
-  /** The record as it lies on disk; throws `DamagedRecord` when there is none. */
+  /** The record on disk; throws `DamagedRecord` when there is none. */
   read(): string {
     const text = this.#text ?? this.#snapshot.record(this.#tenant, this.sequence)
     if (text === undefined) throw missing(this.#where)
@@ -76,13 +76,13 @@ export class Candidate implements Located {
     return { path: this.#snapshot.folder, tenant: this.#tenant, sequence: this.sequence }
   }
 
-  /** The same without the record, which is read again when it is needed. */
+  /** A candidate without the record, which is read again when it is needed. */
   unread(): Candidate {
     return this.#text === undefined ? this : new Candidate(this.#snapshot, this.#tenant, this.sequence, this)
   }
 }
 
-/** As many characters are decoded in the time that an entry of the index takes. */
+/** The characters that are decoded in the time of one index entry. */
 const entry_characters = 1024
 
 /** Reads one partition from snapshots, in any thread, while its owner writes. */
@@ -201,7 +201,7 @@ export class Snapshot {
     }
   }
 
-  /** How many `inCells` has, counted up to a limit. */
+  /** The number of candidates of `inCells`, counted up to a limit. */
   countInCells(tenant: Tenant, cover: readonly CellRange[], limit: number): number {
     let count = 0
     for (const range of this.#cellRanges(tenant, cover)) {
@@ -229,7 +229,7 @@ export class Snapshot {
     }
   }
 
-  /** The entities whose ids begin so, in every service path, of one type or of every one, in no order. */
+  /** The entities whose ids have a prefix, in every service path, of one type or of all, in no order. */
   *withPrefix(tenant: Tenant, prefix: string, type: EntityType | undefined): Generator<Candidate> {
     if (!canBeKey(prefix as EntityId)) return
     for (const { key, value } of this.#environment.ids.getRange(this.#in(idsBeginning(tenant, prefix)))) {
@@ -242,29 +242,29 @@ export class Snapshot {
     }
   }
 
-  /** How many `withPrefix` has of all types, counted up to a limit. */
+  /** The number of candidates of `withPrefix` of all types, counted up to a limit. */
   countWithPrefix(tenant: Tenant, prefix: string, limit: number): number {
     if (!canBeKey(prefix as EntityId)) return 0
     return this.#count(this.#environment.ids, idsBeginning(tenant, prefix), limit)
   }
 
-  /** The entries of an index in a stretch of keys, of all of it without one. */
+  /** The entries of an index within a key range, or all of them. */
   entries(index: ReadIndex, range?: Partial<KeyRange>): Iterable<{ readonly key: Key; readonly value: string }> {
     return this.#environment[index].getRange({ ...range, transaction: this.#transaction })
   }
 
-  /** The key that comes so many after the first one of a stretch; nothing when there are not as many. */
+  /** The key at an offset in a key range; undefined when the range has fewer keys. */
   keyAfter(index: ReadIndex, range: KeyRange, offset: number): Key | undefined {
     for (const key of this.#environment[index].getKeys({ ...this.#in(range), offset, limit: 1 })) return key
     return undefined
   }
 
-  /** How many entries an index has in a stretch of keys. */
+  /** The number of entries of an index within a key range. */
   countOf(index: ReadIndex, range: KeyRange): number {
     return this.#environment[index].getKeysCount(this.#in(range))
   }
 
-  /** Of the cells in a cover those stretches of keys in which there may be any. */
+  /** The key ranges of a cover's cells that may have entries. */
   cellRanges(tenant: Tenant, cover: readonly CellRange[]): Iterable<KeyRange> {
     return this.#cellRanges(tenant, cover)
   }
@@ -299,7 +299,7 @@ export class Snapshot {
     this.#transaction.done()
   }
 
-  /** How many entries a range has, counted up to a limit: LMDB would count all, but passes over them as fast. */
+  /** The number of entries in a range, counted up to a limit: LMDB itself would count all of them. */
   #count(database: Database<string, Key>, range: KeyRange, limit: number): number {
     for (const _ of database.getKeys({ ...this.#in(range), offset: limit - 1, limit: 1 })) return limit
     return limit === 1 ? 0 : database.getKeysCount(this.#in(range))

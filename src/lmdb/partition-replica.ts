@@ -14,9 +14,9 @@ export interface PartitionReplicaParts extends Omit<ReplicaParts, 'store' | 'own
   readonly store: LmdbPartitionStore
   readonly versions: Versions
   readonly figures: RowOf<typeof copyFigures>
-  /** The partition belongs to this node from a claim on, or no longer. */
+  /** Called when this node has come to own the partition, with the epoch, or has ceased to. */
   readonly owns: (epoch: LogSequence | undefined) => void
-  /** A notice that was made at another node is in the outbox. */
+  /** Called for a notice of another node that is in the outbox. */
   readonly notified: (subscription: SubscriptionId, made: Milliseconds) => void
 }
 
@@ -60,7 +60,7 @@ function replicaStore(parts: PartitionReplicaParts): ReplicaStore {
   }
 }
 
-/** What another node has made moves the clocks of this one: throttling goes on where it was when this one claims. */
+/** Moves the clocks of this node for notices of another one, so that throttling continues when this node claims. */
 function notify(notice: NoticeWrite, { notified }: Pick<PartitionReplicaParts, 'notified'>): void {
   const { ids, made } = noted(notice)
   for (const id of ids) notified(id, made)

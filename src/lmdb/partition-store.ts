@@ -39,35 +39,35 @@ import { decodeTurnRecord, type EntityWrite, encodeTurnRecord, type TurnRecord, 
 /** The fact that keeps the order of creation growing over restarts: the highest sequence of an entity. Part of the format on disk. */
 export const highestFact: Key = ['place']
 
-/** Notes in a partition that holds nothing which sequence was the highest that was ever given. */
+/** Notes the highest sequence ever given in an empty partition. */
 export function putHighestSequence({ facts }: Pick<Environment, 'facts'>, highest: number): void {
   facts.putSync(highestFact, String(highest))
 }
 
-/** What is written between two looks at the size of the data: by at most this may the data exceed its limit. */
+/** The characters written between two looks at the size of the data, which may exceed its limit by as much. */
 const charactersPerLook = 2 ** 18
 
 /** The share of its cache that a store has for large entities, decoded; the rest is for records. */
 const largeShare = 0.25
 
-/** What a store is opened with beside its environment. */
+/** The parts of a store beside its environment. */
 export interface StoreParts {
   /** Bytes of the records, and of large entities, that are kept in memory. */
   readonly cache_bytes?: number
   readonly log?: Log
-  /** How large entities may become; as large as they like without it. */
+  /** The limits of entities; none by default. */
   readonly limits?: EntityLimits
-  /** Called when the disk has failed while nobody waited for it; without it the thread ends of that. */
+  /** Called when the disk has failed in the background; by default the thread ends. */
   readonly failed?: (fault: unknown) => void
-  /** See `LoggedParts`. */
+  /** Opens the log of a cluster; by default the log is in local files. */
   readonly openLog?: LoggedParts['openLog'] | undefined
-  /** Called with how long each checkpoint took that was taken beside the turns. */
+  /** Called with the duration of each checkpoint in the background. */
   readonly checkpointed?: (duration: Nanoseconds) => void
-  /** Hears of the write transactions. */
+  /** Notified of write transactions. */
   readonly writing?: WriteWatch | undefined
 }
 
-/** A partition must not go on: nobody knows what is on disk. */
+/** Ends the thread of a partition after a fault that leaves the state of the disk unknown. */
 export function endThread(fault: unknown): void {
   setImmediate(() => {
     throw fault
@@ -157,7 +157,7 @@ export class LmdbPartitionStore implements PartitionStore {
     return this.#isBelowLimit() && this.#disk.mayGrow
   }
 
-  /** Looks for room on the disk, which somebody may have made or taken while nothing was written. */
+  /** Looks for room on the disk, which may have changed while nothing was written. */
   lookForRoom(): void {
     this.#disk.look()
   }
@@ -221,12 +221,11 @@ export class LmdbPartitionStore implements PartitionStore {
     return notices
   }
 
-  /** Everything up to a record of the log changes nothing more. */
+  /** Notes everything up to a record of the log as applied; the records since the last turn do not change anything. */
   pass(last: LogSequence): void {
     this.#logged.pass(last)
   }
 
-  /** See `Pins`. */
   pin(purpose: PinPurpose): PinnedCommit {
     return this.#logged.pin(purpose)
   }
@@ -266,7 +265,7 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#isLookDue = !this.#wasBelowLimit || this.#written >= charactersPerLook
   }
 
-  /** What a fault of a transaction is. */
+  /** Classifies the fault of a transaction. */
   #known(fault: unknown): unknown {
     const known = faultOf(fault, this.#path)
     if (known instanceof StorageFull) this.#disk.wasFull()
@@ -284,7 +283,10 @@ export class LmdbPartitionStore implements PartitionStore {
     return statSync(join(this.#path, 'data.mdb')).size - usedBytes(this.#environment)
   }
 
-  /** Asks LMDB for its figures now and then; after every turn while there is no room, so that a removal helps at once. */
+  /**
+   * Whether the data is below its limit. LMDB is asked now and then, and after every turn while there is no room, so that a removal
+   * helps at once.
+   */
   #isBelowLimit(): boolean {
     if (this.#isLookDue) {
       this.#isLookDue = false
@@ -318,7 +320,7 @@ export class LmdbPartitionStore implements PartitionStore {
     return entityOf(this.#record(tenant, sequence).text, { path: this.#path, tenant, sequence })
   }
 
-  /** Writes what a turn changes, within its transaction: the same when it is taken and when it is recovered. */
+  /** Writes the changes of a turn within its transaction; recovery calls it as well. */
   #write({ highest, entities, notices, acks }: TurnRecord): void {
     const counts = new CountChanges()
     for (const write of entities) {

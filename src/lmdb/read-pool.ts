@@ -15,19 +15,19 @@ export class ReadPool {
     return LedgerSemaphore.memory(handles, rows)
   }
 
-  /** `row` is that of the thread, which no other one has. */
+  /** `row` is the thread's own row. */
   constructor(memory: SharedArrayBuffer, row: number, wait: WaitMeter, log?: Log) {
     this.#handles = new LedgerSemaphore(memory, row)
     this.#wait = wait
     this.#log = log
   }
 
-  /** Handles that nobody holds. */
+  /** The number of free handles. */
   get free(): number {
     return this.#handles.free
   }
 
-  /** Takes a handle: undefined when one is free, else a promise that resolves when this thread has it. */
+  /** Takes a handle: returns undefined if one was free, otherwise a promise that resolves when this thread has it. */
   take(): Promise<void> | undefined {
     if (this.#traces('storage.pool')) this.#log?.trace('storage.pool', 'read handle asked for', { free: this.free })
     const meter = this.#wait
@@ -47,7 +47,7 @@ export class ReadPool {
     this.#handles.release()
   }
 
-  /** The thread of a row has ended: its handles go to the others. Nobody else uses the row meanwhile. */
+  /** Releases the handles of a thread that has ended. The row must not be in use. */
   giveBackOf(row: number): void {
     this.#handles.giveBackOf(row)
   }

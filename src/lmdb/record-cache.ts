@@ -30,10 +30,10 @@ export class RecordCache {
     this.#held.put(name, records, sizeOf(records))
   }
 
-  /** A record of the name was written, or removed when there is no text. */
+  /** Notes a record of the name as written, or as removed when there is no text. */
   change(name: string, sequence: Sequence, text: string | undefined): void {
     const before = this.#held.get(name)
-    if (before === undefined) return // Nobody knows which others there are.
+    if (before === undefined) return // The other records of the name are unknown.
     const others = before.length === 0 ? before : before.filter((held) => held.sequence !== sequence)
     this.put(name, text === undefined ? others : [...others, { sequence, text }])
   }
@@ -47,7 +47,6 @@ export class RecordCache {
     this.put(name, records)
   }
 
-  /** Forgets everything. */
   clear(): void {
     this.#held.clear()
   }
@@ -55,7 +54,7 @@ export class RecordCache {
 
 const record_bytes = 96
 
-/** Never less than they take: a character of a text may take two bytes. */
+/** An upper bound of their memory: a character may take two bytes. */
 function sizeOf(records: readonly HeldRecord[]): number {
   let bytes = 0
   for (const { text } of records) bytes += record_bytes + 2 * text.length

@@ -4,7 +4,7 @@ import { entityOf } from './damage.js'
 import { type Environment, type EnvironmentSettings, openEnvironment } from './environment.js'
 import { type Key, recordsOf } from './keys.js'
 
-/** Goes through all records of a partition in the order of their keys, in the thread of its owner or any other. */
+/** Walks over all records of a partition in the order of their keys, in any thread. */
 export class RecordWalk {
   readonly #path: string
   readonly #environment: Environment

@@ -48,7 +48,7 @@ export function encodeEntity(entity: Entity): string {
   return JSON.stringify(stored)
 }
 
-/** The same text, in which values stand as they were read. */
+/** The text of an entity with large values, which are copied as they were read. */
 function encodeByPieces(entity: LargeEntity): string {
   const { id, type, path, sequence, created, modified, correlator } = entity
   const attributes = entity.attributes.map((attribute) => {
@@ -65,7 +65,7 @@ function encodeByPieces(entity: LargeEntity): string {
   return `${head},[${attributes.join(',')}]${tail}`
 }
 
-/** The text of a large value that was read and not changed. */
+/** The text of a large value that has not been changed since it was read. */
 function textOf(attribute: Attribute): string | undefined {
   const held = valueHeld(attribute)
   return held instanceof LargeValue ? held.text : undefined
@@ -86,7 +86,7 @@ export function decodeEntity(text: string): Entity {
   }
 }
 
-/** Where an entity lives and its id, which stand before its attributes in what `encodeEntity` wrote. */
+/** The path and id of an entity, which precede its attributes in the text of `encodeEntity`. */
 export function locatedIn(text: string): Located {
   const head = threeTexts.exec(text)?.[0]
   if (head === undefined) throw new Error('a record does not begin with id, type and path')
@@ -96,7 +96,7 @@ export function locatedIn(text: string): Located {
 
 const threeTexts = /^\["(?:[^"\\]|\\.)*"(?:,"(?:[^"\\]|\\.)*"){2}/
 
-/** Entities of which one at a time is decoded, when it is asked for. */
+/** Entities that are decoded one by one, on demand. */
 export class StoredEntities implements Entities {
   readonly #records: readonly string[]
 
@@ -144,7 +144,7 @@ function heldMetadata([name, value, type = '']: StoredMetadata): Metadata {
   return { name, type, value }
 }
 
-/** What the index of types holds for an entity: enough to leave out other paths and ids without its record. */
+/** An entry of the index of types: enough to filter by path and id without the record. */
 export interface Located {
   readonly path: ServicePath
   readonly id: EntityId

@@ -4,9 +4,9 @@ import { type Query, shownAttributes } from '../context/query.js'
 import type { Candidate } from './partition-reader.js'
 import { encodeEntity } from './record.js'
 
-/** One page of a query as its records lie on disk, and the number of all results if it was asked for. */
+/** One page of a query as stored records, and the number of all results if it was requested. */
 export interface RecordPage {
-  /** With the attributes that the query names only. */
+  /** The records, reduced to the attributes that the query names. */
   readonly records: readonly string[]
   readonly count: number | undefined
 }
@@ -18,17 +18,17 @@ export interface ScanMatch {
   readonly entity: Entity
 }
 
-/** What puts a page together from results as they are found. */
+/** Builds a page from results as they are found. */
 export interface ResultPage {
   /** Passes over one result before the page without reading it; false when the next one has to be read. */
   skips(): boolean
-  /** Takes one more result; says whether the rest is of no interest. */
+  /** Takes one more result; returns whether further ones are needed. */
   take(result: ScanMatch): 'more' | 'full' | 'tooLarge'
-  /** The page when all is taken; nothing when it is too large. */
+  /** The page after the last result; undefined when it is too large. */
   page(): RecordPage | undefined
 }
 
-/** The page of results that come in their order already. */
+/** A page of results that arrive in order. */
 export class CreationPage implements ResultPage {
   readonly #query: Query
   readonly #known: number | undefined
@@ -67,7 +67,7 @@ export class CreationPage implements ResultPage {
   }
 }
 
-/** A result as it waits for the end of the scan: what it is sorted by, and where its record is read again. */
+/** A result that is kept until the end of the scan: its sort values, and where its record is read again. */
 interface Waiting extends SortedBy {
   readonly candidate: Candidate
   readonly bytes: number
@@ -134,7 +134,7 @@ export class SortedPage implements ResultPage {
     return { records: records.reverse(), count: counted ? this.#count : undefined }
   }
 
-  /** The last one in the order. */
+  /** Removes and returns the last one in the order. */
   #pop(): Candidate {
     const [top] = this.#heap
     const end = this.#heap.pop()

@@ -16,9 +16,9 @@ const stride = 64
 const pageTooLarge = err({ kind: 'pageTooLarge' } as const)
 
 export interface ScanLimits {
-  /** Of the records of the page, of what is kept to sort results, and of the index entries of exact ids: each. */
+  /** The limit of the records of the page, of what is kept to sort results, and of the index entries of exact ids, for each of them. */
   readonly page_bytes: number
-  /** See `Slices`. */
+  /** Lets other work of the thread run between slices. */
   readonly giveWay?: () => Promise<void>
 }
 
@@ -47,7 +47,7 @@ export async function scan(
   let looked = 0
   let last = -1
   for (const candidate of mergeSorted(found, (a, b) => a.sequence - b.sequence)) {
-    if (candidate.sequence === last) continue // Several streams have it.
+    if (candidate.sequence === last) continue // Another stream has had it.
     last = candidate.sequence
     looked += 1
     if (looked % looksEach === 0 && slices.isOver) await slices.next()
@@ -112,7 +112,7 @@ function* ofIds(snapshot: Snapshot, tenant: Tenant, ids: ReadonlySet<EntityId>):
   for (const id of ids) yield* snapshot.ofId(tenant, id)
 }
 
-/** To gather and sort so many takes about as long as a page of an index that is in the order already. */
+/** The number of candidates that take about as long to gather and sort as a page of an ordered index. */
 const worthSorting = 2048
 
 /**
@@ -148,7 +148,7 @@ function narrowed(
   ])
 }
 
-/** All candidates in the order of creation, each once; nothing when there are more than so many. */
+/** All candidates in the order of creation, each once; undefined when there are more than the limit. */
 async function gathered(
   found: readonly Iterable<Candidate>[],
   most: number,
@@ -166,7 +166,7 @@ async function gathered(
   return candidates.filter(({ sequence }, at) => at === 0 || candidates[at - 1]?.sequence !== sequence).values()
 }
 
-/** An entry of the index of ids in memory, with its id and path. */
+/** The memory of an entry of the index of ids, with its id and path. */
 const candidate_bytes = 250
 
 /** Whether every id of the types asked for is a result: no attributes named, no scopes. */

@@ -1,10 +1,10 @@
-/** A part of a record in the log: a text, and what it is. */
+/** A part of a log record: a text with its kind. */
 export interface Section {
   readonly tag: SectionTag
   readonly text: string
 }
 
-/** What stands before a section of a kind. Part of the format on disk: a letter stays what it is. */
+/** The letter before a section of each kind. Part of the format on disk: a letter never changes its meaning. */
 const letters = {
   turn: 't',
   create: 'c',
@@ -35,7 +35,7 @@ export function encodeSections(sections: readonly Section[]): Uint8Array {
   return Buffer.from(all)
 }
 
-/** To join long texts costs as much as to write them. */
+/** The longest text that is joined with others: joining long texts costs as much as writing them. */
 const joinedMost = 2 ** 17
 
 function encodeOneByOne(sections: readonly Section[]): Uint8Array {
@@ -54,7 +54,7 @@ function headOf(tag: SectionTag, text: string): string {
   return `${letters[tag]}${text.length}:`
 }
 
-/** The sections that `encodeSections` wrote; throws when they are none. */
+/** Decodes the sections of `encodeSections`; throws when they are malformed. */
 export function decodeSections(bytes: Uint8Array): readonly Section[] {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   const sections: Section[] = []

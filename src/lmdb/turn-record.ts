@@ -6,7 +6,7 @@ import { type NoticeWrite, noticeSections, noticesIn, noticeWrite } from './noti
 import { decodeEntity, encodeEntity } from './record.js'
 import { decodeSections, encodeSections, type Section } from './sections.js'
 
-/** What a turn writes, in the form in which it is logged and applied. */
+/** The changes of a turn in the form in which they are logged and applied. */
 export interface TurnRecord {
   /** The highest sequence that an entity of the partition was ever created with. */
   readonly highest: number
@@ -16,21 +16,21 @@ export interface TurnRecord {
   readonly acks: readonly NoticeAck[]
 }
 
-/** What all changes of an entity in a turn come to. */
+/** The sum of all changes of an entity in a turn. */
 export type EntityWrite =
   | {
       readonly kind: 'put'
       readonly tenant: Tenant
       readonly entity: Entity
-      /** As it was before the turn; nothing when the turn has created it. */
+      /** The entity before the turn; undefined when the turn has created it. */
       readonly before: Entity | undefined
-      /** The text that is stored for it. */
+      /** Its stored text. */
       readonly text: string
     }
   | {
       readonly kind: 'remove'
       readonly tenant: Tenant
-      /** As it was before the turn. */
+      /** The entity before the turn. */
       readonly entity: Entity
     }
 
@@ -63,7 +63,7 @@ function entityWrites(changes: readonly EntityChange[]): readonly EntityWrite[] 
   return writes
 }
 
-/** The version of what follows. Part of the format on disk, as all of it. */
+/** The version of the format. Everything below is part of the format on disk. */
 const version = 1
 
 /**

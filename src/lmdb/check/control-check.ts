@@ -10,7 +10,7 @@ import { openOutbox } from '../outbox.js'
 import type { Findings } from './findings.js'
 import { checkOutbox } from './outbox-check.js'
 
-/** What the coordinator owns, and how often. */
+/** The numbers of records in the metadata store. */
 export interface ControlCounts {
   readonly subscriptions: number
   readonly registrations: number

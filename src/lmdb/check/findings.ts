@@ -1,18 +1,18 @@
-/** Something that is not as it should be. */
+/** One fault that a check has found. */
 export interface Finding {
   readonly file: string
-  /** Of the record or entry; nothing for the file as a whole. */
+  /** The key of the record or entry; undefined for the file as a whole. */
   readonly key: string | undefined
   readonly what: string
 }
 
-/** More than anybody reads, of one database and in all: the others are counted. One kind of damage does not hide the others. */
+/** The most findings that are reported, of one database and in all; the others are counted. One kind of damage does not hide the others. */
 const toldMost = { ofOne: 50, all: 500 } as const
 
-/** What a check has found: the first findings of each database are told, all are counted. */
+/** The findings of a check: the first ones of each database are reported, all are counted. */
 export class Findings {
   readonly #tell: (finding: Finding) => void
-  /** How many each file, or database in it, has. */
+  /** The number of findings of each file, or of each database in it. */
   readonly #counts = new Map<string, number>()
   #count = 0
   #told = 0
@@ -25,7 +25,7 @@ export class Findings {
     return this.#count
   }
 
-  /** How many were not told. */
+  /** The number of findings that were not reported. */
   get untold(): number {
     return this.#count - this.#told
   }
@@ -39,7 +39,7 @@ export class Findings {
     this.#tell({ file, key: key && JSON.stringify(key), what })
   }
 
-  /** What the function gives; what it throws is a finding, and gives nothing. */
+  /** The result of a function; if it throws, the fault is a finding and the result undefined. */
   attempt<Thing>(
     file: string,
     key: readonly unknown[] | undefined,

@@ -8,7 +8,7 @@ import { decodeEntity } from '../record.js'
 import { decodeTurnRecord } from '../turn-record.js'
 import type { Findings } from './findings.js'
 
-/** Stands for what a record changes, which only the store knows. */
+/** Stands for the entities that a record changes, which only the store has. */
 const anyEntity = decodeEntity('["","","/",0,0,0,[]]')
 
 /**

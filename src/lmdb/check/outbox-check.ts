@@ -95,7 +95,7 @@ function checkShown({ groups, shown }: OutboxDatabases, path: string, findings: 
   return count
 }
 
-/** A group; one that cannot be read has been told. */
+/** A group; undefined if it cannot be read, which has been reported. */
 function readable(first: number, text: string): NoticeGroup | undefined {
   try {
     return decodeGroup(first, text)

@@ -12,11 +12,11 @@ import { highestFact } from '../partition-store.js'
 import { decodeEntity, encodeLocated } from '../record.js'
 import type { Findings } from './findings.js'
 
-/** What a partition is checked with. */
+/** The parts of a check of a partition. */
 export interface PartitionCheckParts {
   readonly environment: Environment
   readonly path: string
-  /** Its number, and how many there are. */
+  /** The number of the partition, and the number of partitions. */
   readonly partition: number
   readonly partitions: number
   readonly findings: Findings
@@ -35,7 +35,7 @@ interface Entry {
   readonly value: string
 }
 
-/** As many counts are held in memory at one time; with more the records are read several times. */
+/** The most counts in memory at a time; with more, the records are read several times. */
 const countsAtOnce = 500_000
 
 /**
@@ -54,7 +54,7 @@ export class PartitionCheck {
     this.#file = join(parts.path, 'data.mdb')
   }
 
-  /** Checks all of it; gives the number of entities. */
+  /** Checks the partition; returns the number of entities. */
   run(): number {
     const { counts, attributeTypes } = this.#parts.environment
     const passes = Math.ceil((figuresOf(counts).entryCount + figuresOf(attributeTypes).entryCount + 1) / countsAtOnce)
@@ -79,7 +79,7 @@ export class PartitionCheck {
     this.#compareCounts(counts, isOfPass)
   }
 
-  /** The entity of a record; nothing when it cannot be read, which is told once. */
+  /** The entity of a record; undefined when it cannot be read, which is reported once. */
   #record(key: Key, text: string, isTold: boolean): { readonly tenant: Tenant; readonly entity: Entity } | undefined {
     const tell = (what: string): undefined => {
       if (isTold) this.#tell('records', key, what)
@@ -136,7 +136,7 @@ export class PartitionCheck {
     }
   }
 
-  /** All entries that records have were looked up: if there are no others there is nothing to find. */
+  /** Looks for entries without a record. The entries of all records were counted, so an index of that size has no others. */
   #checkIndex(index: IndexName): void {
     const { environment } = this.#parts
     if (figuresOf(environment[index]).entryCount === this.#found[index]) return
@@ -186,7 +186,7 @@ function entriesOf(tenant: Tenant, entity: Entity): readonly Entry[] {
   return entries
 }
 
-/** Which record an entry is about. */
+/** The record that an entry refers to. */
 function recordOf(index: IndexName, key: Key, value: string): { readonly tenant: Tenant; readonly sequence: Sequence } {
   const tenant = String(key[index === 'expirations' ? 1 : 0] ?? '') as Tenant
   return { tenant, sequence: Number(index === 'ids' ? value : key.at(-1)) as Sequence }

@@ -15,19 +15,19 @@ import { entriesAfter, type Position, type Positioned, type WalkedIndex } from '
 export interface BrowseQuery {
   readonly tenant: Tenant
   readonly type: EntityType | undefined
-  /** What the id begins with. */
+  /** The prefix of the id. */
   readonly prefix: string | undefined
   /** A regular expression that was accepted, which matches somewhere in the id. */
   readonly pattern: string | undefined
   readonly path: PathRange
-  /** The name of an attribute that it has. */
+  /** The name of an attribute that the entity must have. */
   readonly attribute: string | undefined
-  /** Its location lies within, or partly. */
+  /** The area in which its location lies, at least partly. */
   readonly area: Box | undefined
   readonly limit: number
-  /** Whether the first page says how many there are in all. */
+  /** Whether the first page has the total. */
   readonly counted: boolean
-  /** Behind which entry of which index the page begins. */
+  /** The index entry behind which the page begins. */
   readonly after: Cursor | undefined
 }
 
@@ -39,11 +39,11 @@ export interface Cursor {
 
 export interface BrowsedPage {
   readonly entities: readonly BrowsedEntity[]
-  /** Where to go on; nothing when there is no more. The page may be short, or empty, and yet there is more. */
+  /** Where the next page begins; undefined at the end. A short or empty page need not be the last. */
   readonly next: Cursor | undefined
-  /** How many entries of the index were looked at. */
+  /** The number of index entries that were read. */
   readonly looked: number
-  /** How many there are in all, of the first page: exactly or about. Nothing where counting would take a scan. */
+  /** On the first page, the total, exact or estimated; undefined where counting would take a scan. */
   readonly total: { readonly count: number; readonly exact: boolean } | undefined
 }
 
@@ -56,9 +56,9 @@ export interface BrowsedEntity extends Pick<Entity, 'id' | 'type' | 'path' | 'cr
   readonly location: readonly [longitude: number, latitude: number] | undefined
 }
 
-/** A page goes no further than it gets in this time, so that the next one can be asked for. */
+/** The time after which a page ends, so that the next one can be requested. */
 const budget_ms = 80
-/** Entries that are looked at however long that takes: every page gets on. */
+/** The entries that each page reads regardless of time, so that every page advances. */
 const leastLooked = 256
 /** Names that are shown of each entity. */
 const mostNames = 12
@@ -154,7 +154,7 @@ function rounded(degrees: number): number {
   return Math.round(degrees * 1e6) / 1e6
 }
 
-/** Of types, paths and attributes the counts tell it; what begins so or lies there is counted in its index, up to a number. */
+/** The total: by the counts for types, paths and attributes; for prefixes and areas counted in their index, up to a limit. */
 function totalOf(
   snapshots: readonly Snapshot[],
   { tenant, type, prefix, pattern, path, attribute, area }: BrowseQuery,

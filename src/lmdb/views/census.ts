@@ -5,12 +5,12 @@ import type { Slices } from '../../slices.js'
 import { countsOf } from '../keys.js'
 import type { Snapshot } from '../partition-reader.js'
 
-/** Whose entities are counted: those of one tenant, or of all. */
+/** The tenant whose entities are counted; all tenants without one. */
 export interface CensusQuery {
   readonly tenant: Tenant | undefined
 }
 
-/** How many entities of a type there are in a path. */
+/** The number of entities of a type in a path. */
 export interface CensusRow {
   readonly tenant: Tenant
   readonly path: ServicePath

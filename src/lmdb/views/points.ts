@@ -9,7 +9,6 @@ import { idInPath, type Key, type KeyRange, typeFrom } from '../keys.js'
 import type { Snapshot } from '../partition-reader.js'
 import { decodeLocated } from '../record.js'
 
-/** Where entities are asked for. */
 export interface PointsQuery {
   readonly tenant: Tenant
   readonly type: EntityType | undefined
@@ -18,11 +17,11 @@ export interface PointsQuery {
   readonly limit: number
 }
 
-/** Where entities are, to half a metre, and how many more entries there are in the area. */
+/** The positions of entities, to half a metre, and the number of further entries in the area. */
 export interface LocatedPoints {
   /** Longitude and latitude in turn. */
   readonly points: readonly number[]
-  /** Entries in the area that were not looked at, about; what is asked of type and path may not hold for some of them. */
+  /** About the number of entries in the area that were not read; some of them may have another type or path. */
   readonly beyond: number
 }
 
@@ -80,7 +79,7 @@ function stretchesOf(snapshot: Snapshot, tenant: Tenant, cover: readonly CellRan
   })
 }
 
-/** Of a type that has no more entities than may be shown: each of them, by the index of types. */
+/** All entities of a type that has no more than may be shown, by the index of types. */
 async function ofFewType(
   snapshots: readonly Snapshot[],
   { tenant, path, area, limit }: PointsQuery,

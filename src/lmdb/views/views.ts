@@ -7,7 +7,7 @@ import { type BrowsedPage, type BrowseQuery, browse } from './browse.js'
 import { type Census, type CensusQuery, census } from './census.js'
 import { type LocatedPoints, type PointsQuery, points } from './points.js'
 
-/** What the console reads of all partitions, in query threads: what is asked and what is found, by name. */
+/** The views of the console over all partitions, which query threads read: request and result by name. */
 export interface Views {
   readonly census: { readonly ask: CensusQuery; readonly found: Census }
   readonly entities: { readonly ask: BrowseQuery; readonly found: BrowsedPage }

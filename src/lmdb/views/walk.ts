@@ -20,7 +20,7 @@ import { decodeLocated } from '../record.js'
 export const walkedIndexes = ['sequence', 'id', 'cell'] as const
 export type WalkedIndex = (typeof walkedIndexes)[number]
 
-/** An entry of an index, by what it is ordered by over all partitions: texts as bytes, numbers by size. */
+/** The position of an index entry in the order over all partitions: texts as bytes, numbers by size. */
 export type Position = readonly (string | number)[]
 
 /** An entity that an index names, at its place in the order. */
@@ -28,7 +28,7 @@ export interface Positioned {
   readonly position: Position
   readonly id: EntityId
   readonly path: ServicePath
-  /** If the index tells it. */
+  /** The type, if the index has it. */
   readonly type: EntityType | undefined
   read(): string | undefined
   decode(text: string): Entity
@@ -50,7 +50,7 @@ export function entriesAfter(
   walk: Walk,
 ): { readonly index: WalkedIndex; readonly entries: Iterable<Positioned> } {
   const index = indexOf(walk)
-  // A cursor of another index means nothing here: the walk begins anew.
+  // A cursor of another index is ignored: the walk starts from the beginning.
   const after = walk.after?.index === index ? walk.after.position : undefined
   const streams = snapshots.map((snapshot) => {
     if (index === 'id') return byId(snapshot, walk.tenant, asciiOf(walk.prefix), after)
@@ -65,7 +65,7 @@ function indexOf({ prefix, area }: Walk): WalkedIndex {
   return area === undefined ? 'sequence' : 'cell'
 }
 
-/** What a prefix begins with that the index can be asked for. */
+/** The ASCII characters at the start of a prefix, which the index can look up. */
 function asciiOf(prefix = ''): string {
   return /^[ -~]*/.exec(prefix)?.[0] ?? ''
 }
@@ -113,7 +113,7 @@ function* byCell(snapshot: Snapshot, tenant: Tenant, area: Box, after: Position 
   }
 }
 
-/** What is left of a stretch of cells behind a position: nothing when it lies before it. */
+/** The part of a range of cells behind a position; undefined when the whole range lies before it. */
 function behind(range: KeyRange, tenant: Tenant, after: Position | undefined): KeyRange | undefined {
   if (after === undefined) return range
   if (compare(range.end.slice(1), after.slice(0, 2)) <= 0) return undefined
