@@ -325,8 +325,8 @@ test('a turn that was committed is not taken again because what follows it fails
 
 test('much that has arrived is taken in several turns, answered in order, and others come in between', async (t) => {
   const { mailbox, turns, store } = around(t)
-  const [box, other] = [mailbox(new MailboxCapacity(10_000)), mailbox()]
-  const names = Array.from({ length: 6000 }, (_, n) => `Silo${n}`)
+  const [box, other] = [mailbox(new MailboxCapacity(30_000)), mailbox()]
+  const names = Array.from({ length: 20_000 }, (_, n) => `Silo${n}`)
   let answered = 0
   const asked = Promise.all(
     names.map(async (name) => {
@@ -345,7 +345,7 @@ test('much that has arrived is taken in several turns, answered in order, and ot
   )
   t.ok(turns.length > 3)
   t.ok(turns.every((commands) => commands <= 5000))
-  t.equal(store.entityCount, 6001)
+  t.equal(store.entityCount, 20_001)
 })
 
 test('two front ends are served in one turn when both have sent', async (t) => {
