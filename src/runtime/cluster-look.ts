@@ -3,7 +3,7 @@ import { EtcdClient } from '../cluster/etcd-client.js'
 import type { Options } from '../command-line/settings.js'
 import { faultText } from '../log/log.js'
 import { err, ok, type Result } from '../result.js'
-import { type ClusterOptions, etcdSettings, strangeCluster } from './join-rules.js'
+import { type ClusterOptions, clusterRefusal, etcdSettings } from './join-rules.js'
 
 /** How many partitions a new cluster has: it keeps them, and that many nodes can own something. */
 const usualPartitions = 12
@@ -28,7 +28,7 @@ function partitionsIn(
   asked: Options['partitions'],
 ): Result<number, string> {
   if (state === undefined) return ok(asked ?? usualPartitions)
-  const refusal = strangeCluster(state, cluster)
+  const refusal = clusterRefusal(state, cluster)
   if (refusal !== undefined) return err(refusal)
   const { partitions } = state.description
   if (asked === undefined || asked === partitions) return ok(partitions)

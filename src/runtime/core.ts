@@ -203,7 +203,7 @@ export class Core {
     })
   }
 
-  /** Makes this process the owner of the logs of its cluster, if it is to be of one. To be called before `open`. */
+  /** Joins the cluster as one of its nodes, if this broker is to be of one. To be called before `open`. */
   async join(): Promise<Result<undefined, string>> {
     const { cluster } = this.#options
     if (cluster === undefined) return ok(undefined)

@@ -133,8 +133,7 @@ export async function openFront(
   })
   await Promise.all(mailboxes.map((mailbox) => mailbox.connected()))
   const apiKeys = task.apiKeys && new ApiKeys(task.apiKeys)
-  const patience_ms = (task.nodes === undefined ? 2 : 3) * enginePatience_ms
-  const patient = options.cluster === undefined ? services : patientServices(services, patience_ms)
+  const patient = task.nodes === undefined ? services : patientServices(services, 3 * enginePatience_ms)
   const streams = new EventStreams()
   const courier = new CourierPort()
   const routes = new RouteTable(task.nodes?.routes ?? [], task.nodes?.others)

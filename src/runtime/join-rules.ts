@@ -45,7 +45,7 @@ export function clusterBegun(
  * Why a cluster that stands is not one that a folder of this id, a new one without, can serve, in words for the operator; nothing when it
  * can.
  */
-export function strangeCluster(
+export function clusterRefusal(
   { description, nodes }: Pick<ClusterState, 'description' | 'nodes'>,
   { name, prefix }: Pick<ClusterOptions, 'name' | 'prefix'>,
   folder?: string,
@@ -65,8 +65,8 @@ export async function joinRefusal(
   const { description } = state
   const { path, fact } = folder
   const isFirst = description.folder === folder.id
-  const strange = strangeCluster(state, options, folder.id)
-  if (strange !== undefined) return strange
+  const refusal = clusterRefusal(state, options, folder.id)
+  if (refusal !== undefined) return refusal
   if (description.partitions !== folder.partitions)
     return `it has ${description.partitions} partitions, and ${path} has ${folder.partitions}: start with a new folder, without -partitions`
   const hasJoined = fact?.state === 'member' || (fact !== undefined && isFirst)

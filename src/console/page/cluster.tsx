@@ -32,9 +32,9 @@ function Cluster({ cluster }: { readonly cluster: ClusterView }) {
           ['name', cluster.cluster],
           ['in etcd at', <code key="prefix">{cluster.prefix}</code>],
           ['this broker', cluster.node],
-          ['coordinator', cluster.reads && (cluster.coordinator ?? <Chip tone="bad">nobody</Chip>)],
+          ['coordinator', cluster.coordinator ?? <Chip tone="bad">nobody</Chip>],
           ['reads', cluster.reads],
-          ['members', cluster.reads && `${members} of ${nodes.length}`],
+          ['members', `${members} of ${nodes.length}`],
         ]}
       />
       <section aria-labelledby="nodes">
