@@ -1,11 +1,24 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { Header } from 'tar/header'
-import type { BackupPoint } from '../broker/services.js'
 import { formatText } from '../lmdb/folder-format.js'
 import type { PinnedFile } from '../partition/store.js'
+import type { Milliseconds } from '../time.js'
 import { versionFacts } from '../version.js'
 import { type BackedUpFile, backedUpNames, type Manifest, manifestName, manifestText } from './manifest.js'
+
+/** The data of the broker at one moment: what was answered before it, and nothing that was sent after it. */
+export interface BackupPoint {
+  /** Identifies the backup. */
+  readonly number: number
+  /** Id and format of the data folder. */
+  readonly folder: string
+  readonly format: number
+  readonly time: Milliseconds
+  /** In the order of the partitions' numbers. */
+  readonly partitions: readonly PinnedFile[]
+  readonly control: PinnedFile
+}
 
 /** A file that goes into an archive: a text, or one of which a snapshot is kept. */
 export interface ArchivedFile {

@@ -1,9 +1,10 @@
+import type { BackupPoint } from '../backup/archive.js'
 import type { LogName } from '../cluster/engine.js'
 import type { ServicePath, Tenant } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import type { Origin } from '../context/update.js'
 import type { DeliveryState } from '../delivery/courier-protocol.js'
-import type { PinnedCommit, PinnedFile } from '../partition/store.js'
+import type { PinnedCommit } from '../partition/store.js'
 import type { AvailabilitySubscription } from '../registration/availability.js'
 import type { RegisteredContext, Registration, RegistrationId } from '../registration/registration.js'
 import type { RegistrationIndex } from '../registration/registration-index.js'
@@ -123,19 +124,6 @@ export interface SubscriptionState {
   /** Nothing for one that can only be active. */
   readonly status?: SetStatus | undefined
   readonly delivery: DeliveryState
-}
-
-/** The data of the broker at one moment: what was answered before it, and nothing that was sent after it. */
-export interface BackupPoint {
-  /** Identifies the backup. */
-  readonly number: number
-  /** Id and format of the data folder. */
-  readonly folder: string
-  readonly format: number
-  readonly time: Milliseconds
-  /** In the order of the partitions' numbers. */
-  readonly partitions: readonly PinnedFile[]
-  readonly control: PinnedFile
 }
 
 /** Why there is no backup now. */

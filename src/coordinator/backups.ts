@@ -1,4 +1,5 @@
-import type { BackupPoint, BackupRefusal, BackupService } from '../broker/services.js'
+import type { BackupPoint } from '../backup/archive.js'
+import type { BackupRefusal, BackupService } from '../broker/services.js'
 import { errorFacts, type Log } from '../log/log.js'
 import type { RowOf } from '../measure/figure-table.js'
 import type { backupFigures } from '../measure/figures.js'

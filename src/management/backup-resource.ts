@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ApiResponse, Resource } from '../api/api.js'
 import { shortForm } from '../api/response.js'
-import { archive_bytes, archived, backupContents } from '../backup/archive.js'
-import type { BackupPoint, BackupRefusal, BackupService } from '../broker/services.js'
+import { archive_bytes, archived, type BackupPoint, backupContents } from '../backup/archive.js'
+import type { BackupRefusal, BackupService } from '../broker/services.js'
 import type { Measures } from '../measure/measures.js'
 import { type ManagementParts, operation } from './parts.js'
 
