@@ -18,7 +18,7 @@ ARG COMMIT=
 RUN RIGEL_COMMIT="$COMMIT" npm run build && mkdir data
 # What the broker was made with is not what it runs on.
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund && \
-    rm -r dist/tsconfig.tsbuildinfo dist/page-types dist/src/console/page && find dist node_modules -name '*.map' -delete
+    rm -r dist/tsconfig.tsbuildinfo dist/page-types dist/src/api/console/page && find dist node_modules -name '*.map' -delete
 
 FROM ${NODE_IMAGE}
 ARG COMMIT=
@@ -43,7 +43,7 @@ EXPOSE 1026
 STOPSIGNAL SIGTERM
 # A start may have a log to apply: meanwhile the container is starting, not ill.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=10m --start-interval=1s --retries=3 \
-  CMD ["node", "/rigel/dist/src/runtime/health-program.js"]
+  CMD ["node", "/rigel/dist/src/runtime/commands/health-program.js"]
 # Node is process 1 and the broker answers signals itself: a shell or an init would only stand between.
 # Flags follow the name of the image. Orion's image starts with -multiservice, which keeps the tenants of Fiware-Service apart;
 # this one does not: docker run rigel -multiservice.

@@ -1,9 +1,9 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHistogram, performance } from 'node:perf_hooks'
-import { LocalLog } from '../src/wal/local-log.js'
-import { DiskLogFolder } from '../src/wal/log-folder.js'
-import type { LogSequence } from '../src/wal/record-log.js'
+import { LocalLog } from '../src/storage/wal/local-log.js'
+import { DiskLogFolder } from '../src/storage/wal/log-folder.js'
+import type { LogSequence } from '../src/storage/wal/record-log.js'
 import { helpWith } from './helper.js'
 
 /** Appends one after the other, each on disk before the next begins. */

@@ -1,6 +1,6 @@
-import type { Entity, EntityId, EntityType, ServicePath } from '../src/context/entity.js'
-import { encodeEntity } from '../src/lmdb/record.js'
-import type { Sequence } from '../src/shared-memory/sequences.js'
+import type { Entity, EntityId, EntityType, ServicePath } from '../src/model/context/entity.js'
+import { encodeEntity } from '../src/storage/records/record.js'
+import type { Sequence } from '../src/threads/shared-memory/sequences.js'
 import type { Milliseconds } from '../src/time.js'
 import { deviceId, deviceType, heldAttributes } from './device.js'
 

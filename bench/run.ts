@@ -1,4 +1,4 @@
-import { readOptions } from '../src/command-line/command-line.js'
+import { readOptions } from '../src/flags/command-line.js'
 import { halfTheProcessors } from '../src/machine.js'
 import { batch } from './batch.js'
 import { ownBroker } from './broker-process.js'

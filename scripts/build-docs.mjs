@@ -3,10 +3,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { flagGroups } from '../dist/src/command-line/flag.js'
-import { flagRules } from '../dist/src/command-line/flag-help.js'
-import { flagsByName, takesValue } from '../dist/src/command-line/flags.js'
-import * as figures from '../dist/src/measure/figures.js'
+import { flagGroups } from '../dist/src/flags/flag.js'
+import { flagRules } from '../dist/src/flags/flag-help.js'
+import { flagsByName, takesValue } from '../dist/src/flags/flags.js'
+import * as figures from '../dist/src/observe/measure/figures.js'
 import { flagSections } from './flags-page.mjs'
 
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))

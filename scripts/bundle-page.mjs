@@ -47,7 +47,7 @@ function checkSizes(first, sizes) {
   }
 }
 
-const page = 'src/console/page'
+const page = 'src/api/console/page'
 
 /** What is built, without the files: they are written when it is known which modules go together. */
 const options = {

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** Writes them into dist, with the flags of the compiled sources that lie in a folder; `yaml` is the package of that name. */
 export async function writeReference(compiled, { parse }) {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const ofFlags = (name) => import(join(root, compiled, 'src', 'command-line', name))
+  const ofFlags = (name) => import(join(root, compiled, 'src', 'flags', name))
   const { flagGroups } = await ofFlags('flag.js')
   const { flagsByName } = await ofFlags('flags.js')
   const { flagRules } = await ofFlags('flag-help.js')

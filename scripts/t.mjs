@@ -46,7 +46,7 @@ if (stale.length > 0) {
   })
 }
 const described = readdirSync(join('docs', 'openapi')).map((name) => join('docs', 'openapi', name))
-const flags = sources.filter((path) => path.startsWith(join('src', 'command-line')))
+const flags = sources.filter((path) => path.startsWith(join('src', 'flags')))
 if ([...described, ...flags].some((path) => changed_ms(path) > changed_ms(join('dist', 'openapi.json')))) {
   await writeReference(output, await import('yaml'))
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { ApiKeys, bearerToken, makeApiKey, readApiKeys } from '../src/api-keys.js'
+import { ApiKeys, bearerToken, makeApiKey, readApiKeys } from '../src/flags/api-keys.js'
 import { staysWithin } from './pace.js'
 
 /** The keys of a file with this text. */

@@ -11,7 +11,7 @@ import { type Reply, RunningBroker } from './running.js'
 import { until } from './until.js'
 
 /** What `rigel key` hands over to. */
-const program = fileURLToPath(new URL('../src/runtime/key-program.js', import.meta.url))
+const program = fileURLToPath(new URL('../src/runtime/commands/key-program.js', import.meta.url))
 const folder = root.testdir()
 const file = join(folder, 'keys')
 

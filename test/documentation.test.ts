@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'tap'
-import { flagsByName } from '../src/command-line/flags.js'
-import { traceArea } from '../src/trace.js'
+import { flagsByName } from '../src/flags/flags.js'
+import { traceArea } from '../src/observe/log/trace.js'
 import { namesIn, pageOf, pages, root, textOf } from './documented-pages.js'
 import { RunningBroker } from './running.js'
 
@@ -38,7 +38,7 @@ test('every file of the project that a page names is there', async (t) => {
     for (const file of filesNamedIn(page)) {
       named += 1
       t.ok(
-        [file, `src/${file}`].some((each) => existsSync(join(root, each))),
+        [file, `src/${file}`, `dist/${file}`].some((each) => existsSync(join(root, each))),
         `${path}: ${file}`,
       )
     }
@@ -111,10 +111,14 @@ test('docs/api.md has every path of the program, each with its verbs', async (t)
   }
 })
 
-test('docs/architecture.md names every room and every dependency', async (t) => {
+test('docs/architecture.md names every folder, every room and every dependency', async (t) => {
   const page = pageOf('docs/architecture.md')
-  const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  for (const { name } of rooms) t.match(page, `| \`src/${name}\` |`, name)
+  const foldersIn = (path: string): readonly string[] =>
+    readdirSync(join(root, path), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
+  for (const folder of foldersIn('src')) {
+    t.match(page, `| \`src/${folder}\` |`, folder)
+    for (const room of foldersIn(`src/${folder}`)) t.match(page, `\`${room}\``, `${folder}/${room}`)
+  }
   const { dependencies } = JSON.parse(textOf('package.json')) as { dependencies: Readonly<Record<string, string>> }
   for (const name of Object.keys(dependencies)) t.match(page, `| \`${name}\` |`, name)
 })

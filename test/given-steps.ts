@@ -1,5 +1,5 @@
-import { LoopSteps, StepTable } from '../src/measure/steps.js'
-import { Switches } from '../src/shared-memory/switches.js'
+import { LoopSteps, StepTable } from '../src/observe/measure/steps.js'
+import { Switches } from '../src/threads/shared-memory/switches.js'
 
 /** The steps of a thread that is not watched. */
 export function givenSteps(): LoopSteps {

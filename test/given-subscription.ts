@@ -1,5 +1,5 @@
-import type { Notice } from '../src/subscription/notice.js'
-import type { Subscription, SubscriptionId, SubscriptionInForce } from '../src/subscription/subscription.js'
+import type { Notice } from '../src/model/subscription/notice.js'
+import type { Subscription, SubscriptionId, SubscriptionInForce } from '../src/model/subscription/subscription.js'
 import { at, path, root, tenant } from './given.js'
 
 let ids = 0

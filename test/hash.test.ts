@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import type { Tenant } from '../src/context/entity.js'
 import { shardOf } from '../src/hash.js'
+import type { Tenant } from '../src/model/context/entity.js'
 import { id, tenant } from './given.js'
 
 test('ids that count up spread evenly over the partitions', async (t) => {

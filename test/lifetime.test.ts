@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { test } from 'tap'
-import { Lifetime } from '../src/lifetime.js'
+import { Lifetime } from '../src/delivery/queue/lifetime.js'
 
 test('whoever waits for work gets what it gives, or why the lifetime is over if that comes first', async (t) => {
   const lifetime = new Lifetime()

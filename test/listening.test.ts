@@ -6,7 +6,7 @@ import { ListeningClient, type ReadEvent } from './listening-client.js'
 import { RunningBroker } from './running.js'
 
 /** What `rigel key` hands over to. */
-const keyProgram = fileURLToPath(new URL('../src/runtime/key-program.js', import.meta.url))
+const keyProgram = fileURLToPath(new URL('../src/runtime/commands/key-program.js', import.meta.url))
 
 /** Subscribes a client of NGSIv2 that listens to the rooms of a type; gives the id. */
 async function subscribed(broker: RunningBroker, type: string, more: object = {}): Promise<string> {

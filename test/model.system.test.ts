@@ -1,12 +1,18 @@
 import { deepStrictEqual } from 'node:assert'
 import fc from 'fast-check'
 import { t as root, test } from 'tap'
-import { applyUpdate } from '../src/context/apply.js'
-import { type Attribute, compareBytes, type Entity, type EntityId, type EntityType } from '../src/context/entity.js'
-import { compileQuery } from '../src/context/match.js'
-import { type Query, type Selector, shownAttributes } from '../src/context/query.js'
-import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem } from '../src/context/update.js'
-import type { Sequence } from '../src/shared-memory/sequences.js'
+import { applyUpdate } from '../src/model/context/apply.js'
+import {
+  type Attribute,
+  compareBytes,
+  type Entity,
+  type EntityId,
+  type EntityType,
+} from '../src/model/context/entity.js'
+import { compileQuery } from '../src/model/context/match.js'
+import { type Query, type Selector, shownAttributes } from '../src/model/context/query.js'
+import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateItem } from '../src/model/context/update.js'
+import type { Sequence } from '../src/threads/shared-memory/sequences.js'
 import { at, everywhere, id as idOf, origin, path as pathOf, query, type as typeOf } from './given.js'
 import { RunningBroker } from './running.js'
 import { runs } from './runs.js'

@@ -25,20 +25,20 @@ const globals: ReadonlySet<string> = new Set(['fetch', 'WebSocket', 'EventSource
 
 /** Where connections may be opened, and why nothing that a client sends decides where they go. */
 const allowed: Readonly<Record<string, string>> = {
-  'src/http-client/checked-connect.ts': 'checks every destination, for HTTP and for MQTT',
-  'src/http-client/http-client.ts': 'its connections are opened by checked-connect.ts',
-  'src/delivery/mqtt-connection.ts': 'speaks MQTT on a socket of checked-connect.ts',
-  'src/cluster/etcd-client.ts': 'the members of etcd, from -clusterUrl',
-  'src/node-link/node-connection.ts':
+  'src/delivery/http-client/checked-connect.ts': 'checks every destination, for HTTP and for MQTT',
+  'src/delivery/http-client/http-client.ts': 'its connections are opened by checked-connect.ts',
+  'src/delivery/senders/mqtt-connection.ts': 'speaks MQTT on a socket of checked-connect.ts',
+  'src/storage/etcd/etcd-client.ts': 'the members of etcd, from -clusterUrl',
+  'src/cluster/link/node-connection.ts':
     'other nodes, from what they announce in etcd; the caller shows what nodes know each other by',
-  'src/runtime/health-program.ts': 'a program of its own: asks the broker of this machine for its health',
+  'src/runtime/commands/health-program.ts': 'a program of its own: asks the broker of this machine for its health',
   'src/runtime/program.ts': 'loads another file of this program, which its caller names',
-  'src/offline/backup-command.ts': 'a program of its own: the broker that its operator names',
-  'src/transfer/online/broker-connection.ts': 'a program of its own: the broker that its operator names',
+  'src/data/offline/backup-command.ts': 'a program of its own: the broker that its operator names',
+  'src/data/transfer/online/broker-connection.ts': 'a program of its own: the broker that its operator names',
 }
 
 /** Files that do not run in the broker. */
-const elsewhere = ['src/console/page/']
+const elsewhere = ['src/api/console/page/']
 
 function sources(): readonly string[] {
   return ['src', 'workers']

@@ -16,7 +16,7 @@ import {
 /** Patterns whose time cannot be proved, and why they are linear all the same. They are searched for texts that take longer. */
 const unproved: readonly { readonly file: string; readonly begins: string; readonly why: string }[] = [
   {
-    file: 'src/ngsi1/parse/element-scan.ts',
+    file: 'src/api/ngsi1/parse/element-scan.ts',
     begins: String.raw`((?:,(?:[ \t\r\n]+)?)?)\{`,
     why: 'a whole context element, with too many states to prove: no two parts that follow each other begin with the same character',
   },

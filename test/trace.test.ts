@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { parseTraceLevels, traceArea, traceLevelsText } from '../src/trace.js'
+import { parseTraceLevels, traceArea, traceLevelsText } from '../src/observe/log/trace.js'
 import { sourcesOf } from './sources.js'
 
 function tracesOf(levels: readonly number[]): Uint8Array {
@@ -57,7 +57,7 @@ test('every area has a number of its own, between 20 and 250', async (t) => {
   t.ok(numbers.every((number) => number >= 20 && number <= 250))
 })
 
-const sources = sourcesOf('src', 'workers').filter(({ path }) => path !== 'src/trace.ts')
+const sources = sourcesOf('src', 'workers').filter(({ path }) => path !== 'src/observe/log/trace.ts')
 
 test('each trace area has a line', async (t) => {
   for (const area of Object.keys(traceArea)) {

@@ -1,4 +1,6 @@
-import { Peers } from '../src/broker/peers.js'
+import { type Shared, sharedAnswer } from '../src/api/management/parts.js'
+import { rememberingNotice } from '../src/api/ngsi1/render/elements.js'
+import { Peers } from '../src/broker/services/peers.js'
 import { Courier, type CourierSettings } from '../src/delivery/courier.js'
 import {
   type CourierEvents,
@@ -7,27 +9,25 @@ import {
   courierOperations,
   type DeliveryOperations,
   deliveryOperations,
-} from '../src/delivery/courier-protocol.js'
-import type { Outbox } from '../src/delivery/outboxes.js'
-import { unpackedRecipients } from '../src/delivery/packed-recipients.js'
-import { OutboxReader } from '../src/lmdb/outbox-reader.js'
-import { errorFacts } from '../src/log/log.js'
-import { DamageLog, workerLog } from '../src/log/worker-log.js'
-import { Mailbox } from '../src/mailbox/mailbox.js'
-import { type Shared, sharedAnswer } from '../src/management/parts.js'
-import { Measures, rowOf } from '../src/measure/measures.js'
-import { rememberingNotice } from '../src/ngsi1/render/elements.js'
+} from '../src/delivery/queue/courier-protocol.js'
+import type { Outbox } from '../src/delivery/queue/outboxes.js'
+import { unpackedRecipients } from '../src/delivery/queue/packed-recipients.js'
+import type { NoticeAck } from '../src/model/subscription/notice.js'
+import { errorFacts } from '../src/observe/log/log.js'
+import { DamageLog, workerLog } from '../src/observe/log/worker-log.js'
+import { Measures, rowOf } from '../src/observe/measure/measures.js'
+import { Mailbox } from '../src/partition/mailbox/mailbox.js'
 import { noticesPerMB } from '../src/runtime/memory-needed.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/runtime/tasks.js'
 import { endAtOnce, watchThreads } from '../src/runtime/watchdog.js'
-import { MailboxCapacity } from '../src/shared-memory/limits.js'
-import { PartitionPosition } from '../src/shared-memory/partition-position.js'
-import { transactions } from '../src/shared-memory/sequences.js'
-import { Bell } from '../src/shared-memory/signals.js'
-import type { NoticeAck } from '../src/subscription/notice.js'
-import { linkOver } from '../src/thread/link.js'
-import { parkWhenTold } from '../src/thread/parking.js'
-import { type Method, methodsOf } from '../src/thread/service.js'
+import { OutboxReader } from '../src/storage/store/outbox-reader.js'
+import { linkOver } from '../src/threads/calls/link.js'
+import { parkWhenTold } from '../src/threads/calls/parking.js'
+import { type Method, methodsOf } from '../src/threads/calls/service.js'
+import { MailboxCapacity } from '../src/threads/shared-memory/limits.js'
+import { PartitionPosition } from '../src/threads/shared-memory/partition-position.js'
+import { transactions } from '../src/threads/shared-memory/sequences.js'
+import { Bell } from '../src/threads/shared-memory/signals.js'
 
 /** The courier's thread: delivers what the outboxes hold until it is told to drain. */
 export default async function courier(task: CourierTask & ThreadPorts): Promise<void> {

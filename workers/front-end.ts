@@ -1,6 +1,6 @@
-import { remoteFeeds } from '../src/console/feeds.js'
-import { workerLog } from '../src/log/worker-log.js'
-import { RegistrationIndex } from '../src/registration/registration-index.js'
+import { remoteFeeds } from '../src/api/console/feeds.js'
+import { RegistrationIndex } from '../src/model/registration/registration-index.js'
+import { workerLog } from '../src/observe/log/worker-log.js'
 import { type Connectable, openFront, type RunningFrontEnd } from '../src/runtime/front-end-assembly.js'
 import {
   type FrontEndTask,
@@ -12,11 +12,11 @@ import {
   mainLimit_ms,
   type ThreadPorts,
 } from '../src/runtime/tasks.js'
-import { unpacked } from '../src/shared-memory/packed.js'
-import { Switches } from '../src/shared-memory/switches.js'
-import { linkOver } from '../src/thread/link.js'
-import { parkWhenTold } from '../src/thread/parking.js'
-import { methodsOf } from '../src/thread/service.js'
+import { linkOver } from '../src/threads/calls/link.js'
+import { parkWhenTold } from '../src/threads/calls/parking.js'
+import { methodsOf } from '../src/threads/calls/service.js'
+import { unpacked } from '../src/threads/shared-memory/packed.js'
+import { Switches } from '../src/threads/shared-memory/switches.js'
 
 /** The thread of a front end other than the first: accepts on the shared socket until it is told to stop. */
 export default async function frontEnd(task: FrontEndTask & ThreadPorts & FrontPorts): Promise<void> {

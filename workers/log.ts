@@ -1,12 +1,18 @@
-import { Appender } from '../src/cluster/appender.js'
-import { readClusterState, standingCluster } from '../src/cluster/cluster-state.js'
-import { CopyCheckpoints, checkpointsText } from '../src/cluster/copy-checkpoints.js'
-import type { Extent, LogName } from '../src/cluster/engine.js'
-import { EngineMembers, EngineWatch } from '../src/cluster/engine-watch.js'
-import { EtcdClient } from '../src/cluster/etcd-client.js'
-import { EtcdEngine } from '../src/cluster/etcd-engine.js'
-import { EtcdNodes, type Following } from '../src/cluster/etcd-nodes.js'
-import { LogService } from '../src/cluster/log-service.js'
+import { Membership } from '../src/cluster/membership/membership.js'
+import { workerLog } from '../src/observe/log/worker-log.js'
+import { FigureTable } from '../src/observe/measure/figure-table.js'
+import { copyFigures, engineFigures } from '../src/observe/measure/figures.js'
+import { err, ok, type Result } from '../src/result.js'
+import type { ThreadPorts } from '../src/runtime/tasks.js'
+import { Appender } from '../src/storage/etcd/appender.js'
+import { readClusterState, standingCluster } from '../src/storage/etcd/cluster-state.js'
+import { CopyCheckpoints, checkpointsText } from '../src/storage/etcd/copy-checkpoints.js'
+import type { Extent, LogName } from '../src/storage/etcd/engine.js'
+import { EngineMembers, EngineWatch } from '../src/storage/etcd/engine-watch.js'
+import { EtcdClient } from '../src/storage/etcd/etcd-client.js'
+import { EtcdEngine } from '../src/storage/etcd/etcd-engine.js'
+import { EtcdNodes, type Following } from '../src/storage/etcd/etcd-nodes.js'
+import { LogService } from '../src/storage/etcd/log-service.js'
 import {
   type ClusterSurvey,
   type LogEvents,
@@ -14,18 +20,12 @@ import {
   type LogTask,
   logEvents,
   logOperations,
-} from '../src/cluster/log-thread.js'
-import { Membership } from '../src/cluster/membership.js'
-import { listedNames, type NodeFacts } from '../src/cluster/node-facts.js'
-import { workerLog } from '../src/log/worker-log.js'
-import { FigureTable } from '../src/measure/figure-table.js'
-import { copyFigures, engineFigures } from '../src/measure/figures.js'
-import { err, ok, type Result } from '../src/result.js'
-import type { ThreadPorts } from '../src/runtime/tasks.js'
-import { Switches } from '../src/shared-memory/switches.js'
-import { ThreadBeats } from '../src/shared-memory/thread-beats.js'
-import { linkOver } from '../src/thread/link.js'
-import { methodsOf } from '../src/thread/service.js'
+} from '../src/storage/etcd/log-thread.js'
+import { listedNames, type NodeFacts } from '../src/storage/etcd/node-facts.js'
+import { linkOver } from '../src/threads/calls/link.js'
+import { methodsOf } from '../src/threads/calls/service.js'
+import { Switches } from '../src/threads/shared-memory/switches.js'
+import { ThreadBeats } from '../src/threads/shared-memory/thread-beats.js'
 
 /** The thread that has the connection to the engine of a cluster: appends what the threads of partitions hand over. */
 export default async function log(task: LogTask & ThreadPorts): Promise<void> {

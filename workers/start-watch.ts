@@ -1,8 +1,8 @@
 import { workerData } from 'node:worker_threads'
 import type { StartWatchTask } from '../src/runtime/start-watch.js'
 import { endAtOnce, watchThreads } from '../src/runtime/watchdog.js'
-import { ThreadBeats } from '../src/shared-memory/thread-beats.js'
-import { onMessages } from '../src/thread/messages.js'
+import { onMessages } from '../src/threads/calls/messages.js'
+import { ThreadBeats } from '../src/threads/shared-memory/thread-beats.js'
 
 /** The thread that watches the main one while that starts the broker. */
 const { beats, silence_s, control }: StartWatchTask = workerData

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { placed } from '../../src/cluster/placing.js'
+import { placed } from '../../src/cluster/membership/placing.js'
 import { shardOf } from '../../src/hash.js'
 import { BrokerProcess, DataFolder } from '../broker-process.js'
 import { deviceId } from '../device.js'

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
-import { type DestinationLists, Destinations } from '../http-client/destinations.js'
-import type { DeliveryMeter } from '../measure/delivery-figures.js'
-import { ProtectedEndpoints } from '../shared-memory/protected-endpoints.js'
-import type { Bell } from '../shared-memory/signals.js'
+import type { NoticeNumber } from '../model/subscription/notice.js'
+import type { SubscriptionId } from '../model/subscription/subscription.js'
+import type { DeliveryMeter } from '../observe/measure/delivery-figures.js'
 import { inSlices } from '../slices.js'
-import type { NoticeNumber } from '../subscription/notice.js'
-import type { SubscriptionId } from '../subscription/subscription.js'
+import { ProtectedEndpoints } from '../threads/shared-memory/protected-endpoints.js'
+import type { Bell } from '../threads/shared-memory/signals.js'
 import type { ClockStart } from '../time.js'
-import { type AttemptParts, Attempts } from './attempts.js'
+import { type DestinationLists, Destinations } from './http-client/destinations.js'
 import {
   type CourierEvents,
   type CourierStart,
@@ -20,18 +19,19 @@ import {
   type ReceiverPage,
   type Recipient,
   type WhichReceivers,
-} from './courier-protocol.js'
-import { DeliveryQueue } from './delivery-queue.js'
-import { HttpSender, type HttpSettings } from './http-sender.js'
-import { Intake } from './intake.js'
-import { MqttSender } from './mqtt-sender.js'
-import { type Outbox, Outboxes, type OutboxNumber } from './outboxes.js'
-import { type MessageLimits, tooLongFor } from './prepared-notice.js'
-import type { QueueLimits } from './recipients.js'
-import { goneUpTo, RemoteBarriers } from './remote-barriers.js'
-import type { StreamLimits } from './stream-limits.js'
-import { Streams } from './streams.js'
-import { pauseAfter, systemClock } from './subscription-queue.js'
+} from './queue/courier-protocol.js'
+import { DeliveryQueue } from './queue/delivery-queue.js'
+import { Intake } from './queue/intake.js'
+import { type Outbox, Outboxes, type OutboxNumber } from './queue/outboxes.js'
+import type { QueueLimits } from './queue/recipients.js'
+import { goneUpTo, RemoteBarriers } from './queue/remote-barriers.js'
+import { pauseAfter, systemClock } from './queue/subscription-queue.js'
+import { type AttemptParts, Attempts } from './senders/attempts.js'
+import { HttpSender, type HttpSettings } from './senders/http-sender.js'
+import { MqttSender } from './senders/mqtt-sender.js'
+import { type MessageLimits, tooLongFor } from './senders/prepared-notice.js'
+import type { StreamLimits } from './streams/stream-limits.js'
+import { Streams } from './streams/streams.js'
 
 /** How notifications are delivered [subscriptions 5.5]. */
 export interface CourierSettings extends QueueLimits, MessageLimits, Omit<HttpSettings, 'destinations'> {

@@ -1,5 +1,5 @@
-import type { WaitMeter } from '../measure/waits.js'
-import type { SharedSemaphore, Ticket } from '../shared-memory/semaphore.js'
+import type { WaitMeter } from '../observe/measure/waits.js'
+import type { SharedSemaphore, Ticket } from '../threads/shared-memory/semaphore.js'
 import type { Nanoseconds } from '../time.js'
 
 /** A request at the request semaphore: it waits or has a permit until it leaves. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono } from 'hono'
-import type { Resource } from '../api/api.js'
+import type { Resource } from '../broker/operations/api.js'
 import { LruCache } from '../lru-cache.js'
 import { type MatchedRoute, parsePath, placeholderName, type RequestPath, splitTarget, type Target } from './target.js'
 

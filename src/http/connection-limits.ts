@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import type { Log } from '../log/log.js'
-import type { ConnectionLimit } from '../shared-memory/limits.js'
+import type { Log } from '../observe/log/log.js'
+import type { ConnectionLimit } from '../threads/shared-memory/limits.js'
 import type { ClientConnection, InProgress } from './connections.js'
 
 /** How long connections may do nothing, or too little; 0 for as long as they like [management 11.8]. */

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { RequestMemory } from '../shared-memory/request-memory.js'
+import type { RequestMemory } from '../threads/shared-memory/request-memory.js'
 import { HeldRequests, type InputTurns, type WaitingInput } from './held-requests.js'
 
 /** A request in progress, as its connection sees it. */

@@ -1,4 +1,4 @@
-import type { RequestMemory } from '../shared-memory/request-memory.js'
+import type { RequestMemory } from '../threads/shared-memory/request-memory.js'
 import type { Nanoseconds } from '../time.js'
 import { type InputEffect, type InputEvent, type InputState, inputTransitions } from './input-state.js'
 

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import type { Use } from '../api/api.js'
+import type { Use } from '../broker/operations/api.js'
 import { HostNames, hopsOf, isHopName, isLoopback } from '../hosts.js'
-import type { Log } from '../log/log.js'
+import type { Log } from '../observe/log/log.js'
 import { type Head, single } from './headers.js'
 
 /** The parts of a head that say where a request comes from. */

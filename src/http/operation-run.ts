@@ -6,10 +6,10 @@ import {
   type Prepared,
   type Resource,
   type UncheckedWork,
-} from '../api/api.js'
-import { hasForbidden } from '../context/entity.js'
+} from '../broker/operations/api.js'
 import { findJsonFault, type JsonScalar, type JsonTree, readTree, scalarsByKind } from '../json-reader.js'
-import type { Payload, TimingStage } from '../measure/requests.js'
+import { hasForbidden } from '../model/context/entity.js'
+import type { Payload, TimingStage } from '../observe/measure/requests.js'
 import type { Result } from '../result.js'
 import { atOnce } from '../slices.js'
 import type { Nanoseconds } from '../time.js'

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { type Facts, type LineContext, type Log, lineContextOf } from '../log/log.js'
-import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../log/secrets.js'
-import type { Switches } from '../shared-memory/switches.js'
-import { type TraceArea, traceArea } from '../trace.js'
+import { type Facts, type LineContext, type Log, lineContextOf } from '../observe/log/log.js'
+import { payloadShown, urlWithoutSecrets, withoutSecrets } from '../observe/log/secrets.js'
+import { type TraceArea, traceArea } from '../observe/log/trace.js'
+import type { Switches } from '../threads/shared-memory/switches.js'
 import { clientAddressOf, single, unusedHeaders } from './headers.js'
 
 interface LoggedResponse {

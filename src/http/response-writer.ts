@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { BodyStream } from '../api/api.js'
+import type { BodyStream } from '../broker/operations/api.js'
 import type { ClientConnection } from './connections.js'
 
 export interface RenderedResponse {

@@ -1,5 +1,5 @@
-import type { ApiResponse, Resource, StatusText } from '../api/api.js'
-import { type ErrorStatus, reasonPhrases, shortForm } from '../api/response.js'
+import type { ApiResponse, Resource, StatusText } from '../broker/operations/api.js'
+import { type ErrorStatus, reasonPhrases, shortForm } from '../broker/operations/response.js'
 import type { Head } from './headers.js'
 import { type Interfaces, interfaceOf, kinds, type PathKind, verbsOf } from './target.js'
 

@@ -1,5 +1,5 @@
-import type { Interface, Resource } from '../api/api.js'
-import { hasForbidden } from '../context/entity.js'
+import type { Interface, Resource } from '../broker/operations/api.js'
+import { hasForbidden } from '../model/context/entity.js'
 import { err, ok, type Result } from '../result.js'
 
 /** A resource and what stands for the placeholders of its pattern. */

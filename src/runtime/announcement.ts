@@ -1,5 +1,5 @@
-import { openManagementPort } from '../command-line/command-line.js'
-import type { Options } from '../command-line/settings.js'
+import { openManagementPort } from '../flags/command-line.js'
+import type { Options } from '../flags/settings.js'
 import { versionFacts } from '../version.js'
 
 /** What is known of a broker when it is ready. */

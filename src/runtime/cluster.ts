@@ -1,33 +1,44 @@
 import { hostname } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
-import { ClusterLog } from '../cluster/cluster-log.js'
-import type { ClusterState } from '../cluster/cluster-state.js'
-import { type ClusterService, type ShownCluster, shownCluster } from '../cluster/cluster-status.js'
-import type { LogName } from '../cluster/engine.js'
-import type { EtcdSettings } from '../cluster/etcd-client.js'
-import { type LogLinkEnd, newLogLink } from '../cluster/log-link.js'
-import { type LogEvents, type LogOperations, type LogTask, logEvents, logOperations } from '../cluster/log-thread.js'
-import { type ClusterNodes, firstNode, type NodeFacts, type Route } from '../cluster/node-facts.js'
-import type { NodeAddress } from '../cluster/route-table.js'
+import { type ClusterService, type ShownCluster, shownCluster } from '../broker/services/cluster-status.js'
+import { fetchCopies } from '../cluster/link/fetched-copies.js'
+import { checkJoin } from '../cluster/link/join-check.js'
+import { readLinkSecurity } from '../cluster/link/link-security.js'
+import type { LinkCaller } from '../cluster/link/node-connection.js'
+import { Reachability } from '../cluster/link/reachability.js'
+import type { NodeAddress } from '../cluster/membership/route-table.js'
 import { hostsOf } from '../http/listen.js'
-import type { DataFolder } from '../lmdb/data-folder.js'
-import type { WriterSettings } from '../lmdb/environment.js'
-import { type ClusterFact, forgetClusterFact, noteClusterFact, readClusterFact } from '../lmdb/folder-cluster.js'
-import { faultText } from '../log/log.js'
-import type { MainLog } from '../log/main-log.js'
-import type { Measures } from '../measure/measures.js'
-import { stand } from '../measure/meters.js'
-import { fetchCopies } from '../node-link/fetched-copies.js'
-import { checkJoin } from '../node-link/join-check.js'
-import { readLinkSecurity } from '../node-link/link-security.js'
-import type { LinkCaller } from '../node-link/node-connection.js'
-import { Reachability } from '../node-link/reachability.js'
+import { faultText } from '../observe/log/log.js'
+import type { MainLog } from '../observe/log/main-log.js'
+import type { Measures } from '../observe/measure/measures.js'
+import { stand } from '../observe/measure/meters.js'
 import { err, ok, type Result } from '../result.js'
-import { SenderTable } from '../shared-memory/sender-table.js'
-import { LinkedThread } from '../thread/linked-thread.js'
-import { methodsOf } from '../thread/service.js'
+import type { WriterSettings } from '../storage/environment/environment.js'
+import { ClusterLog } from '../storage/etcd/cluster-log.js'
+import type { ClusterState } from '../storage/etcd/cluster-state.js'
+import type { LogName } from '../storage/etcd/engine.js'
+import type { EtcdSettings } from '../storage/etcd/etcd-client.js'
+import { type LogLinkEnd, newLogLink } from '../storage/etcd/log-link.js'
+import {
+  type LogEvents,
+  type LogOperations,
+  type LogTask,
+  logEvents,
+  logOperations,
+} from '../storage/etcd/log-thread.js'
+import { type ClusterNodes, firstNode, type NodeFacts, type Route } from '../storage/etcd/node-facts.js'
+import type { DataFolder } from '../storage/folder/data-folder.js'
+import {
+  type ClusterFact,
+  forgetClusterFact,
+  noteClusterFact,
+  readClusterFact,
+} from '../storage/folder/folder-cluster.js'
+import type { LogSequence } from '../storage/wal/record-log.js'
+import { LinkedThread } from '../threads/calls/linked-thread.js'
+import { methodsOf } from '../threads/calls/service.js'
+import { SenderTable } from '../threads/shared-memory/sender-table.js'
 import { now } from '../time.js'
-import type { LogSequence } from '../wal/record-log.js'
 import { announcedHosts, type GuardedEndpoints } from './guarded-endpoints.js'
 import {
   type AppliedRecords,

@@ -1,5 +1,5 @@
-import type { Route } from '../cluster/node-facts.js'
-import type { NodeAddress } from '../cluster/route-table.js'
+import type { NodeAddress } from '../cluster/membership/route-table.js'
+import type { Route } from '../storage/etcd/node-facts.js'
 import type { FrontOperations } from './tasks.js'
 
 /** What changes for a front end while it runs. */

@@ -1,8 +1,12 @@
-import type { ListedNode, NodeFacts } from '../cluster/node-facts.js'
-import { parseAddress } from '../cluster/route-table.js'
-import type { Options } from '../command-line/settings.js'
-import { ownAddresses } from '../http-client/protected-services.js'
-import { type ProtectedEndpoints, type ProtectedService, serviceMost } from '../shared-memory/protected-endpoints.js'
+import { parseAddress } from '../cluster/membership/route-table.js'
+import { ownAddresses } from '../delivery/http-client/protected-services.js'
+import type { Options } from '../flags/settings.js'
+import type { ListedNode, NodeFacts } from '../storage/etcd/node-facts.js'
+import {
+  type ProtectedEndpoints,
+  type ProtectedService,
+  serviceMost,
+} from '../threads/shared-memory/protected-endpoints.js'
 
 /**
  * What the main thread knows of where nothing may connect to that clients cause: the management of this broker, the members of its etcd,

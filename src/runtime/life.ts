@@ -1,15 +1,15 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
-import { openManagementPort, type Setting, warningsOf } from '../command-line/command-line.js'
-import type { Options } from '../command-line/settings.js'
 import { isBehind, systemFaultText } from '../faults.js'
+import { openManagementPort, type Setting, warningsOf } from '../flags/command-line.js'
+import type { Options } from '../flags/settings.js'
 import type { ListenRefusal } from '../http/listen.js'
-import { type DataFolder, isNewFolder, openDataFolder } from '../lmdb/data-folder.js'
-import { errorFacts, faultText } from '../log/log.js'
-import type { MainLog } from '../log/main-log.js'
 import { halfTheProcessors, memoryLimit_bytes } from '../machine.js'
+import { errorFacts, faultText } from '../observe/log/log.js'
+import type { MainLog } from '../observe/log/main-log.js'
 import { err, ok, type Result } from '../result.js'
-import type { Switches } from '../shared-memory/switches.js'
+import { type DataFolder, isNewFolder, openDataFolder } from '../storage/folder/data-folder.js'
+import type { Switches } from '../threads/shared-memory/switches.js'
 import { versionFacts } from '../version.js'
 import { announcement } from './announcement.js'
 import { Core, readersOf } from './core.js'
@@ -113,7 +113,7 @@ export class Life {
   async #askedPartitions(): Promise<Result<number | undefined, string>> {
     const { cluster, partitions, dbPath } = this.#options
     if (cluster === undefined || !isNewFolder(dbPath)) return ok(partitions)
-    const { partitionsForNewFolder } = await import('./cluster-look.js')
+    const { partitionsForNewFolder } = await import('./commands/cluster-look.js')
     return partitionsForNewFolder(cluster, partitions)
   }
 

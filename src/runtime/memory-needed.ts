@@ -1,4 +1,4 @@
-import type { Options } from '../command-line/settings.js'
+import type { Options } from '../flags/settings.js'
 
 /** The flags that say how much memory the broker takes at most. */
 type MemoryFlags = Pick<

@@ -1,10 +1,10 @@
-import type { NotificationOptions } from '../command-line/settings.js'
-import { Expressions } from '../expression/expressions.js'
-import type { Log } from '../log/log.js'
-import { renderNotice } from '../ngsi1/render/elements.js'
-import { ChangeViews } from '../ngsi2/render/change-view.js'
-import { conditionEvaluator, messageRenderer, type RendererParts } from '../ngsi2/render/notification-message.js'
-import { Matcher } from '../subscription/matcher.js'
+import { renderNotice } from '../api/ngsi1/render/elements.js'
+import { ChangeViews } from '../api/ngsi2/render/change-view.js'
+import { conditionEvaluator, messageRenderer, type RendererParts } from '../api/ngsi2/render/notification-message.js'
+import type { NotificationOptions } from '../flags/settings.js'
+import { Expressions } from '../model/expression/expressions.js'
+import { Matcher } from '../model/subscription/matcher.js'
+import type { Log } from '../observe/log/log.js'
 import { expressions_MiB } from './memory-needed.js'
 
 /** Whether the templates of custom notifications are filled in, and how long a result in them may be. */

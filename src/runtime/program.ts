@@ -1,8 +1,8 @@
 import { pathToFileURL } from 'node:url'
-import { type CommandLine, readOptions, type Setting, switchesOf } from '../command-line/command-line.js'
-import { type DataCommand, readCommand } from '../command-line/command-words.js'
-import type { EnvironmentVariables } from '../command-line/words.js'
-import { openLog } from '../log/main-log.js'
+import { type CommandLine, readOptions, type Setting, switchesOf } from '../flags/command-line.js'
+import { type DataCommand, readCommand } from '../flags/command-words.js'
+import type { EnvironmentVariables } from '../flags/words.js'
+import { openLog } from '../observe/log/main-log.js'
 import { exitCodes } from './exit-codes.js'
 
 /** Does what a command line and an environment ask for [management 9]. */
@@ -27,7 +27,7 @@ async function runCommand(
   process.on('SIGXFSZ', () => {})
   try {
     // Read only when one is asked for: a broker that serves needs none of them.
-    const { dataCommands } = await import('./data-commands.js')
+    const { dataCommands } = await import('./commands/data-commands.js')
     process.exitCode = await dataCommands[name]({ words, environment, output, errors })
   } catch (fault) {
     errors.write(`rigel ${name}: ${fault instanceof Error ? fault.stack : fault}\n`)

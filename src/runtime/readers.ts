@@ -1,10 +1,10 @@
-import { PartitionReaders } from '../broker/partition-readers.js'
-import { RecentEntities } from '../broker/recent-entities.js'
-import { PartitionReader } from '../lmdb/partition-reader.js'
-import { ReadPool } from '../lmdb/read-pool.js'
-import type { Log } from '../log/log.js'
-import type { Measures } from '../measure/measures.js'
-import { Versions } from '../shared-memory/versions.js'
+import { PartitionReaders } from '../broker/services/partition-readers.js'
+import { RecentEntities } from '../broker/services/recent-entities.js'
+import type { Log } from '../observe/log/log.js'
+import type { Measures } from '../observe/measure/measures.js'
+import { PartitionReader } from '../storage/store/partition-reader.js'
+import { ReadPool } from '../storage/store/read-pool.js'
+import { Versions } from '../threads/shared-memory/versions.js'
 import { numbered, type SharedMemory, type StoragePlan } from './tasks.js'
 
 /** Opens all partitions for reading in this thread, which caches this many bytes of what it has read. */

@@ -1,8 +1,8 @@
-import { type ApiKey, readApiKeys } from '../api-keys.js'
-import type { Options } from '../command-line/settings.js'
+import { type ApiKey, readApiKeys } from '../flags/api-keys.js'
+import type { Options } from '../flags/settings.js'
 import { readTls } from '../http/listen.js'
 import type { Tls } from '../http/listener.js'
-import type { MainLog } from '../log/main-log.js'
+import type { MainLog } from '../observe/log/main-log.js'
 import { ok, type Result } from '../result.js'
 
 /** What front ends go by that comes from files which an operator may exchange. */

@@ -1,4 +1,8 @@
-import type { LogName } from '../cluster/engine.js'
+import { type Choice, OwnerChoice } from '../cluster/membership/placing.js'
+import { type NodeAddress, parseAddress } from '../cluster/membership/route-table.js'
+import type { Log } from '../observe/log/log.js'
+import type { NodeStanding } from '../observe/measure/meters.js'
+import type { LogName } from '../storage/etcd/engine.js'
 import {
   type ClusterNodes,
   knownCoordinator,
@@ -9,13 +13,9 @@ import {
   type ReadMode,
   type Route,
   recordFormats,
-} from '../cluster/node-facts.js'
-import { type Choice, OwnerChoice } from '../cluster/placing.js'
-import { type NodeAddress, parseAddress } from '../cluster/route-table.js'
-import type { Log } from '../log/log.js'
-import type { NodeStanding } from '../measure/meters.js'
-import { PartitionPosition } from '../shared-memory/partition-position.js'
-import type { LogSequence } from '../wal/record-log.js'
+} from '../storage/etcd/node-facts.js'
+import type { LogSequence } from '../storage/wal/record-log.js'
+import { PartitionPosition } from '../threads/shared-memory/partition-position.js'
 import type { FrontNodes } from './tasks.js'
 
 interface RunningNodesParts {

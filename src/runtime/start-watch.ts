@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import { ThreadBeats } from '../shared-memory/thread-beats.js'
+import { ThreadBeats } from '../threads/shared-memory/thread-beats.js'
 
 /** What the thread is handed that watches the main thread while it starts the broker. */
 export interface StartWatchTask {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { tellReason } from '../log/worker-log.js'
-import type { ThreadBeats } from '../shared-memory/thread-beats.js'
+import { tellReason } from '../observe/log/worker-log.js'
+import type { ThreadBeats } from '../threads/shared-memory/thread-beats.js'
 import type { Nanoseconds } from '../time.js'
 import { type LookedAt, looked, nothingSeen, type StandStill, type WatchdogState } from './watchdog-state.js'
 

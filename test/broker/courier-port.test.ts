@@ -1,8 +1,13 @@
 import { once } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
 import { type Test, test } from 'tap'
-import { CourierPort } from '../../src/broker/courier-port.js'
-import type { StreamInstruction, StreamPiece, StreamReport, StreamRequest } from '../../src/delivery/stream-message.js'
+import { CourierPort } from '../../src/broker/services/courier-port.js'
+import type {
+  StreamInstruction,
+  StreamPiece,
+  StreamReport,
+  StreamRequest,
+} from '../../src/delivery/streams/stream-message.js'
 import { subscriptionId } from '../given-subscription.js'
 import { until } from '../until.js'
 

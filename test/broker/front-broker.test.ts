@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import { FrontBroker } from '../../src/broker/front-broker.js'
-import type { EntityId, ServicePath } from '../../src/context/entity.js'
+import { FrontBroker } from '../../src/broker/services/front-broker.js'
+import type { EntityId, ServicePath } from '../../src/model/context/entity.js'
 import { err, ok } from '../../src/result.js'
-import { SequenceCounter } from '../../src/shared-memory/sequences.js'
+import { SequenceCounter } from '../../src/threads/shared-memory/sequences.js'
 import { everywhere, id, silentLog, tenant, type, waiting } from '../given.js'
 import { entity, scripted } from '../ngsi1/given.js'
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
-import { type PeerAnswer, Peers } from '../../src/broker/peers.js'
+import { type PeerAnswer, Peers } from '../../src/broker/services/peers.js'
 
 interface Asking {
   readonly names: { readonly ask: undefined; readonly part: string }

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { RecentEntities } from '../../src/broker/recent-entities.js'
-import { Versions } from '../../src/shared-memory/versions.js'
+import { RecentEntities } from '../../src/broker/services/recent-entities.js'
+import { Versions } from '../../src/threads/shared-memory/versions.js'
 import { id, tenant, versions } from '../given.js'
 import { attribute, entity } from '../ngsi1/given.js'
 

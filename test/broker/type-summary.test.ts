@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { TypeSums } from '../../src/broker/partition-readers.js'
+import { TypeSums } from '../../src/broker/services/partition-readers.js'
 import { path, type } from '../given.js'
 
 test('counts of paths and partitions are added up, and what is new takes memory', async (t) => {

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { AppendedBytes } from '../../src/cluster/appended-bytes.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import { AppendedBytes } from '../../src/storage/etcd/appended-bytes.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 
 const at = (sequence: number): LogSequence => sequence as LogSequence
 const half_bytes = 2 ** 19

@@ -1,8 +1,8 @@
 import { type Test, test } from 'tap'
-import { Appender } from '../../src/cluster/appender.js'
-import { encodeClusterRecord } from '../../src/cluster/cluster-record.js'
-import type { Engine, LogName, Offer } from '../../src/cluster/engine.js'
-import type { Appended, LogSequence } from '../../src/wal/record-log.js'
+import { Appender } from '../../src/storage/etcd/appender.js'
+import { encodeClusterRecord } from '../../src/storage/etcd/cluster-record.js'
+import type { Engine, LogName, Offer } from '../../src/storage/etcd/engine.js'
+import type { Appended, LogSequence } from '../../src/storage/wal/record-log.js'
 
 const at = (sequence: number): LogSequence => sequence as LogSequence
 

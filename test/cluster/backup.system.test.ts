@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { exportCommand } from '../../src/transfer/export-command.js'
+import { exportCommand } from '../../src/data/transfer/export-command.js'
 import { ran, rigel } from '../offline/given-command.js'
 import { until } from '../until.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { ClockSkew } from '../../src/cluster/clock-skew.js'
+import { ClockSkew } from '../../src/storage/etcd/clock-skew.js'
 
 test('the least of ten seconds is the skew of two clocks, and ways that were long do not count', async (t) => {
   const skew = new ClockSkew()

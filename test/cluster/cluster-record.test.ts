@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { decodeClusterRecord, encodeClusterRecord } from '../../src/cluster/cluster-record.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import { decodeClusterRecord, encodeClusterRecord } from '../../src/storage/etcd/cluster-record.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 
 function at(sequence: number): LogSequence {
   return sequence as LogSequence

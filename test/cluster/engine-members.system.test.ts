@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { EngineMembers } from '../../src/cluster/engine-watch.js'
-import { EtcdClient, type EtcdSettings } from '../../src/cluster/etcd-client.js'
+import { EngineMembers } from '../../src/storage/etcd/engine-watch.js'
+import { EtcdClient, type EtcdSettings } from '../../src/storage/etcd/etcd-client.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 
 test('the URLs that members announce are known, for clients and for each other, also where etcd has users', {

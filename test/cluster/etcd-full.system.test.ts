@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import { encodeClusterRecord } from '../../src/cluster/cluster-record.js'
-import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import { encodeClusterRecord } from '../../src/storage/etcd/cluster-record.js'
+import { EtcdEngine } from '../../src/storage/etcd/etcd-engine.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { whenAvailable } from './given.js'
 

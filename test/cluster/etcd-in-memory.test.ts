@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import { EtcdEngine } from '../../src/storage/etcd/etcd-engine.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { EtcdInMemory } from './etcd-in-memory.js'
 import { asksRules } from './etcd-rules.js'
 

@@ -1,4 +1,5 @@
-import type { CallFault, EtcdCalls } from '../../src/cluster/etcd-client.js'
+import { err, ok, type Result } from '../../src/result.js'
+import type { CallFault, EtcdCalls } from '../../src/storage/etcd/etcd-client.js'
 import {
   type Calls,
   type Compare,
@@ -15,8 +16,7 @@ import {
   type TxnRequest,
   type TxnResponse,
   type WatchResponse,
-} from '../../src/cluster/etcd-protocol.js'
-import { err, ok, type Result } from '../../src/result.js'
+} from '../../src/storage/etcd/etcd-protocol.js'
 
 /** What lies between a client and etcd. */
 export interface EtcdNetwork {

@@ -1,5 +1,5 @@
 import { t as file, test } from 'tap'
-import { EtcdClient } from '../../src/cluster/etcd-client.js'
+import { EtcdClient } from '../../src/storage/etcd/etcd-client.js'
 import { EtcdMembers, noEtcd } from './etcd-members.js'
 import { asksRules } from './etcd-rules.js'
 

@@ -1,8 +1,13 @@
 import type { Test } from 'tap'
-import type { CallFault, EtcdCalls } from '../../src/cluster/etcd-client.js'
-import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
-import { compareEqual, compareVersion, type RequestOp, type WatchResponse } from '../../src/cluster/etcd-protocol.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import type { CallFault, EtcdCalls } from '../../src/storage/etcd/etcd-client.js'
+import { EtcdEngine } from '../../src/storage/etcd/etcd-engine.js'
+import {
+  compareEqual,
+  compareVersion,
+  type RequestOp,
+  type WatchResponse,
+} from '../../src/storage/etcd/etcd-protocol.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { until } from '../until.js'
 
 const at = (sequence: number): LogSequence => sequence as LogSequence

@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import type { Engine, LogName } from '../../src/cluster/engine.js'
-import { FollowedLogs } from '../../src/cluster/followed-logs.js'
 import { ok } from '../../src/result.js'
-import type { LogRecord, LogSequence } from '../../src/wal/record-log.js'
+import type { Engine, LogName } from '../../src/storage/etcd/engine.js'
+import { FollowedLogs } from '../../src/storage/etcd/followed-logs.js'
+import type { LogRecord, LogSequence } from '../../src/storage/wal/record-log.js'
 
 /** Logs in memory, of which it is counted how often each was read. */
 function followed() {

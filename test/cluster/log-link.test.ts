@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
-import { LogLink, type LogLooks, type LogPatience, lookedAgain, newLogLink } from '../../src/cluster/log-link.js'
 import { isDiskFault, LogSilent } from '../../src/faults.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import { LogLink, type LogLooks, type LogPatience, lookedAgain, newLogLink } from '../../src/storage/etcd/log-link.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 
-const module = new URL('../../src/cluster/log-link.js', import.meta.url).href
+const module = new URL('../../src/storage/etcd/log-link.js', import.meta.url).href
 
 /** A link to a thread that serves it as the thread of the logs does, and answers; or sleeps for good when it is asked. */
 async function served(t: Test, patience: LogPatience, sleeps: boolean): Promise<LogLink> {

@@ -10,8 +10,8 @@ import {
   parseFacts,
   parseNodes,
   withNode,
-} from '../../src/cluster/node-facts.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+} from '../../src/storage/etcd/node-facts.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 
 function node(
   name: string,

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { before, t as file, type Test, test } from 'tap'
-import { ClusterLog } from '../../src/cluster/cluster-log.js'
-import { partitionReplica } from '../../src/lmdb/partition-replica.js'
-import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
-import { Measures } from '../../src/measure/measures.js'
-import { readLease_ms } from '../../src/replica/read-lease.js'
-import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
-import { lastNotified } from '../../src/subscription/clocks.js'
-import type { SubscriptionId } from '../../src/subscription/subscription.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import { lastNotified } from '../../src/model/subscription/clocks.js'
+import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
+import { Measures } from '../../src/observe/measure/measures.js'
+import { partitionReplica } from '../../src/partition/replica/partition-replica.js'
+import { readLease_ms } from '../../src/partition/replica/read-lease.js'
+import { ClusterLog } from '../../src/storage/etcd/cluster-log.js'
+import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
+import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import {
   command,
   given,

@@ -1,9 +1,15 @@
 import * as fc from 'fast-check'
 import { test } from 'tap'
-import type { LogName } from '../../src/cluster/engine.js'
-import type { NodeFacts } from '../../src/cluster/node-facts.js'
-import { type Choice, type ChoiceFacts, OwnerChoice, placed, placedCoordinator } from '../../src/cluster/placing.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import {
+  type Choice,
+  type ChoiceFacts,
+  OwnerChoice,
+  placed,
+  placedCoordinator,
+} from '../../src/cluster/membership/placing.js'
+import type { LogName } from '../../src/storage/etcd/engine.js'
+import type { NodeFacts } from '../../src/storage/etcd/node-facts.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 
 const seven = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 const some = fc.uniqueArray(fc.constantFrom(...seven), { minLength: 1 })

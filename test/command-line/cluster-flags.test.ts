@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { readOptions } from '../../src/command-line/command-line.js'
+import { readOptions } from '../../src/flags/command-line.js'
 
 const url = 'http://10.0.0.1:2379,http://10.0.0.2:2379'
 

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { readOptions } from '../../src/command-line/command-line.js'
+import { readOptions } from '../../src/flags/command-line.js'
 import { sourceOf, sourcesOf } from '../sources.js'
 
 const readers = sourcesOf('src', 'workers').filter(
@@ -40,8 +40,8 @@ test('each option is read outside of the command line', async (t) => {
 })
 
 test('each flag of notifications makes an option; those of the other tables do by their keys', async (t) => {
-  const settings = sourceOf('src/command-line/settings.ts').code
-  const flags = [...sourceOf('src/command-line/flags-delivery.ts').code.matchAll(/^ {2}(\w+): \w+\./gm)]
+  const settings = sourceOf('src/flags/settings.ts').code
+  const flags = [...sourceOf('src/flags/flags-delivery.ts').code.matchAll(/^ {2}(\w+): \w+\./gm)]
   t.ok(flags.length > 30)
   for (const [, name = ''] of flags) t.match(settings, new RegExp(`flags\\.${name}\\b`), name)
 })

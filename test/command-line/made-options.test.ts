@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { readOptions } from '../../src/command-line/command-line.js'
-import type { Options } from '../../src/command-line/settings.js'
+import { readOptions } from '../../src/flags/command-line.js'
+import type { Options } from '../../src/flags/settings.js'
 import { halfTheProcessors } from '../../src/machine.js'
 
 /** All options of a command line without a flag. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { test } from 'tap'
-import { openManagementPort, readOptions, switchesOf, warningsOf } from '../../src/command-line/command-line.js'
-import { readCommand } from '../../src/command-line/command-words.js'
-import { flagRules } from '../../src/command-line/flag-help.js'
-import { flagsByName, takesValue } from '../../src/command-line/flags.js'
-import type { Options } from '../../src/command-line/settings.js'
+import { openManagementPort, readOptions, switchesOf, warningsOf } from '../../src/flags/command-line.js'
+import { readCommand } from '../../src/flags/command-words.js'
+import { flagRules } from '../../src/flags/flag-help.js'
+import { flagsByName, takesValue } from '../../src/flags/flags.js'
+import type { Options } from '../../src/flags/settings.js'
 
 type Env = Readonly<Record<string, string>>
 

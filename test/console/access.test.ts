@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { t as root, type Test, test } from 'tap'
-import type { LiveHello } from '../../src/console/live-frame.js'
+import type { LiveHello } from '../../src/api/console/live-frame.js'
 import { type Described, described, targetOf } from '../openapi/given-description.js'
 import { RunningBroker } from '../running.js'
 

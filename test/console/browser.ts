@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { connectChromium, missingBrowser, startChromium } from '../../bench/chromium.js'
-import { pages, pagesOf } from '../../src/console/page/pages.js'
+import { pages, pagesOf } from '../../src/api/console/page/pages.js'
 import { until } from '../until.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))

@@ -1,5 +1,11 @@
 import { test } from 'tap'
-import { bytesColumn, countColumn, durationColumn, minor, textColumn } from '../../src/console/page/parts/columns.js'
+import {
+  bytesColumn,
+  countColumn,
+  durationColumn,
+  minor,
+  textColumn,
+} from '../../src/api/console/page/parts/columns.js'
 
 interface Row {
   readonly name?: string

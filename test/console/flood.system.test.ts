@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { watchLines } from '../../src/console/feeds.js'
-import type { Line } from '../../src/log/log.js'
+import { watchLines } from '../../src/api/console/feeds.js'
+import type { Line } from '../../src/observe/log/log.js'
 import { now } from '../../src/time.js'
 import { EventReader } from '../event-reader.js'
 import { RunningBroker } from '../running.js'

@@ -1,4 +1,4 @@
-import type { LiveFrame, LiveHello } from '../../src/console/live-frame.js'
+import type { LiveFrame, LiveHello } from '../../src/api/console/live-frame.js'
 
 /** A broker of two partitions, with four buckets of durations. */
 export const givenHello: LiveHello = {

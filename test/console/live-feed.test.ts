@@ -1,11 +1,11 @@
 import { mock } from 'node:test'
 import { test } from 'tap'
-import { readOptions } from '../../src/command-line/command-line.js'
-import { LiveFeed } from '../../src/console/feeds.js'
-import { frameInterval_ms, LiveSampler } from '../../src/console/live-sampler.js'
-import type { EventSink } from '../../src/event-stream.js'
-import { Alarms } from '../../src/log/alarms.js'
-import { Measures } from '../../src/measure/measures.js'
+import { LiveFeed } from '../../src/api/console/feeds.js'
+import { frameInterval_ms, LiveSampler } from '../../src/api/console/live-sampler.js'
+import type { EventSink } from '../../src/broker/services/event-stream.js'
+import { readOptions } from '../../src/flags/command-line.js'
+import { Alarms } from '../../src/observe/log/alarms.js'
+import { Measures } from '../../src/observe/measure/measures.js'
 import { silentLog } from '../given.js'
 
 const read = readOptions(['-mutexTimeStat'], {})

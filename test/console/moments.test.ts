@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import type { LiveFrame, LiveWaitDistribution } from '../../src/console/live-frame.js'
-import { type Moment, momentOf, quantileOf, type WholeFrame } from '../../src/console/page/moment.js'
-import { concernsOf } from '../../src/console/page/overview/concerns.js'
-import { Series, thinned } from '../../src/console/page/series.js'
+import type { LiveFrame, LiveWaitDistribution } from '../../src/api/console/live-frame.js'
+import { type Moment, momentOf, quantileOf, type WholeFrame } from '../../src/api/console/page/moment.js'
+import { concernsOf } from '../../src/api/console/page/overview/concerns.js'
+import { Series, thinned } from '../../src/api/console/page/series.js'
 import { givenFrame, givenHello } from './given-live.js'
 
 function whole(frame: LiveFrame): WholeFrame {

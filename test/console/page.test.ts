@@ -46,15 +46,15 @@ test('the page of the console shows what a broker has stored', async (t) => {
   const { status, text } = await broker.send('GET', '/console')
   t.equal(status, 200)
   const browser = openBrowser(text, `${broker.url}/console#/entities`)
-  const page = new URL('../../src/console/page/console.js', import.meta.url)
+  const page = new URL('../../src/api/console/page/console.js', import.meta.url)
   await import(page.href)
   const shown = () => browser.window.document.getElementById('console')?.textContent ?? ''
   await until(() => shown().includes('Silo-of-the-page'))
   t.match(browser.window.document.querySelector('h1')?.textContent, /Entities/)
   t.match(shown(), /Subscriptions.*Registrations/, 'the navigation is there')
 
-  const { compareVersions, read, sentenceOf } = await import('../../src/console/page/session.js')
-  const { live } = await import('../../src/console/page/live-state.js')
+  const { compareVersions, read, sentenceOf } = await import('../../src/api/console/page/session.js')
+  const { live } = await import('../../src/api/console/page/live-state.js')
   await until(() => live.value !== undefined)
   t.notMatch(shown(), 'Rigel was updated', 'the broker is of the version that the page was built from')
   compareVersions({ version: '0.0.0', gitHash: 'another' })

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { pages } from '../../src/console/page/pages.js'
+import { pages } from '../../src/api/console/page/pages.js'
 import { until } from '../until.js'
 import { type ConsoleTab, needsBrowser, pageIds } from './browser.js'
 import { givenConsole, receiver } from './given-console.js'

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { LiveFrame, LiveHello } from '../../src/console/live-frame.js'
+import type { LiveFrame, LiveHello } from '../../src/api/console/live-frame.js'
 import { needsTrust } from '../../src/http/management-access.js'
 import { EventReader } from '../event-reader.js'
 import { described, targetOf } from '../openapi/given-description.js'

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { type Test, test } from 'tap'
-import { consoleResources, PageFiles } from '../../src/console/page-serving.js'
+import { consoleResources, PageFiles } from '../../src/api/console/page-serving.js'
 import { builtFile } from '../../src/version.js'
 import { givenFrontEnd, managementResources } from '../http/given.js'
 

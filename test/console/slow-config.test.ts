@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { t as root, test } from 'tap'
-import { SlowRequests } from '../../src/measure/slow-requests.js'
+import { SlowRequests } from '../../src/observe/measure/slow-requests.js'
 import type { Milliseconds } from '../../src/time.js'
 import { RunningBroker } from '../running.js'
 

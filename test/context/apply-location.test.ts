@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'tap'
-import { applyUpdate } from '../../src/context/apply.js'
-import type { Entity, Value } from '../../src/context/entity.js'
-import type { GivenAttribute, UpdateAction, UpdateCommand } from '../../src/context/update.js'
+import { applyUpdate } from '../../src/model/context/apply.js'
+import type { Entity, Value } from '../../src/model/context/entity.js'
+import type { GivenAttribute, UpdateAction, UpdateCommand } from '../../src/model/context/update.js'
 import { command, given, metadata, type } from '../given.js'
 
 /** An update of NGSIv2. */

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { applyUpdate } from '../../src/context/apply.js'
-import type { Attribute, Entity } from '../../src/context/entity.js'
-import type { GivenAttribute, UpdateAction, UpdateCommand, UpdateReply, UpdateTerms } from '../../src/context/update.js'
+import { applyUpdate } from '../../src/model/context/apply.js'
+import type { Attribute, Entity } from '../../src/model/context/entity.js'
+import type {
+  GivenAttribute,
+  UpdateAction,
+  UpdateCommand,
+  UpdateReply,
+  UpdateTerms,
+} from '../../src/model/context/update.js'
 import { command, given, metadata, type } from '../given.js'
 
 const plain: UpdateTerms = {

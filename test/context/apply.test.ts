@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { applyUpdate } from '../../src/context/apply.js'
-import { compareAttributes, type Entity } from '../../src/context/entity.js'
-import type { GivenAttribute, UpdateCommand, UpdateReply } from '../../src/context/update.js'
+import { applyUpdate } from '../../src/model/context/apply.js'
+import { compareAttributes, type Entity } from '../../src/model/context/entity.js'
+import type { GivenAttribute, UpdateCommand, UpdateReply } from '../../src/model/context/update.js'
 import { at, command, given, id, metadata, type } from '../given.js'
 import { runs } from '../runs.js'
 

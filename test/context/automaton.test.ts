@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { test } from 'tap'
-import { completeAutomaton } from '../../src/context/automaton.js'
-import { lastingPattern } from '../../src/context/pattern.js'
+import { completeAutomaton } from '../../src/model/context/automaton.js'
+import { lastingPattern } from '../../src/model/context/pattern.js'
 import { runs } from '../runs.js'
 
 const longest = 1024

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { test } from 'tap'
-import type { Entity } from '../../src/context/entity.js'
-import { heapSize } from '../../src/context/entity-size.js'
-import { decodeEntity } from '../../src/lmdb/record.js'
+import type { Entity } from '../../src/model/context/entity.js'
+import { heapSize } from '../../src/model/context/entity-size.js'
+import { decodeEntity } from '../../src/storage/records/record.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Statement } from '../../src/context/filter.js'
-import { parseFilter } from '../../src/context/filter-parse.js'
+import type { Statement } from '../../src/model/context/filter.js'
+import { parseFilter } from '../../src/model/context/filter-parse.js'
 import { runs } from '../runs.js'
 
 function read(text: string): readonly Statement[] | string {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { compareBytes, type Entity } from '../../src/context/entity.js'
-import { compileFilter, type Dialect, type FilterSide } from '../../src/context/filter.js'
-import { parseFilter } from '../../src/context/filter-parse.js'
-import { unbounded } from '../../src/context/step-budget.js'
+import { compareBytes, type Entity } from '../../src/model/context/entity.js'
+import { compileFilter, type Dialect, type FilterSide } from '../../src/model/context/filter.js'
+import { parseFilter } from '../../src/model/context/filter-parse.js'
+import { unbounded } from '../../src/model/context/step-budget.js'
 import type { Milliseconds } from '../../src/time.js'
 import { attribute, entity, holding } from './given-entity.js'
 

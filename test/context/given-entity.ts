@@ -1,5 +1,5 @@
-import type { Attribute, Entity, EntityId, EntityType, ServicePath, Value } from '../../src/context/entity.js'
-import type { Sequence } from '../../src/shared-memory/sequences.js'
+import type { Attribute, Entity, EntityId, EntityType, ServicePath, Value } from '../../src/model/context/entity.js'
+import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
 import type { Milliseconds } from '../../src/time.js'
 
 /** An attribute of a test, of which only what matters to it is said. */

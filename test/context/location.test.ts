@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import type { Attribute, Value } from '../../src/context/entity.js'
-import { parseCoordinates } from '../../src/context/geo/shape.js'
-import { isMarked, LocationKeeper, locationOf } from '../../src/context/location.js'
+import type { Attribute, Value } from '../../src/model/context/entity.js'
+import { parseCoordinates } from '../../src/model/context/geo/shape.js'
+import { isMarked, LocationKeeper, locationOf } from '../../src/model/context/location.js'
 import { attribute, entity } from './given-entity.js'
 
 test('coordinates are latitude and longitude in decimal degrees with optional blanks', async (t) => {

@@ -1,9 +1,9 @@
 import { test } from 'tap'
-import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../../src/context/entity.js'
-import { parseFilter } from '../../src/context/filter-parse.js'
-import type { Area } from '../../src/context/geo/area.js'
-import { compileQuery } from '../../src/context/match.js'
-import type { Query, Scope, Selector } from '../../src/context/query.js'
+import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../../src/model/context/entity.js'
+import { parseFilter } from '../../src/model/context/filter-parse.js'
+import type { Area } from '../../src/model/context/geo/area.js'
+import { compileQuery } from '../../src/model/context/match.js'
+import type { Query, Scope, Selector } from '../../src/model/context/query.js'
 import { attribute, entity } from './given-entity.js'
 
 const everything: Query = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { compileOccurrences } from '../../src/context/occurrences.js'
-import { StepBudget, unbounded } from '../../src/context/step-budget.js'
+import { compileOccurrences } from '../../src/model/context/occurrences.js'
+import { StepBudget, unbounded } from '../../src/model/context/step-budget.js'
 import { runs } from '../runs.js'
 
 function occurrences(regex: string, text: string): readonly string[] | undefined {

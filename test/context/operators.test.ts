@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Value } from '../../src/context/entity.js'
-import { valueMeasure } from '../../src/context/entity-size.js'
-import { type HeldValue, plainValue } from '../../src/context/large/large-attribute.js'
-import { LargeValue } from '../../src/context/large/large-value.js'
-import { isOperation, operated } from '../../src/context/operators.js'
+import type { Value } from '../../src/model/context/entity.js'
+import { valueMeasure } from '../../src/model/context/entity-size.js'
+import { type HeldValue, plainValue } from '../../src/model/context/large/large-attribute.js'
+import { LargeValue } from '../../src/model/context/large/large-value.js'
+import { isOperation, operated } from '../../src/model/context/operators.js'
 import { staysWithin } from '../pace.js'
 
 type Case = readonly [what: string, operation: Value, held: Value | undefined, after: Value | undefined]

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Entity, Value } from '../../src/context/entity.js'
-import type { Point } from '../../src/context/geo/shape.js'
-import { compareEntities, compareValues, parseOrder, withBuiltins } from '../../src/context/order.js'
-import type { Sequence } from '../../src/shared-memory/sequences.js'
+import type { Entity, Value } from '../../src/model/context/entity.js'
+import type { Point } from '../../src/model/context/geo/shape.js'
+import { compareEntities, compareValues, parseOrder, withBuiltins } from '../../src/model/context/order.js'
+import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
 import { attribute, entity } from './given-entity.js'
 
 function ordered(text: string, entities: readonly Entity[]): readonly string[] {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { test } from 'tap'
-import { compilePattern, mostCompileSteps, PatternsTogether } from '../../src/context/pattern.js'
-import { compileSteps } from '../../src/context/pattern-cost.js'
+import { compilePattern, mostCompileSteps, PatternsTogether } from '../../src/model/context/pattern.js'
+import { compileSteps } from '../../src/model/context/pattern-cost.js'
 import { runs } from '../runs.js'
 
 test('what takes the engine long is refused by its text alone', async (t) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { test } from 'tap'
-import { compilePattern, literalPrefix, PatternsTogether } from '../../src/context/pattern.js'
+import { compilePattern, literalPrefix, PatternsTogether } from '../../src/model/context/pattern.js'
 import { staysWithin } from '../pace.js'
 import { runs } from '../runs.js'
 

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import type { ServicePath } from '../../src/context/entity.js'
-import { parseServicePaths, parseTenant, pathsOfRead } from '../../src/context/scope-headers.js'
+import type { ServicePath } from '../../src/model/context/entity.js'
+import { parseServicePaths, parseTenant, pathsOfRead } from '../../src/model/context/scope-headers.js'
 import { staysWithin } from '../pace.js'
 
 test('service paths are checked level by level', async (t) => {

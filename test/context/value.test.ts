@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { parseDate, parseDecimal, plainDate, quote, renderValue, valueAt } from '../../src/context/value.js'
+import { parseDate, parseDecimal, plainDate, quote, renderValue, valueAt } from '../../src/model/context/value.js'
 import { staysWithin } from '../pace.js'
 
 test('keys reach into objects and nowhere else', async (t) => {

@@ -1,4 +1,9 @@
-import { begun, type ChangeEvent, type ChangeState, nextOfChange } from '../../src/coordinator/change-protocol.js'
+import {
+  begun,
+  type ChangeEvent,
+  type ChangeState,
+  nextOfChange,
+} from '../../src/broker/coordinator/change-protocol.js'
 import {
   decided,
   isCommitted,
@@ -8,8 +13,8 @@ import {
   proposed,
   verdictOn,
   versionsOf,
-} from '../../src/subscription/decisions.js'
-import type { Subscription, SubscriptionId } from '../../src/subscription/subscription.js'
+} from '../../src/model/subscription/decisions.js'
+import type { Subscription, SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { nth } from '../delivery/given.js'
 import { subscription } from '../given-subscription.js'
 

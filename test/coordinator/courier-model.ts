@@ -3,10 +3,10 @@ import {
   type CourierEvent,
   type CourierInstruction,
   CourierState,
-} from '../../src/coordinator/courier-state.js'
-import type { CourierStart } from '../../src/delivery/courier-protocol.js'
-import { type Outbox, Outboxes, type OutboxOwner } from '../../src/delivery/outboxes.js'
-import type { SubscriptionId } from '../../src/subscription/subscription.js'
+} from '../../src/broker/coordinator/courier-state.js'
+import type { CourierStart } from '../../src/delivery/queue/courier-protocol.js'
+import { type Outbox, Outboxes, type OutboxOwner } from '../../src/delivery/queue/outboxes.js'
+import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { subscriptionId } from '../delivery/given.js'
 import type { Random } from '../replica/schedule.js'
 

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { RegistryFeed } from '../../src/coordinator/registry-feed.js'
-import { RegistrationIndex } from '../../src/registration/registration-index.js'
+import { RegistryFeed } from '../../src/broker/coordinator/registry-feed.js'
+import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
 import { context, registration } from '../registration/given.js'
 
 const first = registration(1, [context('S4', 'noise')])

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { type Marks, Rounds } from '../../src/coordinator/rounds.js'
-import type { NoticeNumber } from '../../src/subscription/notice.js'
+import { type Marks, Rounds } from '../../src/broker/coordinator/rounds.js'
+import type { NoticeNumber } from '../../src/model/subscription/notice.js'
 import { until } from '../until.js'
 
 /** A node of which a test says how far it is, and what it owns. */

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { Sweeper } from '../../src/coordinator/upkeep.js'
-import type { SweptReply } from '../../src/partition/commands.js'
+import { Sweeper } from '../../src/broker/coordinator/upkeep.js'
+import type { SweptReply } from '../../src/partition/turn/commands.js'
 import { silentLog } from '../given.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Notice } from '../../src/subscription/notice.js'
+import type { Notice } from '../../src/model/subscription/notice.js'
 import { FarEnd } from '../far-end.js'
 import { runs } from '../runs.js'
 import { until } from '../until.js'

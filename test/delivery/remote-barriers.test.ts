@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { clockStart } from '../../src/time.js'
 import { FarEnd } from '../far-end.js'
 import { until } from '../until.js'

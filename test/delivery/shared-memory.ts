@@ -1,14 +1,14 @@
 import { ProxyNotice } from '../../src/http/management-access.js'
-import { ReadPool } from '../../src/lmdb/read-pool.js'
-import { AlarmReports } from '../../src/log/alarms.js'
-import type { Measures } from '../../src/measure/measures.js'
+import { AlarmReports } from '../../src/observe/log/alarms.js'
+import type { Measures } from '../../src/observe/measure/measures.js'
 import type { SharedMemory } from '../../src/runtime/tasks.js'
-import { ConnectionLimit, ForwardLimit, MailboxCapacity, ViewerLimit } from '../../src/shared-memory/limits.js'
-import { ProtectedEndpoints } from '../../src/shared-memory/protected-endpoints.js'
-import { RequestMemory } from '../../src/shared-memory/request-memory.js'
-import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
-import type { Bell } from '../../src/shared-memory/signals.js'
-import { Versions } from '../../src/shared-memory/versions.js'
+import { ReadPool } from '../../src/storage/store/read-pool.js'
+import { ConnectionLimit, ForwardLimit, MailboxCapacity, ViewerLimit } from '../../src/threads/shared-memory/limits.js'
+import { ProtectedEndpoints } from '../../src/threads/shared-memory/protected-endpoints.js'
+import { RequestMemory } from '../../src/threads/shared-memory/request-memory.js'
+import { SharedSemaphore } from '../../src/threads/shared-memory/semaphore.js'
+import type { Bell } from '../../src/threads/shared-memory/signals.js'
+import { Versions } from '../../src/threads/shared-memory/versions.js'
 
 /** The memory that the threads of a broker with one partition share. */
 export function sharedMemory(measures: Measures, bell: Bell): SharedMemory {

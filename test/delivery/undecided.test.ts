@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { Provisional } from '../../src/subscription/decisions.js'
+import type { Provisional } from '../../src/model/subscription/decisions.js'
 import { FarEnd } from '../far-end.js'
 import { at } from '../given.js'
 import { until } from '../until.js'

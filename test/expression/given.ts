@@ -1,7 +1,7 @@
-import type { Value } from '../../src/context/entity.js'
-import { StepBudget } from '../../src/context/step-budget.js'
-import { Expressions } from '../../src/expression/expressions.js'
-import { type ExpressionScope, ObjectSizes } from '../../src/expression/scope.js'
+import type { Value } from '../../src/model/context/entity.js'
+import { StepBudget } from '../../src/model/context/step-budget.js'
+import { Expressions } from '../../src/model/expression/expressions.js'
+import { type ExpressionScope, ObjectSizes } from '../../src/model/expression/scope.js'
 import type { Milliseconds } from '../../src/time.js'
 
 export type Names = Readonly<Record<string, Value>>

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import type { Value } from '../../src/context/entity.js'
-import { Expressions } from '../../src/expression/expressions.js'
+import type { Value } from '../../src/model/context/entity.js'
+import { Expressions } from '../../src/model/expression/expressions.js'
 import { type Names, resultOf, scopeOf } from './given.js'
 
 const names: Names = {

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type EntityInScope, namesOf } from '../../src/expression/scope.js'
+import { type EntityInScope, namesOf } from '../../src/model/expression/scope.js'
 
 const entity: EntityInScope = {
   ...{ id: 'Vat-3', type: 'Vat', service: 'plant', servicePath: '/hall', authToken: 'tok' },

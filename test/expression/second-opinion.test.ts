@@ -1,7 +1,7 @@
 import { Jexl } from '@pawel-up/jexl'
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Value } from '../../src/context/entity.js'
+import type { Value } from '../../src/model/context/entity.js'
 import { runs } from '../runs.js'
 import { type Names, resultOf } from './given.js'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Value } from '../../src/context/entity.js'
-import { Expressions } from '../../src/expression/expressions.js'
+import type { Value } from '../../src/model/context/entity.js'
+import { Expressions } from '../../src/model/expression/expressions.js'
 import {
   type Blank,
   Filler,
@@ -9,7 +9,7 @@ import {
   hasMacro,
   type PatchTemplate,
   percentDecoded,
-} from '../../src/expression/template.js'
+} from '../../src/model/expression/template.js'
 import { type Names, scopeOf } from './given.js'
 
 const names: Names = {

@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import type { Value } from '../../src/context/entity.js'
-import { compileOccurrences, type Occurrences } from '../../src/context/occurrences.js'
-import { StepBudget } from '../../src/context/step-budget.js'
-import { transformations, transformed } from '../../src/expression/transformations.js'
+import type { Value } from '../../src/model/context/entity.js'
+import { compileOccurrences, type Occurrences } from '../../src/model/context/occurrences.js'
+import { StepBudget } from '../../src/model/context/step-budget.js'
+import { transformations, transformed } from '../../src/model/expression/transformations.js'
 import { scopeOf } from './given.js'
 
 type Given = readonly [input: Value, ...inputs: readonly Value[]]

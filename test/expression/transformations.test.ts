@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { Value } from '../../src/context/entity.js'
+import type { Value } from '../../src/model/context/entity.js'
 import { type Names, resultOf } from './given.js'
 
 const names: Names = {

@@ -1,5 +1,5 @@
-import { openRoot } from '../../src/lmdb/environment.js'
-import { writeInTransaction } from '../../src/lmdb/write-transaction.js'
+import { openRoot } from '../../src/storage/environment/environment.js'
+import { writeInTransaction } from '../../src/storage/environment/write-transaction.js'
 import { storeSettings } from '../given.js'
 
 // Holds the write lock of an environment for as long as it runs: every other writer waits for it, in whichever process.

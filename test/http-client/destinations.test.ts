@@ -2,10 +2,10 @@ import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'tap'
-import { destinationList } from '../../src/command-line/flag-values.js'
-import { HttpSender } from '../../src/delivery/http-sender.js'
-import { Destinations, type Resolve } from '../../src/http-client/destinations.js'
-import { meantAddress } from '../../src/http-client/meant-address.js'
+import { Destinations, type Resolve } from '../../src/delivery/http-client/destinations.js'
+import { meantAddress } from '../../src/delivery/http-client/meant-address.js'
+import { HttpSender } from '../../src/delivery/senders/http-sender.js'
+import { destinationList } from '../../src/flags/flag-values.js'
 
 function list(text: string) {
   const parsed = destinationList.parse(text)

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { type Test, test } from 'tap'
-import { HttpSender } from '../../src/delivery/http-sender.js'
-import { Destinations, type Resolve } from '../../src/http-client/destinations.js'
-import { ProtectedEndpoints, type ProtectedService } from '../../src/shared-memory/protected-endpoints.js'
+import { Destinations, type Resolve } from '../../src/delivery/http-client/destinations.js'
+import { HttpSender } from '../../src/delivery/senders/http-sender.js'
+import { ProtectedEndpoints, type ProtectedService } from '../../src/threads/shared-memory/protected-endpoints.js'
 
 /** Names and what they mean; a name that is not here cannot be resolved. */
 type Names = Readonly<Record<string, readonly string[]>>

@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { test } from 'tap'
 import { readBody } from '../../src/http/request-reader.js'
-import { HeldMemory, RequestMemory } from '../../src/shared-memory/request-memory.js'
+import { HeldMemory, RequestMemory } from '../../src/threads/shared-memory/request-memory.js'
 
 const limit = 2 ** 20
 

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { ProxyNotice } from '../../src/http/management-access.js'
-import { Switches } from '../../src/shared-memory/switches.js'
+import { Switches } from '../../src/threads/shared-memory/switches.js'
 import { type Line, notedLog } from './given.js'
 
 /** What is logged about one request. */

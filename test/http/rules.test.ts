@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { Admission, Overload, type Permit, permitShare } from '../../src/http/admission.js'
 import { parseAccept } from '../../src/http/headers.js'
 import { kindOf, parseParameters, segmentsOf } from '../../src/http/target.js'
-import { SharedSemaphore } from '../../src/shared-memory/semaphore.js'
+import { SharedSemaphore } from '../../src/threads/shared-memory/semaphore.js'
 import { until } from '../until.js'
 
 test('what a path belongs to is seen from its first segments', async (t) => {

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { Use } from '../../src/api/api.js'
+import type { Use } from '../../src/broker/operations/api.js'
 import { type KnownHosts, SiteCheck } from '../../src/http/management-access.js'
 import { get, givenFrontEnd, statusOf } from './given.js'
 

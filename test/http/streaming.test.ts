@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { ApiResponse, BodyStream, Resource } from '../../src/api/api.js'
+import type { ApiResponse, BodyStream, Resource } from '../../src/broker/operations/api.js'
 import { ok } from '../../src/result.js'
 import { isStill, until } from '../until.js'
 import { bodyOf, connected, everything, get, givenFrontEnd, headerOf, untilReceived } from './given.js'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { test } from 'tap'
-import type { Resource } from '../../src/api/api.js'
+import type { Resource } from '../../src/broker/operations/api.js'
 import { ok } from '../../src/result.js'
 import { until } from '../until.js'
 import { connected, everything, givenFrontEnd, untilReceived } from './given.js'

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Tenant } from '../../src/context/entity.js'
-import type { Selector } from '../../src/context/query.js'
-import { LmdbRegistryStore } from '../../src/lmdb/control-registry.js'
-import { ControlStore } from '../../src/lmdb/control-store.js'
-import { noticesAfter } from '../../src/lmdb/outbox-reader.js'
-import type { AvailabilitySubscription } from '../../src/registration/availability.js'
+import type { Tenant } from '../../src/model/context/entity.js'
+import type { Selector } from '../../src/model/context/query.js'
+import type { AvailabilitySubscription } from '../../src/model/registration/availability.js'
 import {
   everyIdPattern,
   forwardingModes,
   type Registration,
   type RegistrationId,
   registrationStatuses,
-} from '../../src/registration/registration.js'
-import type { Notice } from '../../src/subscription/notice.js'
-import type { SubscriptionId } from '../../src/subscription/subscription.js'
+} from '../../src/model/registration/registration.js'
+import type { Notice } from '../../src/model/subscription/notice.js'
+import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
+import { LmdbRegistryStore } from '../../src/storage/store/control-registry.js'
+import { ControlStore } from '../../src/storage/store/control-store.js'
+import { noticesAfter } from '../../src/storage/store/outbox-reader.js'
 import { at, id, path, root, storeSettings, tenant, type } from '../given.js'
 import { context, exact, registration } from '../registration/given.js'
 import { runs } from '../runs.js'

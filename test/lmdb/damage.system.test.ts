@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { ControlStore } from '../../src/lmdb/control-store.js'
-import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
-import { recordKey } from '../../src/lmdb/keys.js'
-import { PartitionReader } from '../../src/lmdb/partition-reader.js'
-import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
-import { scan } from '../../src/lmdb/scan.js'
+import { type Environment, openEnvironment } from '../../src/storage/environment/environment.js'
+import { recordKey } from '../../src/storage/records/keys.js'
+import { ControlStore } from '../../src/storage/store/control-store.js'
+import { PartitionReader } from '../../src/storage/store/partition-reader.js'
+import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { scan } from '../../src/storage/store/scan.js'
 import { answering, FarEnd } from '../far-end.js'
 import {
   command,

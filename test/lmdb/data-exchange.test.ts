@@ -1,10 +1,10 @@
 import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { Checkpoints, restoreCheckpoint } from '../../src/lmdb/checkpoint.js'
-import { exchangeMember, removeDraft } from '../../src/lmdb/data-exchange.js'
-import { openDatabase, openRoot } from '../../src/lmdb/environment.js'
-import { type FolderMember, notedBy } from '../../src/lmdb/member.js'
+import { Checkpoints, restoreCheckpoint } from '../../src/storage/environment/checkpoint.js'
+import { openDatabase, openRoot } from '../../src/storage/environment/environment.js'
+import { exchangeMember, removeDraft } from '../../src/storage/folder/data-exchange.js'
+import { type FolderMember, notedBy } from '../../src/storage/folder/member.js'
 import { filled, made, tried } from './given-folder.js'
 
 const settings = { everyPage_bytes: 2 ** 26, maxReaders: 64 }

@@ -12,7 +12,7 @@ const namespaces = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 
 
 /** A process that opens a folder, says what came of it, and lives until it is killed. */
 function holder(folder: string, ...before: readonly string[]) {
-  const module = new URL('../../src/lmdb/data-folder.js', import.meta.url).href
+  const module = new URL('../../src/storage/folder/data-folder.js', import.meta.url).href
   const program = `
     const { openDataFolder } = await import(${JSON.stringify(module)})
     const opened = await openDataFolder(process.argv[1], { preferred: 1, everyPage_bytes: 0, maxReaders: 64 })

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { UpdateCommand } from '../../src/context/update.js'
-import { expirationOf, parseDate } from '../../src/context/value.js'
-import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
-import type { Command, Reply } from '../../src/partition/commands.js'
+import type { UpdateCommand } from '../../src/model/context/update.js'
+import { expirationOf, parseDate } from '../../src/model/context/value.js'
+import type { Command, Reply } from '../../src/partition/turn/commands.js'
+import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
 import { at, command, given, id, matcher, noWords, root, storeSettings, takeTurn, tenant, versions } from '../given.js'
 import { runs } from '../runs.js'
 

@@ -3,7 +3,7 @@ import { copyFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { damageOf } from '../../src/lmdb/file-check.js'
+import { damageOf } from '../../src/storage/environment/file-check.js'
 import { runs } from '../runs.js'
 import { bytesAt, cut, filled, made, overwritten, tried } from './given-folder.js'
 

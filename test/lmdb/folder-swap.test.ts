@@ -17,7 +17,7 @@ import {
   hasPrevious,
   previousFolder,
   settleSwap,
-} from '../../src/lmdb/folder-swap.js'
+} from '../../src/storage/folder/folder-swap.js'
 import { made, opened, tried } from './given-folder.js'
 
 /** A folder of two partitions, with one of three that is to take its place. */

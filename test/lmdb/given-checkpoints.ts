@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 import type { Test } from 'tap'
-import { Checkpoints, readCheckpoint } from '../../src/lmdb/checkpoint.js'
-import type { Checkpoint } from '../../src/lmdb/checkpoint-file.js'
-import { openDatabase } from '../../src/lmdb/environment.js'
-import type { Key } from '../../src/lmdb/keys.js'
+import { Checkpoints, readCheckpoint } from '../../src/storage/environment/checkpoint.js'
+import type { Checkpoint } from '../../src/storage/environment/checkpoint-file.js'
+import { openDatabase } from '../../src/storage/environment/environment.js'
+import type { Key } from '../../src/storage/records/keys.js'
 import { filled } from './given-folder.js'
 
 const records = 2000

@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, readSync, statSync, truncateSync, writeSync } from 'node:fs'
-import { type DataFolder, type FolderSettings, openDataFolder } from '../../src/lmdb/data-folder.js'
-import { openDatabase, openRoot } from '../../src/lmdb/environment.js'
+import { openDatabase, openRoot } from '../../src/storage/environment/environment.js'
+import { type DataFolder, type FolderSettings, openDataFolder } from '../../src/storage/folder/data-folder.js'
 
 const settings: FolderSettings = { asked: undefined, preferred: 1, everyPage_bytes: 2 ** 26, maxReaders: 64 }
 

@@ -1,8 +1,8 @@
 import { cpSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { restoreCheckpoint } from '../../src/lmdb/checkpoint.js'
-import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { restoreCheckpoint } from '../../src/storage/environment/checkpoint.js'
+import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
 import { command, given, matcher, noWords, storeSettings, takeTurn, versions } from '../given.js'
 
 test('a log that was cut before its first checkpoint is refused as damage, with the way out', async (t) => {

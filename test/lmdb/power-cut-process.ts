@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Database, RootDatabase } from 'lmdb'
-import { Checkpoints, restoreCheckpoint } from '../../src/lmdb/checkpoint.js'
-import { openDatabase, openRoot } from '../../src/lmdb/environment.js'
-import type { Key } from '../../src/lmdb/keys.js'
+import { Checkpoints, restoreCheckpoint } from '../../src/storage/environment/checkpoint.js'
+import { openDatabase, openRoot } from '../../src/storage/environment/environment.js'
+import type { Key } from '../../src/storage/records/keys.js'
 
 /** Processes that may lose their disk, or meet a damaged one: `fill`, `load` and `check`, in the folder that is named next. */
 export const powerCutProcess = fileURLToPath(import.meta.url)

@@ -1,9 +1,9 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { ControlStore } from '../../src/lmdb/control-store.js'
-import { damageOf } from '../../src/lmdb/file-check.js'
-import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { damageOf } from '../../src/storage/environment/file-check.js'
+import { ControlStore } from '../../src/storage/store/control-store.js'
+import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
 import { command, given, id, matcher, noWords, root, storeSettings, takeTurn, tenant, versions } from '../given.js'
 import { made, tried } from './given-folder.js'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
-import { ReadPool } from '../../src/lmdb/read-pool.js'
+import { ReadPool } from '../../src/storage/store/read-pool.js'
 
 function noted(on = true): {
   readonly waits: bigint[]

@@ -1,8 +1,8 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { restoreCheckpoint } from '../../src/lmdb/checkpoint.js'
-import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
+import { restoreCheckpoint } from '../../src/storage/environment/checkpoint.js'
+import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
 import { command, given, id, matcher, noWords, root, storeSettings, takeTurn, tenant, versions } from '../given.js'
 
 /** A store that was cut off behind so many turns, of which its checkpoint has none. */

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { compileQuery } from '../../src/context/match.js'
-import { compareEntities } from '../../src/context/order.js'
-import { type Page, type Query, type Selector, shownAttributes } from '../../src/context/query.js'
 import { shardOf } from '../../src/hash.js'
-import { PartitionReader, type Snapshot } from '../../src/lmdb/partition-reader.js'
-import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
-import { decodeEntity } from '../../src/lmdb/record.js'
-import { scan } from '../../src/lmdb/scan.js'
+import { compileQuery } from '../../src/model/context/match.js'
+import { compareEntities } from '../../src/model/context/order.js'
+import { type Page, type Query, type Selector, shownAttributes } from '../../src/model/context/query.js'
+import { decodeEntity } from '../../src/storage/records/record.js'
+import { PartitionReader, type Snapshot } from '../../src/storage/store/partition-reader.js'
+import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { scan } from '../../src/storage/store/scan.js'
 import {
   command,
   everywhere,

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { decodeSections, encodeSections, type Section } from '../../src/lmdb/sections.js'
+import { decodeSections, encodeSections, type Section } from '../../src/storage/records/sections.js'
 
 test('sections are the same bytes whether they are joined first or, where they are long, written one by one', async (t) => {
   for (const text of ['x', 'ä😀"\n', '\ud800']) {

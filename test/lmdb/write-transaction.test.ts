@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import { openEnvironment } from '../../src/lmdb/environment.js'
-import { writeInTransaction } from '../../src/lmdb/write-transaction.js'
-import { ThreadBeats } from '../../src/shared-memory/thread-beats.js'
+import { openEnvironment } from '../../src/storage/environment/environment.js'
+import { writeInTransaction } from '../../src/storage/environment/write-transaction.js'
+import { ThreadBeats } from '../../src/threads/shared-memory/thread-beats.js'
 import { storeSettings } from '../given.js'
 import { sourcesOf } from '../sources.js'
 
@@ -9,7 +9,7 @@ test('every write transaction goes through one place', async (t) => {
   const writing = sourcesOf('src', 'workers').filter(({ code }) => /\.(transactionSync|childTransaction)\(/.test(code))
   t.same(
     writing.map(({ path }) => path),
-    ['src/lmdb/write-transaction.ts'],
+    ['src/storage/environment/write-transaction.ts'],
   )
 })
 

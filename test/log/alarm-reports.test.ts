@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type AlarmReport, AlarmReports, Alarms, publishAlarms } from '../../src/log/alarms.js'
+import { type AlarmReport, AlarmReports, Alarms, publishAlarms } from '../../src/observe/log/alarms.js'
 import { silentLog } from '../given.js'
 
 test('what is well is told once for each alarm that was raised, and not at all without any', async (t) => {

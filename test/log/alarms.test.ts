@@ -1,9 +1,9 @@
 import { mock } from 'node:test'
 import { type Test, test } from 'tap'
-import { Alarms, startSummaries, summaryLines } from '../../src/log/alarms.js'
-import { type Line, LineLog } from '../../src/log/log.js'
-import { logLevels, Switches } from '../../src/shared-memory/switches.js'
-import { traceArea } from '../../src/trace.js'
+import { Alarms, startSummaries, summaryLines } from '../../src/observe/log/alarms.js'
+import { type Line, LineLog } from '../../src/observe/log/log.js'
+import { traceArea } from '../../src/observe/log/trace.js'
+import { logLevels, Switches } from '../../src/threads/shared-memory/switches.js'
 
 function given({ relog = false, kept = 10_000, traced = false } = {}) {
   const lines: Line[] = []

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { forms } from '../../src/log/form.js'
-import type { Line } from '../../src/log/log.js'
+import { forms } from '../../src/observe/log/form.js'
+import type { Line } from '../../src/observe/log/log.js'
 import type { Milliseconds } from '../../src/time.js'
 
 const context = { corr: '7c9e6679-7425', trans: '1-2-00000000007', from: '10.2.0.9', srv: 'acme', subsrv: '/halls' }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test } from 'tap'
-import { alarmSubject, keptName } from '../../src/log/secrets.js'
+import { alarmSubject, keptName } from '../../src/observe/log/secrets.js'
 
 test('a long name is cut, and still told apart from others', async (t) => {
   const long = 'x'.repeat(60_000)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
-import { openLog } from '../../src/log/main-log.js'
-import { logLevels, Switches } from '../../src/shared-memory/switches.js'
+import { openLog } from '../../src/observe/log/main-log.js'
+import { logLevels, Switches } from '../../src/threads/shared-memory/switches.js'
 
 /** A process that logs many lines, says so on stderr, and ends when its standard input ends, with a reason if it has one. */
 const switches = new Switches()

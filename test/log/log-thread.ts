@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
-import { workerLog } from '../../src/log/worker-log.js'
-import { Switches } from '../../src/shared-memory/switches.js'
+import { workerLog } from '../../src/observe/log/worker-log.js'
+import { Switches } from '../../src/threads/shared-memory/switches.js'
 
 /** A thread that logs in several turns of its event loop. */
 const { port, memory, lines } = workerData

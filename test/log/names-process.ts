@@ -1,5 +1,5 @@
-import { AlarmReports, Alarms, publishAlarms } from '../../src/log/alarms.js'
-import { ServiceMetrics } from '../../src/measure/service-metrics.js'
+import { AlarmReports, Alarms, publishAlarms } from '../../src/observe/log/alarms.js'
+import { ServiceMetrics } from '../../src/observe/measure/service-metrics.js'
 import { silentLog } from '../given.js'
 
 // Fills everything that keeps names which others choose, with as many and as long ones as a request can carry.

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { payloadShown, textWithoutSecrets, urlWithoutSecrets, withoutSecrets } from '../../src/log/secrets.js'
+import { payloadShown, textWithoutSecrets, urlWithoutSecrets, withoutSecrets } from '../../src/observe/log/secrets.js'
 import { staysWithin } from '../pace.js'
 import { areAll } from '../runs.js'
 

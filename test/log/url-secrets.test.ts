@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { textWithoutSecrets, urlWithoutSecrets } from '../../src/log/secrets.js'
+import { textWithoutSecrets, urlWithoutSecrets } from '../../src/observe/log/secrets.js'
 import {
   withoutOpenUser,
   withoutPlainUsers,
   withoutQuotedUsers,
   withoutSecretParameters,
-} from '../../src/log/url-secrets.js'
+} from '../../src/observe/log/url-secrets.js'
 
 /** What the scanners do, as patterns. They go back over long texts again and again, and are right for short ones. */
 const quoted = /("(?:https?:[\\/]*|(?:[a-z][a-z0-9+.-]{0,30}:)?(?:\\?\/){2}))(?:[^"\\/?#]|\\[^/])*@/gi

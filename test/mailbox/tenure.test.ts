@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { Tenure } from '../../src/shared-memory/partition-position.js'
+import type { Tenure } from '../../src/threads/shared-memory/partition-position.js'
 import { levelOf, partition } from '../node-link/given.js'
 
 test('what is bound to another claim, or to before a refusal, is refused; what is bound to nothing is carried out', async (t) => {

@@ -1,19 +1,24 @@
 import { tmpdir } from 'node:os'
-import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/api/api.js'
-import type { SubscriptionService } from '../../src/broker/broker.js'
-import type { BackupService } from '../../src/broker/services.js'
-import { liveResources } from '../../src/console/live-resources.js'
-import { configResources, slowResources, viewResources } from '../../src/console/resources.js'
-import { EventStreams } from '../../src/event-stream.js'
-import type { Facts, Log } from '../../src/log/log.js'
-import { processMetrics } from '../../src/management/metric-text.js'
-import { type ManagementParts, type ProcessPeers, type SharedAnswer, sharedAnswer } from '../../src/management/parts.js'
-import { managementResources } from '../../src/management/resources.js'
-import { Measures } from '../../src/measure/measures.js'
-import { RegistrationIndex } from '../../src/registration/registration-index.js'
+import { liveResources } from '../../src/api/console/live-resources.js'
+import { configResources, slowResources, viewResources } from '../../src/api/console/resources.js'
+import { processMetrics } from '../../src/api/management/metric-text.js'
+import {
+  type ManagementParts,
+  type ProcessPeers,
+  type SharedAnswer,
+  sharedAnswer,
+} from '../../src/api/management/parts.js'
+import { managementResources } from '../../src/api/management/resources.js'
+import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/broker/operations/api.js'
+import type { SubscriptionService } from '../../src/broker/services/broker.js'
+import { EventStreams } from '../../src/broker/services/event-stream.js'
+import type { BackupService } from '../../src/broker/services/services.js'
+import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
+import type { Facts, Log } from '../../src/observe/log/log.js'
+import { type TraceArea, traceArea } from '../../src/observe/log/trace.js'
+import { Measures } from '../../src/observe/measure/measures.js'
 import { err, ok } from '../../src/result.js'
-import { ViewerLimit } from '../../src/shared-memory/limits.js'
-import { type TraceArea, traceArea } from '../../src/trace.js'
+import { ViewerLimit } from '../../src/threads/shared-memory/limits.js'
 import { waiting } from '../given.js'
 
 /** A line that was logged. */

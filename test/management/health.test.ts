@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { uptimeText } from '../../src/management/health.js'
-import { stand } from '../../src/measure/meters.js'
+import { uptimeText } from '../../src/api/management/health.js'
+import { stand } from '../../src/observe/measure/meters.js'
 import { bodyOf, broker, management, parameters } from './given.js'
 
 test('the version names the build, and the libraries on demand', async (t) => {

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { logLevels } from '../../src/shared-memory/switches.js'
+import { logLevels } from '../../src/threads/shared-memory/switches.js'
 import { bodyOf, management, parameters } from './given.js'
 
 const verbosity = (sent: string) => ({ segments: { level: sent } })

@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { test } from 'tap'
-import { metricContentType, metricsOf, textOf } from '../../src/management/metric-text.js'
-import { durationBuckets } from '../../src/measure/buckets.js'
-import { computed, counter, counters, FigureList, gauge, hidden, histogram } from '../../src/measure/figure.js'
-import { FigureTable } from '../../src/measure/figure-table.js'
+import { metricContentType, metricsOf, textOf } from '../../src/api/management/metric-text.js'
+import { durationBuckets } from '../../src/observe/measure/buckets.js'
+import { computed, counter, counters, FigureList, gauge, hidden, histogram } from '../../src/observe/measure/figure.js'
+import { FigureTable } from '../../src/observe/measure/figure-table.js'
 
 const list = new FigureList(['partition'], {
   turns: counter('turns_total', 'Turns'),

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { broker, desk, management, parameters, row, text } from './given.js'
 
 test('requests are shown by method, route and status, unknown paths under one name', async (t) => {

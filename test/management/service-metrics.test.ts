@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import { Peers } from '../../src/broker/peers.js'
-import { type ProcessPeers, type Shared, type SharedAnswer, sharedAnswer } from '../../src/management/parts.js'
-import { metricsShown } from '../../src/management/service-metrics.js'
-import { Measures } from '../../src/measure/measures.js'
+import { type ProcessPeers, type Shared, type SharedAnswer, sharedAnswer } from '../../src/api/management/parts.js'
+import { metricsShown } from '../../src/api/management/service-metrics.js'
+import { Peers } from '../../src/broker/services/peers.js'
+import { Measures } from '../../src/observe/measure/measures.js'
 import { until } from '../until.js'
 import { bodyOf, management, parameters, withoutPeers } from './given.js'
 

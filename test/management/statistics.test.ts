@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import type { SubscriptionService } from '../../src/broker/broker.js'
-import { statisticsText } from '../../src/management/statistics.js'
-import { StageSums } from '../../src/measure/requests.js'
-import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { statisticsText } from '../../src/api/management/statistics.js'
+import type { SubscriptionService } from '../../src/broker/services/broker.js'
+import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
+import { StageSums } from '../../src/observe/measure/requests.js'
 import { bodyOf, broker, desk, management, parameters, text } from './given.js'
 
 const ages = { uptime_in_secs: 0, measuring_interval_in_secs: 0 }

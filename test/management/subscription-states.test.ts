@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import type { SubscriptionService, SubscriptionState } from '../../src/broker/broker.js'
-import type { ServicePath, Tenant } from '../../src/context/entity.js'
-import { stateShown } from '../../src/management/subscription-states.js'
-import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import { stateShown } from '../../src/api/management/subscription-states.js'
+import type { SubscriptionService, SubscriptionState } from '../../src/broker/services/broker.js'
+import type { ServicePath, Tenant } from '../../src/model/context/entity.js'
+import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
 import { bodyOf, broker, desk, management, parameters, row, text } from './given.js'
 

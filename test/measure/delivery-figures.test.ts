@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { DeliveryFigures } from '../../src/measure/delivery-figures.js'
-import { Measures, rowOf } from '../../src/measure/measures.js'
+import { DeliveryFigures } from '../../src/observe/measure/delivery-figures.js'
+import { Measures, rowOf } from '../../src/observe/measure/measures.js'
 import { at } from '../given.js'
 
 test('the queue of notifications is counted since the reset, its size and the totals are not', async (t) => {

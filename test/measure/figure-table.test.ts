@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import { durationBuckets } from '../../src/measure/buckets.js'
-import { counter, counters, FigureList, gauge, hidden, histogram } from '../../src/measure/figure.js'
-import { FigureTable } from '../../src/measure/figure-table.js'
+import { durationBuckets } from '../../src/observe/measure/buckets.js'
+import { counter, counters, FigureList, gauge, hidden, histogram } from '../../src/observe/measure/figure.js'
+import { FigureTable } from '../../src/observe/measure/figure-table.js'
 
 const list = new FigureList(['number'], {
   sum: counter('sum_total', 'A sum'),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
-import { LoopSteps, logLongSteps, StepTable } from '../../src/measure/steps.js'
-import { Switches } from '../../src/shared-memory/switches.js'
+import { LoopSteps, logLongSteps, StepTable } from '../../src/observe/measure/steps.js'
+import { Switches } from '../../src/threads/shared-memory/switches.js'
 import { type Line, notedLog } from '../http/given.js'
 import { until } from '../until.js'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Measures, rowOf } from '../../src/measure/measures.js'
+import { Measures, rowOf } from '../../src/observe/measure/measures.js'
 import { runs } from '../runs.js'
 import { during } from '../until.js'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { OperationTimes, type PartitionTimes, type TurnCost } from '../../src/measure/slow-requests.js'
+import { OperationTimes, type PartitionTimes, type TurnCost } from '../../src/observe/measure/slow-requests.js'
 
 function turn(partition: number, begun_ns: number, decided_ns: number, committed_ns: number): TurnCost {
   return { decided_ns, committed_ns, detail: { partition, begun_ns, logged_ns: Math.floor(committed_ns / 2) } }

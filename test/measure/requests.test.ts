@@ -1,9 +1,9 @@
 import { test } from 'tap'
-import type { Countable } from '../../src/measure/counted-routes.js'
-import { maxRoutes, Routes, verbIndex } from '../../src/measure/counted-routes.js'
-import { counterColumn } from '../../src/measure/counters.js'
-import { Measures } from '../../src/measure/measures.js'
-import { StageSums } from '../../src/measure/requests.js'
+import type { Countable } from '../../src/observe/measure/counted-routes.js'
+import { maxRoutes, Routes, verbIndex } from '../../src/observe/measure/counted-routes.js'
+import { counterColumn } from '../../src/observe/measure/counters.js'
+import { Measures } from '../../src/observe/measure/measures.js'
+import { StageSums } from '../../src/observe/measure/requests.js'
 
 const update: Countable = { pattern: '/v1/updateContext', counter: 'updates', operations: { POST: true } }
 const level: Countable = { pattern: '/a/{b}', countedAs: '/a[/{b}]', counter: 'logRequests', operations: { PUT: true } }

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import type { CompletedRequest } from '../../src/measure/requests.js'
-import { ServiceMetrics } from '../../src/measure/service-metrics.js'
+import type { CompletedRequest } from '../../src/observe/measure/requests.js'
+import { ServiceMetrics } from '../../src/observe/measure/service-metrics.js'
 
 function request(service: string | undefined, servicePath: string | undefined, status = 200): CompletedRequest {
   return {

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import type { TypeSummary } from '../../src/broker/broker.js'
-import type { EntityType } from '../../src/context/entity.js'
+import type { TypeSummary } from '../../src/broker/services/broker.js'
+import type { EntityType } from '../../src/model/context/entity.js'
 import { ok } from '../../src/result.js'
 import { scripted, send } from './given.js'
 

@@ -1,9 +1,9 @@
 import { test } from 'tap'
-import { sharedSubscriptions } from '../../src/broker/shared-control.js'
-import { everywhere } from '../../src/context/scope-headers.js'
-import { neverDelivered } from '../../src/delivery/courier-protocol.js'
+import { sharedSubscriptions } from '../../src/broker/services/shared-control.js'
+import { neverDelivered } from '../../src/delivery/queue/courier-protocol.js'
+import { everywhere } from '../../src/model/context/scope-headers.js'
+import { streamReference } from '../../src/model/subscription/targets.js'
 import { err, ok } from '../../src/result.js'
-import { streamReference } from '../../src/subscription/targets.js'
 import { subscription as stored } from '../given-subscription.js'
 import { scripted, send, withDesk } from './given.js'
 

@@ -1,17 +1,23 @@
-import type { ApiRequest, ApiResponse, Operation, Prepared, Resource, Verb } from '../../src/api/api.js'
-import type { Broker, RawElements, RawUpdate, SubscriptionService, Unavailable } from '../../src/broker/broker.js'
-import type { RegistryService } from '../../src/broker/services.js'
-import type { Attribute, Entity, EntityId, EntityType, ServicePath } from '../../src/context/entity.js'
-import type { GivenAttribute, UpdateElement, UpdateReply } from '../../src/context/update.js'
-import type { Ngsi1Services } from '../../src/ngsi1/operation.js'
-import { rawUpdateInterpreter } from '../../src/ngsi1/raw-update.js'
-import { ngsi1Resources } from '../../src/ngsi1/routes.js'
-import type { RawUpdateReply } from '../../src/partition/commands.js'
-import type { RegistrationId } from '../../src/registration/registration.js'
-import { RegistrationIndex } from '../../src/registration/registration-index.js'
+import type { Ngsi1Services } from '../../src/api/ngsi1/operation.js'
+import { rawUpdateInterpreter } from '../../src/api/ngsi1/raw-update.js'
+import { ngsi1Resources } from '../../src/api/ngsi1/routes.js'
+import type { ApiRequest, ApiResponse, Operation, Prepared, Resource, Verb } from '../../src/broker/operations/api.js'
+import type {
+  Broker,
+  RawElements,
+  RawUpdate,
+  SubscriptionService,
+  Unavailable,
+} from '../../src/broker/services/broker.js'
+import type { RegistryService } from '../../src/broker/services/services.js'
+import type { Attribute, Entity, EntityId, EntityType, ServicePath } from '../../src/model/context/entity.js'
+import type { GivenAttribute, UpdateElement, UpdateReply } from '../../src/model/context/update.js'
+import type { RegistrationId } from '../../src/model/registration/registration.js'
+import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
+import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
+import type { RawUpdateReply } from '../../src/partition/turn/commands.js'
 import { err, ok, type Result } from '../../src/result.js'
-import type { Sequence } from '../../src/shared-memory/sequences.js'
-import type { SubscriptionId } from '../../src/subscription/subscription.js'
+import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
 import type { Milliseconds } from '../../src/time.js'
 import { waiting } from '../given.js'
 

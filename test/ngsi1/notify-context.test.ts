@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import type { Broker } from '../../src/broker/broker.js'
-import type { EntityType, ServicePath } from '../../src/context/entity.js'
-import type { UpdateElement } from '../../src/context/update.js'
+import type { Broker } from '../../src/broker/services/broker.js'
+import type { EntityType, ServicePath } from '../../src/model/context/entity.js'
+import type { UpdateElement } from '../../src/model/context/update.js'
 import { err, ok } from '../../src/result.js'
 import { done, entity, recording, scripted, send } from './given.js'
 

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import type { ServicePath } from '../../src/context/entity.js'
-import { pathOfUpdate } from '../../src/ngsi1/operation.js'
+import { pathOfUpdate } from '../../src/api/ngsi1/operation.js'
+import type { ServicePath } from '../../src/model/context/entity.js'
 import { scripted, send } from './given.js'
 
 test('a malformed tenant is refused with and without multiservice', async (t) => {

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import type { ApiRequest, Verb } from '../../src/api/api.js'
-import type { PathRange } from '../../src/context/query.js'
+import type { ApiRequest, Verb } from '../../src/broker/operations/api.js'
+import type { PathRange } from '../../src/model/context/query.js'
 import { now } from '../../src/time.js'
 import { openRegistry } from '../coordinator/given-registry.js'
 import { path } from '../given.js'

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { counterRows } from '../../src/measure/counters.js'
-import { ngsi1Resources } from '../../src/ngsi1/routes.js'
+import { ngsi1Resources } from '../../src/api/ngsi1/routes.js'
+import { counterRows } from '../../src/observe/measure/counters.js'
 import { plainOptions, scripted } from './given.js'
 
 const all = ngsi1Resources({ broker: scripted(), options: plainOptions })

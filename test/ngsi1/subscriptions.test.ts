@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import type { SubscriptionChange, SubscriptionRequest, Unavailable } from '../../src/broker/broker.js'
-import type { ServicePath } from '../../src/context/entity.js'
+import type { SubscriptionChange, SubscriptionRequest, Unavailable } from '../../src/broker/services/broker.js'
+import type { ServicePath } from '../../src/model/context/entity.js'
+import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { err, ok } from '../../src/result.js'
-import type { SubscriptionId } from '../../src/subscription/subscription.js'
 import { counts, scripted, send, withDesk } from './given.js'
 
 const id = '5f0a1b2c3d4e5f6071829304' as SubscriptionId

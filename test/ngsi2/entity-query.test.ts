@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import type { FilterSide } from '../../src/context/filter.js'
-import { PatternsTogether } from '../../src/context/pattern.js'
-import { filterScope, type PlaceTexts, placeOfExpression, placeOfParameters } from '../../src/ngsi2/entity-query.js'
+import { filterScope, type PlaceTexts, placeOfExpression, placeOfParameters } from '../../src/api/ngsi2/entity-query.js'
+import type { FilterSide } from '../../src/model/context/filter.js'
+import { PatternsTogether } from '../../src/model/context/pattern.js'
 
 function mistake(text: string, side: FilterSide = 'attributes'): string | undefined {
   const scope = filterScope(text, side, new PatternsTogether())

@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import { parseQueryPayload } from '../../src/ngsi2/parse/query-body.js'
-import { parseNewRegistration } from '../../src/ngsi2/parse/registration-body.js'
-import { parseNewSubscription, parseSubscriptionPatch } from '../../src/ngsi2/parse/subscription-body.js'
+import { parseQueryPayload } from '../../src/api/ngsi2/parse/query-body.js'
+import { parseNewRegistration } from '../../src/api/ngsi2/parse/registration-body.js'
+import { parseNewSubscription, parseSubscriptionPatch } from '../../src/api/ngsi2/parse/subscription-body.js'
 import { RunningBroker } from '../running.js'
 
 const description = 'attribute or metadata value has overpassed maximum nesting limit: 50'

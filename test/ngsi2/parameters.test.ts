@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { checkUriParameters, representationOf } from '../../src/ngsi2/parameters.js'
+import { checkUriParameters, representationOf } from '../../src/api/ngsi2/parameters.js'
 
 function refusal(name: string, value: string): unknown {
   const response = checkUriParameters(new Map([[name, value]]))

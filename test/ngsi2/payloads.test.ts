@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { ApiResponse } from '../../src/api/api.js'
-import type { AttributeForm } from '../../src/ngsi2/parse/attributes.js'
+import type { AttributeForm } from '../../src/api/ngsi2/parse/attributes.js'
 import {
   parseAttributeMembers,
   parseBatch,
@@ -9,7 +8,8 @@ import {
   parseNotified,
   parseOneAttribute,
   parseValueBody,
-} from '../../src/ngsi2/parse/entities.js'
+} from '../../src/api/ngsi2/parse/entities.js'
+import type { ApiResponse } from '../../src/broker/operations/api.js'
 import type { Result } from '../../src/result.js'
 import { atOnce, type Steps } from '../../src/slices.js'
 

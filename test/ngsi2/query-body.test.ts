@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { parseQueryPayload } from '../../src/ngsi2/parse/query-body.js'
+import { parseQueryPayload } from '../../src/api/ngsi2/parse/query-body.js'
 
 function refusal(payload: unknown): unknown {
   const parsed = parseQueryPayload(typeof payload === 'string' ? payload : JSON.stringify(payload))

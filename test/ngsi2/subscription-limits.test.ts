@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { parseNewSubscription } from '../../src/ngsi2/parse/subscription-body.js'
+import { parseNewSubscription } from '../../src/api/ngsi2/parse/subscription-body.js'
 
 const url = 'http://receiver.example/'
 const entities = [{ id: 'Room1' }]

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { CommandOutcome } from '../../src/node-link/batch-route.js'
-import { frameOf, parseFrame } from '../../src/node-link/byte-frame.js'
+import type { CommandOutcome } from '../../src/cluster/link/batch-route.js'
+import { frameOf, parseFrame } from '../../src/cluster/link/byte-frame.js'
 import {
   commandsBody,
   laterOutcomesBody,
@@ -12,10 +12,10 @@ import {
   parseCommandsBody,
   parseLaterOutcomesBody,
   parseOutcomesBody,
-} from '../../src/node-link/command-batch.js'
-import { linkFormat } from '../../src/node-link/link-protocol.js'
-import type { Command, Reply } from '../../src/partition/commands.js'
-import type { Sequence } from '../../src/shared-memory/sequences.js'
+} from '../../src/cluster/link/command-batch.js'
+import { linkFormat } from '../../src/cluster/link/link-protocol.js'
+import type { Command, Reply } from '../../src/partition/turn/commands.js'
+import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
 import { at, command, given, id, origin, root, tenant, type } from '../given.js'
 import { runs } from '../runs.js'
 

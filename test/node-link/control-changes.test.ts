@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { ControlRequest } from '../../src/broker/shared-control.js'
+import type { ControlRequest } from '../../src/broker/services/shared-control.js'
 import { err, ok } from '../../src/result.js'
 import { CuttingProxy } from './cutting-proxy.js'
 import { GivenNode, linkTo } from './given.js'

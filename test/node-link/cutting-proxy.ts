@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import type { NodeAddress } from '../../src/cluster/route-table.js'
+import type { NodeAddress } from '../../src/cluster/membership/route-table.js'
 
 /** After how many bytes a connection is cut, and what becomes of those of them that are under way. */
 export interface Cut {

@@ -1,14 +1,14 @@
-import { refusalOf } from '../../src/mailbox/inbox.js'
-import type { SentOutcome } from '../../src/node-link/batch-route.js'
+import type { SentOutcome } from '../../src/cluster/link/batch-route.js'
 import {
   type QueueEffect,
   type QueueEvent,
   type QueueMoment,
   queueStep,
   type RemoteQueue,
-} from '../../src/node-link/remote-queue.js'
+} from '../../src/cluster/link/remote-queue.js'
+import { refusalOf } from '../../src/partition/mailbox/inbox.js'
 import { err } from '../../src/result.js'
-import { type BatchSender, SenderTable } from '../../src/shared-memory/sender-table.js'
+import { type BatchSender, SenderTable } from '../../src/threads/shared-memory/sender-table.js'
 import { present, type Version } from './simulated-node.js'
 
 /**

@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import type { NodeFacts } from '../../src/cluster/node-facts.js'
-import { checkJoin } from '../../src/node-link/join-check.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import { checkJoin } from '../../src/cluster/link/join-check.js'
+import type { NodeFacts } from '../../src/storage/etcd/node-facts.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { byToken, GivenNode } from './given.js'
 
 const caller = { self: { cluster: 'c', node: 'a' }, security: byToken }

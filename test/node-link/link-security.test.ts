@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { test } from 'tap'
-import { readLinkTokens, TokenCheck } from '../../src/node-link/link-security.js'
+import { readLinkTokens, TokenCheck } from '../../src/cluster/link/link-security.js'
 
 const [first, second] = ['a'.repeat(32), 'b'.repeat(40)]
 

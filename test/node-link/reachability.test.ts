@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { Reachability } from '../../src/node-link/reachability.js'
+import { Reachability } from '../../src/cluster/link/reachability.js'
 import { silentLog } from '../given.js'
 import { until } from '../until.js'
 import { CuttingProxy } from './cutting-proxy.js'

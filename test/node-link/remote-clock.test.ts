@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { fromClock, ownClock, RemoteClock } from '../../src/node-link/remote-clock.js'
+import { fromClock, ownClock, RemoteClock } from '../../src/cluster/link/remote-clock.js'
 
 test('a moment said by the clock of another node is never later than was meant, and as early as the quickest answer was late', async (t) => {
   const clock = new RemoteClock()

@@ -1,6 +1,10 @@
-import type { FirstOutcomes, PlacedOutcome } from '../../src/node-link/command-batch.js'
-import { type BatchSource, ConnectionBatches, type ConnectionRefusal } from '../../src/node-link/connection-batches.js'
-import { BatchAnswers, LaterOutcomes } from '../../src/node-link/later-outcomes.js'
+import type { FirstOutcomes, PlacedOutcome } from '../../src/cluster/link/command-batch.js'
+import {
+  type BatchSource,
+  ConnectionBatches,
+  type ConnectionRefusal,
+} from '../../src/cluster/link/connection-batches.js'
+import { BatchAnswers, LaterOutcomes } from '../../src/cluster/link/later-outcomes.js'
 import type { SimulatedNode, SimulatedUpdate } from './simulated-node.js'
 import type { SimulatedTime } from './simulated-time.js'
 

@@ -1,17 +1,17 @@
-import type { LostBatch, Posted } from '../../src/mailbox/mailbox.js'
-import type { OutcomePart, SentOutcome } from '../../src/node-link/batch-route.js'
-import { DeferredBatches } from '../../src/node-link/deferred-batches.js'
-import { isUnowned } from '../../src/node-link/later-outcomes.js'
-import { RemoteClock } from '../../src/node-link/remote-clock.js'
+import type { OutcomePart, SentOutcome } from '../../src/cluster/link/batch-route.js'
+import { DeferredBatches } from '../../src/cluster/link/deferred-batches.js'
+import { isUnowned } from '../../src/cluster/link/later-outcomes.js'
+import { RemoteClock } from '../../src/cluster/link/remote-clock.js'
 import {
   again_ms,
   type Entry,
   emptyQueue,
   type QueueEffect,
   type QueueEvent,
-} from '../../src/node-link/remote-queue.js'
+} from '../../src/cluster/link/remote-queue.js'
+import type { LostBatch, Posted } from '../../src/partition/mailbox/mailbox.js'
 import { err, type Result } from '../../src/result.js'
-import type { Tenure } from '../../src/shared-memory/partition-position.js'
+import type { Tenure } from '../../src/threads/shared-memory/partition-position.js'
 import { type SimulatedAnswer, SimulatedConnection } from './simulated-connection.js'
 import type { SimulatedNode, SimulatedUpdate } from './simulated-node.js'
 import type { SimulatedTime } from './simulated-time.js'

@@ -1,10 +1,10 @@
-import { refusalOf } from '../../src/mailbox/inbox.js'
-import type { CommandOutcome, OutcomePart } from '../../src/node-link/batch-route.js'
-import { queueStep } from '../../src/node-link/remote-queue.js'
-import type { Reply } from '../../src/partition/commands.js'
+import type { CommandOutcome, OutcomePart } from '../../src/cluster/link/batch-route.js'
+import { queueStep } from '../../src/cluster/link/remote-queue.js'
+import { refusalOf } from '../../src/partition/mailbox/inbox.js'
+import type { Reply } from '../../src/partition/turn/commands.js'
 import { err, ok } from '../../src/result.js'
-import { PartitionPosition, type Tenure } from '../../src/shared-memory/partition-position.js'
-import { SenderTable } from '../../src/shared-memory/sender-table.js'
+import { PartitionPosition, type Tenure } from '../../src/threads/shared-memory/partition-position.js'
+import { SenderTable } from '../../src/threads/shared-memory/sender-table.js'
 import type { SimulatedTime } from './simulated-time.js'
 
 /** What faulty versions have otherwise. */

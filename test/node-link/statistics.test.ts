@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { test } from 'tap'
-import { Measures } from '../../src/measure/measures.js'
-import { addedStatistics, nodeStatistics, parseNodeStatistics } from '../../src/measure/node-statistics.js'
+import { Measures } from '../../src/observe/measure/measures.js'
+import { addedStatistics, nodeStatistics, parseNodeStatistics } from '../../src/observe/measure/node-statistics.js'
 import { GivenNode, linkTo } from './given.js'
 
 test('a node says what it has counted, and one that does not is named with the reason', async (t) => {

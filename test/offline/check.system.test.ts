@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t as root, test } from 'tap'
-import { type Environment, openEnvironment } from '../../src/lmdb/environment.js'
+import { type Environment, openEnvironment } from '../../src/storage/environment/environment.js'
 import { bytesAt, overwritten } from '../lmdb/given-folder.js'
 import { RunningBroker } from '../running.js'
 import { rigel, rigelProgram } from './given-command.js'
@@ -206,7 +206,7 @@ test('a control store that cannot be read is found', async (t) => {
   const data = join(folder, 'control')
   cpSync(sound, data, { recursive: true })
   for (const name of ['log', 'checkpoint']) rmSync(join(data, 'control', name), { recursive: true, force: true })
-  const { openDatabase, openRoot } = await import('../../src/lmdb/environment.js')
+  const { openDatabase, openRoot } = await import('../../src/storage/environment/environment.js')
   const store = openRoot(join(data, 'control'), { readOnly: false, sizeMax_bytes: 2 ** 28, maxReaders: 64 }, true)
   openDatabase(store, 'subscriptions').putSync(['5718a2f1c0de00112233aabb'], '{"id":"another"}')
   openDatabase(store, 'registrations').putSync(['5718a2f1c0de00112233aabc'], 'no')

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { backupCommand } from '../../src/offline/backup-command.js'
-import { checkCommand } from '../../src/offline/check-command.js'
-import type { OfflineCommand } from '../../src/offline/command.js'
-import { restoreCommand } from '../../src/offline/restore-command.js'
+import { backupCommand } from '../../src/data/offline/backup-command.js'
+import { checkCommand } from '../../src/data/offline/check-command.js'
+import type { OfflineCommand } from '../../src/data/offline/command.js'
+import { restoreCommand } from '../../src/data/offline/restore-command.js'
 import { brokerProgram, nodeBySh } from '../program.js'
 
 /** How a command has ended. */

@@ -1,8 +1,8 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { claimFolder } from '../../src/lmdb/folder-claim.js'
-import { StoredFolder } from '../../src/offline/offline-folder.js'
+import { StoredFolder } from '../../src/data/offline/offline-folder.js'
+import { claimFolder } from '../../src/storage/folder/folder-claim.js'
 
 const limits = { sizeMax_bytes: 2 ** 28, keepFree_bytes: 0 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { t as root, test } from 'tap'
-import { flagsByName } from '../../src/command-line/flags.js'
+import { flagsByName } from '../../src/flags/flags.js'
 import { RunningBroker } from '../running.js'
 import { described } from './given-description.js'
 

@@ -1,11 +1,11 @@
 import { type Test, test } from 'tap'
-import type { Value } from '../../src/context/entity.js'
-import { LmdbPartitionStore } from '../../src/lmdb/partition-store.js'
-import { RecordCache } from '../../src/lmdb/record-cache.js'
-import type { Command } from '../../src/partition/commands.js'
-import { decideTurn } from '../../src/partition/decide.js'
-import type { Sequence } from '../../src/shared-memory/sequences.js'
-import { Matcher } from '../../src/subscription/matcher.js'
+import type { Value } from '../../src/model/context/entity.js'
+import { Matcher } from '../../src/model/subscription/matcher.js'
+import type { Command } from '../../src/partition/turn/commands.js'
+import { decideTurn } from '../../src/partition/turn/decide.js'
+import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { RecordCache } from '../../src/storage/store/record-cache.js'
+import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
 import { attribute, entity } from '../context/given-entity.js'
 import {
   command,

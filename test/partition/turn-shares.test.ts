@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { isOneRequest, TurnShares, type WaitingCommand } from '../../src/partition/turn-shares.js'
+import { isOneRequest, TurnShares, type WaitingCommand } from '../../src/partition/turn/turn-shares.js'
 import { at, command, id, origin, root, tenant } from '../given.js'
 import { Random } from '../replica/schedule.js'
 

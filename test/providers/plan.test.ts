@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { EntityId, EntityType, ServicePath, Tenant } from '../../src/context/entity.js'
-import type { GivenAttribute } from '../../src/context/update.js'
 import {
   askableEntities,
   entityKey,
   forwardsOf,
   mergeResponses,
   type ShownEntity,
-} from '../../src/providers/query-plan.js'
-import { planUpdate } from '../../src/providers/update-plan.js'
-import type { RegistrationId } from '../../src/registration/registration.js'
-import { RegistrationIndex } from '../../src/registration/registration-index.js'
-import { sourceOf } from '../../src/registration/sources.js'
+} from '../../src/broker/providers/query-plan.js'
+import { planUpdate } from '../../src/broker/providers/update-plan.js'
+import type { EntityId, EntityType, ServicePath, Tenant } from '../../src/model/context/entity.js'
+import type { GivenAttribute } from '../../src/model/context/update.js'
+import type { RegistrationId } from '../../src/model/registration/registration.js'
+import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
+import { sourceOf } from '../../src/model/registration/sources.js'
 import { atOnce } from '../../src/slices.js'
 import type { Milliseconds } from '../../src/time.js'
 import { staysWithin } from '../pace.js'

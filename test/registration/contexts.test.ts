@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Tenant } from '../../src/context/entity.js'
+import type { Tenant } from '../../src/model/context/entity.js'
 import {
   compareContexts,
   type IndexedContext,
   OrderedContexts,
   resourceIdOf,
   withoutContexts,
-} from '../../src/registration/contexts.js'
-import type { Registration, RegistrationId } from '../../src/registration/registration.js'
-import { RegistrationIndex } from '../../src/registration/registration-index.js'
+} from '../../src/model/registration/contexts.js'
+import type { Registration, RegistrationId } from '../../src/model/registration/registration.js'
+import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
 import { path, tenant } from '../given.js'
 import { staysWithin } from '../pace.js'
 import { runs } from '../runs.js'

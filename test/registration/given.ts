@@ -1,5 +1,5 @@
-import type { Selector } from '../../src/context/query.js'
-import { type Discovery, discovering, type Lookup } from '../../src/registration/discovery.js'
+import type { Selector } from '../../src/model/context/query.js'
+import { type Discovery, discovering, type Lookup } from '../../src/model/registration/discovery.js'
 import {
   everyIdPattern,
   type RegisteredAttribute,
@@ -8,9 +8,9 @@ import {
   type Registration,
   type RegistrationId,
   type RegistrationTerms,
-} from '../../src/registration/registration.js'
-import type { RegistrationIndex } from '../../src/registration/registration-index.js'
-import { type SourceLookup, sourceOf, sourcesOf } from '../../src/registration/sources.js'
+} from '../../src/model/registration/registration.js'
+import type { RegistrationIndex } from '../../src/model/registration/registration-index.js'
+import { type SourceLookup, sourceOf, sourcesOf } from '../../src/model/registration/sources.js'
 import { atOnce, type Steps } from '../../src/slices.js'
 import { at, id, root, tenant, type } from '../given.js'
 

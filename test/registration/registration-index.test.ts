@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { EntityType, ServicePath, Tenant } from '../../src/context/entity.js'
-import { acceptedPattern } from '../../src/context/pattern.js'
-import { inPaths, type PathRange, type Selector } from '../../src/context/query.js'
-import { type Discovery, discoverInSlices, type Lookup } from '../../src/registration/discovery.js'
+import type { EntityType, ServicePath, Tenant } from '../../src/model/context/entity.js'
+import { acceptedPattern } from '../../src/model/context/pattern.js'
+import { inPaths, type PathRange, type Selector } from '../../src/model/context/query.js'
+import { type Discovery, discoverInSlices, type Lookup } from '../../src/model/registration/discovery.js'
 import {
   forwardingModes,
   type RegisteredContext,
@@ -12,9 +12,9 @@ import {
   type Registration,
   type RegistrationTerms,
   registrationStatuses,
-} from '../../src/registration/registration.js'
-import { RegistrationIndex } from '../../src/registration/registration-index.js'
-import { registeredEntities, type SourceLookup } from '../../src/registration/sources.js'
+} from '../../src/model/registration/registration.js'
+import { RegistrationIndex } from '../../src/model/registration/registration-index.js'
+import { registeredEntities, type SourceLookup } from '../../src/model/registration/sources.js'
 import { atOnce } from '../../src/slices.js'
 import { at, everywhere, path, tenant } from '../given.js'
 import { runs } from '../runs.js'

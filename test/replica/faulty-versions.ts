@@ -1,5 +1,5 @@
-import type { ReplicaEvent, ReplicaState, Transition } from '../../src/replica/replica-state.js'
-import { transition } from '../../src/replica/transitions.js'
+import type { ReplicaEvent, ReplicaState, Transition } from '../../src/partition/replica/replica-state.js'
+import { transition } from '../../src/partition/replica/transitions.js'
 import type { Answer, Version } from './simulated-node.js'
 import { present } from './simulation.js'
 

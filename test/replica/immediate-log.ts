@@ -1,8 +1,8 @@
 import { MessageChannel } from 'node:worker_threads'
-import { encodeClusterRecord } from '../../src/cluster/cluster-record.js'
-import type { LogAnswers, LogLinkEnd, LogQuestion } from '../../src/cluster/log-link.js'
 import { err, ok } from '../../src/result.js'
-import type { Appended, LogRecord, LogSequence } from '../../src/wal/record-log.js'
+import { encodeClusterRecord } from '../../src/storage/etcd/cluster-record.js'
+import type { LogAnswers, LogLinkEnd, LogQuestion } from '../../src/storage/etcd/log-link.js'
+import type { Appended, LogRecord, LogSequence } from '../../src/storage/wal/record-log.js'
 
 type Answer = LogAnswers[LogQuestion['kind']]
 

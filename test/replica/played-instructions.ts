@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { LogName } from '../../src/cluster/engine.js'
-import type { LogNotice, LogQuestion, LogServerEnd } from '../../src/cluster/log-link.js'
-import type { NodeFacts } from '../../src/cluster/node-facts.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import type { LogName } from '../../src/storage/etcd/engine.js'
+import type { LogNotice, LogQuestion, LogServerEnd } from '../../src/storage/etcd/log-link.js'
+import type { NodeFacts } from '../../src/storage/etcd/node-facts.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 
 /** What the thread that plays the nodes sends to a log's thread over a link. */
 export type SentToLog = { readonly number: number; readonly question: LogQuestion } | LogNotice

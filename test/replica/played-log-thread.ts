@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
-import type { LogName } from '../../src/cluster/engine.js'
-import { EtcdEngine } from '../../src/cluster/etcd-engine.js'
-import type { LogServerEnd } from '../../src/cluster/log-link.js'
-import { nodesText, noNodes } from '../../src/cluster/node-facts.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import type { LogName } from '../../src/storage/etcd/engine.js'
+import { EtcdEngine } from '../../src/storage/etcd/etcd-engine.js'
+import type { LogServerEnd } from '../../src/storage/etcd/log-link.js'
+import { nodesText, noNodes } from '../../src/storage/etcd/node-facts.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { EtcdInMemory } from '../cluster/etcd-in-memory.js'
 import {
   doneCell,

@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
-import type { LogName } from '../../src/cluster/engine.js'
-import { type LogLinkEnd, newLogLink } from '../../src/cluster/log-link.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import type { LogName } from '../../src/storage/etcd/engine.js'
+import { type LogLinkEnd, newLogLink } from '../../src/storage/etcd/log-link.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import {
   type AwaitedInstruction,
   doneCell,

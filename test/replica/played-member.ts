@@ -1,4 +1,4 @@
-import type { LogSequence } from '../../src/wal/record-log.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import type { PlayedLink, SentRecord } from './played-logs.js'
 import type { OwnClocks, TimersOwner } from './played-time.js'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import type { LogName } from '../../src/cluster/engine.js'
+import type { LogName } from '../../src/storage/etcd/engine.js'
 import { runs } from '../runs.js'
 import { PlayedLogs } from './played-logs.js'
 import { playNodes } from './played-nodes.js'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import type { LogName } from '../../src/cluster/engine.js'
+import type { LogName } from '../../src/storage/etcd/engine.js'
 import { PlayedChanges } from './played-changes.js'
 import { PlayedCoordinator } from './played-coordinator.js'
 import { PlayedDisks } from './played-disk.js'

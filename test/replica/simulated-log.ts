@@ -1,5 +1,5 @@
-import type { ReadRecord } from '../../src/cluster/log-view.js'
-import type { Appended, LogSequence } from '../../src/wal/record-log.js'
+import type { ReadRecord } from '../../src/storage/etcd/log-view.js'
+import type { Appended, LogSequence } from '../../src/storage/wal/record-log.js'
 import type { Random, Schedule } from './schedule.js'
 
 /** A record as it is offered: `id` is a number by which its writer knows it again. */

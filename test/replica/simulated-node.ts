@@ -1,16 +1,16 @@
-import { type ReadRecord, viewBehind } from '../../src/cluster/log-view.js'
-import type { OpenQuestions } from '../../src/cluster/open-questions.js'
-import { fullDisk_ms, look_ms, readLease_ms } from '../../src/replica/read-lease.js'
+import { fullDisk_ms, look_ms, readLease_ms } from '../../src/partition/replica/read-lease.js'
 import type {
   OfferOutcome,
   OwnersMark,
   ReplicaEffect,
   ReplicaEvent,
   ReplicaState,
-} from '../../src/replica/replica-state.js'
-import { replicaOf, type transition } from '../../src/replica/transitions.js'
+} from '../../src/partition/replica/replica-state.js'
+import { replicaOf, type transition } from '../../src/partition/replica/transitions.js'
+import { type ReadRecord, viewBehind } from '../../src/storage/etcd/log-view.js'
+import type { OpenQuestions } from '../../src/storage/etcd/open-questions.js'
+import type { Appended, LogRecord, LogSequence } from '../../src/storage/wal/record-log.js'
 import type { ClockStart, Milliseconds, Nanoseconds } from '../../src/time.js'
-import type { Appended, LogRecord, LogSequence } from '../../src/wal/record-log.js'
 import type { Random, Schedule } from './schedule.js'
 import type { Offered, SimulatedLog } from './simulated-log.js'
 

@@ -1,9 +1,9 @@
 import { test } from 'tap'
-import { viewBehind } from '../../src/cluster/log-view.js'
-import type { ReplicaEvent } from '../../src/replica/replica-state.js'
-import { replicaOf, transition } from '../../src/replica/transitions.js'
+import type { ReplicaEvent } from '../../src/partition/replica/replica-state.js'
+import { replicaOf, transition } from '../../src/partition/replica/transitions.js'
+import { viewBehind } from '../../src/storage/etcd/log-view.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import type { ClockStart, Milliseconds } from '../../src/time.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
 
 const none = 0 as LogSequence
 const sent: ClockStart = { steady_ns: 1n, date: 0 as Milliseconds }

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import type { Route } from '../../src/cluster/node-facts.js'
 import { FrontEnds } from '../../src/runtime/front-ends.js'
+import type { Route } from '../../src/storage/etcd/node-facts.js'
 
 function front(name: string, heard: string[]) {
   return {

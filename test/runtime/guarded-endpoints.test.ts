@@ -1,9 +1,9 @@
 import { test } from 'tap'
-import type { ListedNode, NodeFacts } from '../../src/cluster/node-facts.js'
-import type { Options } from '../../src/command-line/settings.js'
+import type { Options } from '../../src/flags/settings.js'
 import { GuardedEndpoints } from '../../src/runtime/guarded-endpoints.js'
-import { ProtectedEndpoints } from '../../src/shared-memory/protected-endpoints.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import type { ListedNode, NodeFacts } from '../../src/storage/etcd/node-facts.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
+import { ProtectedEndpoints } from '../../src/threads/shared-memory/protected-endpoints.js'
 
 const link = { port: 0, ip: '10.0.0.1', advertised: { host: 'a.example', port: 9027 }, tls: undefined, tokenFile: 'f' }
 

@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import type { ClusterState } from '../../src/cluster/cluster-state.js'
-import type { ClusterNodes, NodeFacts } from '../../src/cluster/node-facts.js'
 import { type JoiningFolder, joinRefusal } from '../../src/runtime/join-rules.js'
-import type { LogSequence } from '../../src/wal/record-log.js'
+import type { ClusterState } from '../../src/storage/etcd/cluster-state.js'
+import type { ClusterNodes, NodeFacts } from '../../src/storage/etcd/node-facts.js'
+import type { LogSequence } from '../../src/storage/wal/record-log.js'
 
 const several: ClusterNodes = { copies: 3, nodes: [{ name: 'a', slot: 0, folder: 'folder-a' }] }
 const options = { name: 'city', prefix: '/rigel/city' }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { CounterTable } from '../../src/shared-memory/counter-table.js'
+import { CounterTable } from '../../src/threads/shared-memory/counter-table.js'
 import { during } from '../until.js'
 
 test('sums since a mark are exact for any interleaving of adds and resets', async (t) => {

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { packed, unpacked } from '../../src/shared-memory/packed.js'
-import { packedWithClocks, unpackedWithClocks } from '../../src/subscription/clocks.js'
+import { packedWithClocks, unpackedWithClocks } from '../../src/model/subscription/clocks.js'
+import { packed, unpacked } from '../../src/threads/shared-memory/packed.js'
 
 test('packed values come out as they went in and in their order, however many there are', async (t) => {
   for (const number of [0, 1, 2048, 5000]) {

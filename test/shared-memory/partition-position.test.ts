@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { PartitionPosition } from '../../src/shared-memory/partition-position.js'
+import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { clockStart, type Milliseconds } from '../../src/time.js'
 
 test('who waits for a record is told when it can be read, or that it cannot', async (t) => {

@@ -1,5 +1,10 @@
 import { test } from 'tap'
-import { type BatchSender, frontEndsMost, SenderTable, slotsMost } from '../../src/shared-memory/sender-table.js'
+import {
+  type BatchSender,
+  frontEndsMost,
+  SenderTable,
+  slotsMost,
+} from '../../src/threads/shared-memory/sender-table.js'
 
 const one: BatchSender = { slot: 3, frontEnd: 5, partition: 1 }
 

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { SequenceCounter } from '../../src/shared-memory/sequences.js'
+import { SequenceCounter } from '../../src/threads/shared-memory/sequences.js'
 
 test('the sequences of one node follow each other, in whichever thread they are given', async (t) => {
   const counter = SequenceCounter.after(7)

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
-import { PinGate } from '../../src/shared-memory/signals.js'
+import { PinGate } from '../../src/threads/shared-memory/signals.js'
 
 /** A thread that comes to a gate, and says when it has come and when it goes on. */
 function waiting(gate: PinGate, limit_ms: number): Worker {
-  const module = new URL('../../src/shared-memory/signals.js', import.meta.url).href
+  const module = new URL('../../src/threads/shared-memory/signals.js', import.meta.url).href
   const program = `
     import { parentPort, workerData } from 'node:worker_threads'
     const { PinGate } = await import(${JSON.stringify(module)})

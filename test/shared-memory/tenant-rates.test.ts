@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type RateLimits, TenantRates } from '../../src/shared-memory/tenant-rates.js'
+import { type RateLimits, TenantRates } from '../../src/threads/shared-memory/tenant-rates.js'
 
 const second = 1_000_000_000n
 const start = 5n * second

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { EntityId, Tenant } from '../../src/context/entity.js'
-import { Versions } from '../../src/shared-memory/versions.js'
+import type { EntityId, Tenant } from '../../src/model/context/entity.js'
+import { Versions } from '../../src/threads/shared-memory/versions.js'
 import { id, tenant, versions } from '../given.js'
 
 const other = 'other' as Tenant

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { applyUpdate } from '../../src/context/apply.js'
-import { changeBy } from '../../src/subscription/change.js'
+import { applyUpdate } from '../../src/model/context/apply.js'
+import { changeBy } from '../../src/model/subscription/change.js'
 import {
   decided,
   isCommitted,
@@ -9,9 +9,9 @@ import {
   proposed,
   verdictOn,
   versionsOf,
-} from '../../src/subscription/decisions.js'
-import { Matcher } from '../../src/subscription/matcher.js'
-import type { Proposal, Subscription } from '../../src/subscription/subscription.js'
+} from '../../src/model/subscription/decisions.js'
+import { Matcher } from '../../src/model/subscription/matcher.js'
+import type { Proposal, Subscription } from '../../src/model/subscription/subscription.js'
 import { command, given, rendering, silentLog } from '../given.js'
 import { subscription } from '../given-subscription.js'
 import { lastOf, nthId, shortWording } from './given.js'

@@ -1,12 +1,12 @@
-import type { EntityId, EntityType } from '../../src/context/entity.js'
-import { type Selector, shownAttributes } from '../../src/context/query.js'
-import type { NoticeRenderer } from '../../src/subscription/notice.js'
+import type { EntityId, EntityType } from '../../src/model/context/entity.js'
+import { type Selector, shownAttributes } from '../../src/model/context/query.js'
+import type { NoticeRenderer } from '../../src/model/subscription/notice.js'
 import type {
   Subscription,
   SubscriptionClock,
   SubscriptionId,
   SubscriptionInForce,
-} from '../../src/subscription/subscription.js'
+} from '../../src/model/subscription/subscription.js'
 import { subscription } from '../given-subscription.js'
 
 /** The id of the subscription that was created as the so manieth. */

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { parseNotificationUrl } from '../../src/subscription/targets.js'
+import { parseNotificationUrl } from '../../src/model/subscription/targets.js'
 
 test('a URL has a scheme, a host, and may have a port and a path', async (t) => {
   t.same(parseNotificationUrl('http://alerts.example:8080/inbox?a'), {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { type CallOutcome, type CallRefusal, OpenCalls } from '../../src/thread/calls.js'
+import { type CallOutcome, type CallRefusal, OpenCalls } from '../../src/threads/calls/calls.js'
 import { runs } from '../runs.js'
 
 /** What happens to questions; those of a number may be of one that was never asked, or has ended. */

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
-import { linkOver, ThreadLink } from '../../src/thread/link.js'
-import { LinkedThread } from '../../src/thread/linked-thread.js'
-import { methodsOf, type Operations } from '../../src/thread/service.js'
+import { linkOver, ThreadLink } from '../../src/threads/calls/link.js'
+import { LinkedThread } from '../../src/threads/calls/linked-thread.js'
+import { methodsOf, type Operations } from '../../src/threads/calls/service.js'
 import { until } from '../until.js'
 import { type Answers, answers, type Words, words } from './fixtures/linked.js'
 
@@ -95,7 +95,7 @@ test('what a thread tells as its last is heard, and what it leaves open when it 
   t.same(said, ['the end'])
 })
 
-const module = new URL('../../src/thread/link.js', import.meta.url).href
+const module = new URL('../../src/threads/calls/link.js', import.meta.url).href
 
 interface Services {
   readonly echo: { say(what: unknown): Promise<unknown> }

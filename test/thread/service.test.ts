@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type Method, methodsOf, type Operations, oneByOne } from '../../src/thread/service.js'
+import { type Method, methodsOf, type Operations, oneByOne } from '../../src/threads/calls/service.js'
 
 interface Services {
   greet(name: string): void

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { backupCommand } from '../../src/offline/backup-command.js'
-import { exportCommand } from '../../src/transfer/export-command.js'
+import { backupCommand } from '../../src/data/offline/backup-command.js'
+import { exportCommand } from '../../src/data/transfer/export-command.js'
 import { ran } from '../offline/given-command.js'
 
 test('paths follow the path of --url, as behind a proxy with a prefix', async (t) => {

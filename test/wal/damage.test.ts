@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { LocalLog } from '../../src/wal/local-log.js'
-import { type LogPosition, LogScan, parsePosition, positionText } from '../../src/wal/log-scan.js'
+import { LocalLog } from '../../src/storage/wal/local-log.js'
+import { type LogPosition, LogScan, parsePosition, positionText } from '../../src/storage/wal/log-scan.js'
 import {
   append,
   begun,

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { DiskFault } from '../../src/faults.js'
-import { head_bytes } from '../../src/wal/frame.js'
+import { head_bytes } from '../../src/storage/wal/frame.js'
 import { Random } from '../fuzz/random.js'
 import { append, appendInPool, begun, half, nth, opening_bytes, reopened, small, textsIn } from './given.js'
 import { type DiskEvent, type EventOutcome, SimulatedDisk } from './simulated-disk.js'

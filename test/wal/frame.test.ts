@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { frameAt, frameSize, framesFrom, head_bytes, torn_bytes, writeFrame } from '../../src/wal/frame.js'
+import { frameAt, frameSize, framesFrom, head_bytes, torn_bytes, writeFrame } from '../../src/storage/wal/frame.js'
 import { nth } from './given.js'
 
 /** The bytes of a frame, with zeros around them that belong to nothing. */

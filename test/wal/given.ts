@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
-import { LocalLog, type LocalLogSettings } from '../../src/wal/local-log.js'
-import { DiskLogFolder, type LogFolder } from '../../src/wal/log-folder.js'
-import type { LogPosition } from '../../src/wal/log-scan.js'
-import type { Appended, LogSequence } from '../../src/wal/record-log.js'
+import { LocalLog, type LocalLogSettings } from '../../src/storage/wal/local-log.js'
+import { DiskLogFolder, type LogFolder } from '../../src/storage/wal/log-folder.js'
+import type { LogPosition } from '../../src/storage/wal/log-scan.js'
+import type { Appended, LogSequence } from '../../src/storage/wal/record-log.js'
 import { Random } from '../fuzz/random.js'
 import { SimulatedDisk } from './simulated-disk.js'
 

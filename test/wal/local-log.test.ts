@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { LocalLog } from '../../src/wal/local-log.js'
+import { LocalLog } from '../../src/storage/wal/local-log.js'
 import { append, appendInPool, begun, folders, half, nth, reopened, small, textsIn } from './given.js'
 
 const later = { ...small, durable: false }

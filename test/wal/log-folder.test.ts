@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
-import { DiskLogFolder } from '../../src/wal/log-folder.js'
+import { DiskLogFolder } from '../../src/storage/wal/log-folder.js'
 
 test('a folder is made with those above it, and one that is there is used', async (t) => {
   const path = `${t.testdir()}/a/b/log`

@@ -1,4 +1,4 @@
-import type { LogFile, LogFolder } from '../../src/wal/log-folder.js'
+import type { LogFile, LogFolder } from '../../src/storage/wal/log-folder.js'
 import type { Random } from '../fuzz/random.js'
 import { SimulatedContent } from './simulated-content.js'
 

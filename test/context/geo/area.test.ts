@@ -1,9 +1,9 @@
 import { test } from 'tap'
-import type { Value } from '../../../src/context/entity.js'
-import { type Area, parseArea } from '../../../src/context/geo/area.js'
-import { compileArea } from '../../../src/context/geo/compile.js'
-import type { Point } from '../../../src/context/geo/shape.js'
-import { unbounded } from '../../../src/context/step-budget.js'
+import type { Value } from '../../../src/model/context/entity.js'
+import { type Area, parseArea } from '../../../src/model/context/geo/area.js'
+import { compileArea } from '../../../src/model/context/geo/compile.js'
+import type { Point } from '../../../src/model/context/geo/shape.js'
+import { unbounded } from '../../../src/model/context/step-budget.js'
 
 const corners = [
   { latitude: '48.15', longitude: '16.3' },

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Point } from '../../../src/context/geo/shape.js'
+import type { Point } from '../../../src/model/context/geo/shape.js'
 import {
   angleBetween,
   cross,
@@ -9,7 +9,7 @@ import {
   times,
   type Vector3,
   vectorOf,
-} from '../../../src/context/geo/sphere.js'
+} from '../../../src/model/context/geo/sphere.js'
 
 const longitude = fc.oneof(fc.double({ min: -180, max: 180, noNaN: true }), fc.constantFrom(-180, -179.99, 0, 90, 180))
 const latitude = fc.oneof(fc.double({ min: -90, max: 90, noNaN: true }), fc.constantFrom(-90, -89.9, 0, 89.9, 90))

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { detailsOfPlace, type PlaceWords, parsePlace } from '../../../src/context/geo/place.js'
-import { maxPoints } from '../../../src/context/geo/shape.js'
+import { detailsOfPlace, type PlaceWords, parsePlace } from '../../../src/model/context/geo/place.js'
+import { maxPoints } from '../../../src/model/context/geo/shape.js'
 
 function placeWords(georel: string | undefined, geometry: string, coords: string): PlaceWords {
   return {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Value } from '../../../src/context/entity.js'
-import { maxPoints, type Point, pointCount } from '../../../src/context/geo/shape.js'
-import { geometryOf, isShapeType, parseShape } from '../../../src/context/geo/shape-parse.js'
-import { isObject } from '../../../src/context/value.js'
+import type { Value } from '../../../src/model/context/entity.js'
+import { maxPoints, type Point, pointCount } from '../../../src/model/context/geo/shape.js'
+import { geometryOf, isShapeType, parseShape } from '../../../src/model/context/geo/shape-parse.js'
+import { isObject } from '../../../src/model/context/value.js'
 import { staysWithin } from '../../pace.js'
 import { runs } from '../../runs.js'
 

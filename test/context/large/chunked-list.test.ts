@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { ChunkedList } from '../../../src/context/large/chunked-list.js'
+import { ChunkedList } from '../../../src/model/context/large/chunked-list.js'
 
 const number = fc.integer({ min: 0, max: 400 })
 const change = fc.oneof(

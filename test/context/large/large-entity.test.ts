@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { applyUpdate } from '../../../src/context/apply.js'
-import type { Entity, Value } from '../../../src/context/entity.js'
-import { type EntityLimits, noLimits } from '../../../src/context/entity-size.js'
-import { LargeEntity } from '../../../src/context/large/large-entity.js'
-import type { GivenAttribute, UpdateCommand, UpdateTerms } from '../../../src/context/update.js'
+import { applyUpdate } from '../../../src/model/context/apply.js'
+import type { Entity, Value } from '../../../src/model/context/entity.js'
+import { type EntityLimits, noLimits } from '../../../src/model/context/entity-size.js'
+import { LargeEntity } from '../../../src/model/context/large/large-entity.js'
+import type { GivenAttribute, UpdateCommand, UpdateTerms } from '../../../src/model/context/update.js'
 import { command, type } from '../../given.js'
 
 const anyScalar: fc.Arbitrary<Value> = fc.constantFrom<Value>('1', '2', 3, 4, true, null)

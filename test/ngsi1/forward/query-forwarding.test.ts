@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { ServicePath } from '../../../src/context/entity.js'
+import type { ServicePath } from '../../../src/model/context/entity.js'
 import { attribute, entity, send } from '../given.js'
 import { answering, elementOf, holding, nobody, passing, provider, registered } from '../given-providers.js'
 

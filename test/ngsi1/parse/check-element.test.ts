@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { EntityId, EntityType, ServicePath } from '../../../src/context/entity.js'
-import type { GivenAttribute, UpdateAction } from '../../../src/context/update.js'
-import { updateActions } from '../../../src/context/update.js'
-import { checkElement } from '../../../src/ngsi1/parse/check-element.js'
+import { checkElement } from '../../../src/api/ngsi1/parse/check-element.js'
+import type { EntityId, EntityType, ServicePath } from '../../../src/model/context/entity.js'
+import type { GivenAttribute, UpdateAction } from '../../../src/model/context/update.js'
+import { updateActions } from '../../../src/model/context/update.js'
 import { runs } from '../../runs.js'
 import { givenAttribute } from '../given.js'
 

@@ -5,7 +5,7 @@ import {
   requestedPage,
   requestedType,
   requestsObject,
-} from '../../../src/ngsi1/parse/parameters.js'
+} from '../../../src/api/ngsi1/parse/parameters.js'
 
 function parameters(query: string): ReadonlyMap<string, string> {
   return new Map(new URLSearchParams(query))

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { detailsOfPayload } from '../../../src/ngsi1/parse/payload-errors.js'
-import { parseQuery } from '../../../src/ngsi1/parse/query-payload.js'
+import { detailsOfPayload } from '../../../src/api/ngsi1/parse/payload-errors.js'
+import { parseQuery } from '../../../src/api/ngsi1/parse/query-payload.js'
 import { atOnce } from '../../../src/slices.js'
 
 function parse(payload: unknown, strictIds = false) {

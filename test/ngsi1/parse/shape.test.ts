@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
+import { queryShape } from '../../../src/api/ngsi1/parse/query-payload.js'
+import { type Json, parseBody, readJson, readQuickly, readThoroughly } from '../../../src/api/ngsi1/parse/shape.js'
+import { updateShape } from '../../../src/api/ngsi1/parse/update-payload.js'
 import { maxNesting } from '../../../src/json-reader.js'
-import { queryShape } from '../../../src/ngsi1/parse/query-payload.js'
-import { type Json, parseBody, readJson, readQuickly, readThoroughly } from '../../../src/ngsi1/parse/shape.js'
-import { updateShape } from '../../../src/ngsi1/parse/update-payload.js'
 import { atOnce } from '../../../src/slices.js'
 import { meetings, runs } from '../../runs.js'
 

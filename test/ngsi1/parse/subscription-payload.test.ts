@@ -1,11 +1,11 @@
 import { test } from 'tap'
-import { detailsOfPayload } from '../../../src/ngsi1/parse/payload-errors.js'
+import { detailsOfPayload } from '../../../src/api/ngsi1/parse/payload-errors.js'
 import {
   isReference,
   parseChange,
   parseDuration,
   parseSubscription,
-} from '../../../src/ngsi1/parse/subscription-payload.js'
+} from '../../../src/api/ngsi1/parse/subscription-payload.js'
 import { atOnce } from '../../../src/slices.js'
 
 const whole = {

@@ -1,6 +1,11 @@
 import { test } from 'tap'
-import { detailsOfPayload } from '../../../src/ngsi1/parse/payload-errors.js'
-import { parseAppend, parseAttribute, parseAttributes, parseUpdate } from '../../../src/ngsi1/parse/update-payload.js'
+import { detailsOfPayload } from '../../../src/api/ngsi1/parse/payload-errors.js'
+import {
+  parseAppend,
+  parseAttribute,
+  parseAttributes,
+  parseUpdate,
+} from '../../../src/api/ngsi1/parse/update-payload.js'
 import { atOnce } from '../../../src/slices.js'
 
 /** The details of the refusal of an update with this element. */

@@ -1,7 +1,5 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Attribute, ServicePath, Tenant } from '../../../src/context/entity.js'
-import type { GivenAttribute } from '../../../src/context/update.js'
 import {
   renderEcho,
   renderElement,
@@ -9,9 +7,11 @@ import {
   renderItem,
   renderNotice,
   renderStored,
-} from '../../../src/ngsi1/render/elements.js'
-import { okStatus, statusOf } from '../../../src/ngsi1/render/status.js'
-import type { Subscription, SubscriptionId } from '../../../src/subscription/subscription.js'
+} from '../../../src/api/ngsi1/render/elements.js'
+import { okStatus, statusOf } from '../../../src/api/ngsi1/render/status.js'
+import type { Attribute, ServicePath, Tenant } from '../../../src/model/context/entity.js'
+import type { GivenAttribute } from '../../../src/model/context/update.js'
+import type { Subscription, SubscriptionId } from '../../../src/model/subscription/subscription.js'
 import type { Milliseconds } from '../../../src/time.js'
 import { attribute, entity, givenAttribute } from '../given.js'
 

@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import type { EntityId, EntityType } from '../../../src/context/entity.js'
-import type { UpdateAction, UpdateRefusal } from '../../../src/context/update.js'
-import type { ElementRefusal } from '../../../src/ngsi1/parse/check-element.js'
-import { statusOf, statusOfRefusal } from '../../../src/ngsi1/render/status.js'
+import type { ElementRefusal } from '../../../src/api/ngsi1/parse/check-element.js'
+import { statusOf, statusOfRefusal } from '../../../src/api/ngsi1/render/status.js'
+import type { EntityId, EntityType } from '../../../src/model/context/entity.js'
+import type { UpdateAction, UpdateRefusal } from '../../../src/model/context/update.js'
 
 const mentioned = 'entity: [Silo1, Silo] - offending attribute: N'
 const badPlace = 'geo coordinates format error: here'

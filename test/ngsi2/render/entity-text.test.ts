@@ -1,11 +1,11 @@
 import { test } from 'tap'
-import type { Entity, ServicePath } from '../../../src/context/entity.js'
 import {
   attributesText,
   attributeText,
   entityText,
   type Representation,
-} from '../../../src/ngsi2/render/entity-text.js'
+} from '../../../src/api/ngsi2/render/entity-text.js'
+import type { Entity, ServicePath } from '../../../src/model/context/entity.js'
 import { attribute, entity } from '../../ngsi1/given.js'
 
 const day = '2023-11-14T22:13:20.000Z'

@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { compareBytes } from '../../../src/context/entity.js'
-import { attributesAsValues, attributesInEntity, type VisibleAttribute } from '../../../src/ngsi2/render/entity-text.js'
-import { MemberTexts } from '../../../src/ngsi2/render/member-texts.js'
+import {
+  attributesAsValues,
+  attributesInEntity,
+  type VisibleAttribute,
+} from '../../../src/api/ngsi2/render/entity-text.js'
+import { MemberTexts } from '../../../src/api/ngsi2/render/member-texts.js'
+import { compareBytes } from '../../../src/model/context/entity.js'
 
 const vat = { id: 'Vat1', type: 'Vat' }
 

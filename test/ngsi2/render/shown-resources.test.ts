@@ -1,11 +1,11 @@
 import { test } from 'tap'
-import { neverDelivered } from '../../../src/delivery/courier-protocol.js'
-import { typesText } from '../../../src/ngsi2/lists.js'
+import { typesText } from '../../../src/api/ngsi2/lists.js'
 import {
   renderRegistrations,
   renderSubscriptions,
   subscriptionShown,
-} from '../../../src/ngsi2/render/shown-resources.js'
+} from '../../../src/api/ngsi2/render/shown-resources.js'
+import { neverDelivered } from '../../../src/delivery/queue/courier-protocol.js'
 import { atOnce, type Steps } from '../../../src/slices.js'
 import { at, type } from '../../given.js'
 import { subscription } from '../../given-subscription.js'

@@ -1,0 +1,88 @@
+import { type ApiRequest, type ApiResponse, type Resource, segment } from '../../broker/operations/api.js'
+import { json, shortForm } from '../../broker/operations/response.js'
+import type { SubscriptionService, SubscriptionState } from '../../broker/services/broker.js'
+import type { Tenant } from '../../model/context/entity.js'
+import type { PathRange } from '../../model/context/query.js'
+import { shownStatus } from '../../model/subscription/patch.js'
+import type { SubscriptionId } from '../../model/subscription/subscription.js'
+import { urlWithoutSecrets } from '../../observe/log/secrets.js'
+import { inSlices, listText } from '../../slices.js'
+import { type Milliseconds, never, now } from '../../time.js'
+import { type ManagementParts, operation } from './parts.js'
+
+/** How the deliveries of subscriptions to registrations go [subscriptions 5.7]. */
+export function availabilityStateResources({
+  broker,
+}: {
+  readonly broker: { readonly registry: Pick<ManagementParts['broker']['registry'], 'states'> }
+}): readonly Resource[] {
+  const path = '/admin/availabilitySubscriptions'
+  const { all, one } = stateReads((which) => broker.registry.states(which))
+  const polled = { anyCase: false, polled: true } as const
+  return [
+    { ...polled, pattern: path, operations: { GET: operation('read', all) } },
+    { ...polled, pattern: `${path}/{id}`, operations: { GET: operation('read', one) } },
+  ]
+}
+
+/** Reads subscriptions of one kind: all or those of one tenant, or one. They are polled, so nothing is counted [management 4.4]. */
+export function stateReads(states: SubscriptionService['states']) {
+  const all = async ({ parameters }: ApiRequest): Promise<ApiResponse> => {
+    const service = parameters.get('service')
+    const found = await states(service === undefined ? {} : { tenant: service.toLowerCase() as Tenant })
+    const at = now()
+    return { status: 200, body: await inSlices(listText(found, (state) => JSON.stringify(stateShown(state, at)))) }
+  }
+  const one = async (request: ApiRequest): Promise<ApiResponse> => {
+    const [state] = await states({ id: subscriptionIdOf(request) })
+    return state === undefined ? unknownSubscription : json(stateShown(state, now()))
+  }
+  return { all, one }
+}
+
+/** The id of the path; a malformed one names no subscription. */
+export function subscriptionIdOf(request: ApiRequest): SubscriptionId {
+  return segment(request, 'id').toLowerCase() as SubscriptionId
+}
+
+/** The response to an id of no subscription. */
+export const unknownSubscription = shortForm(404, 'The requested subscription has not been found. Check id')
+
+/** A subscription as operators see it at a moment; members without a value are absent. */
+export function stateShown(
+  { id, tenant, path, reference, expires, throttling_ms, status = 'active', delivery }: SubscriptionState,
+  at: Milliseconds,
+) {
+  const { failsCounter } = delivery
+  return {
+    id,
+    service: tenant === '' ? undefined : tenant,
+    servicePath: pathRangeText(path),
+    reference: urlWithoutSecrets(reference),
+    expires: expires === never ? undefined : dateText(expires),
+    throttling: throttling_ms === 0 ? undefined : throttling_ms / 1000,
+    status: shownStatus(status, expires, failsCounter, at),
+    timesSent: delivery.timesSent,
+    lastNotification: dateText(delivery.lastNotification),
+    lastSuccess: dateText(delivery.lastSuccess),
+    lastSuccessCode: delivery.lastSuccessCode,
+    lastFailure: dateText(delivery.lastFailure),
+    lastFailureReason: delivery.lastFailureReason,
+    failsCounter,
+    queueDepth: delivery.queueDepth,
+    queueBytes: delivery.queueBytes,
+    oldestQueued: dateText(delivery.oldestQueued),
+    nextAttempt: dateText(delivery.nextAttempt),
+    discarded: delivery.discarded,
+  }
+}
+
+/** A range of service paths as a header names it. */
+export function pathRangeText({ path, below }: PathRange): string {
+  if (!below) return path
+  return path === '/' ? '/#' : `${path}/#`
+}
+
+function dateText(date: Milliseconds | undefined): string | undefined {
+  return date === undefined ? undefined : new Date(date).toISOString()
+}

@@ -1,0 +1,160 @@
+import type { StatusText } from '../../../broker/operations/api.js'
+import type { ProviderFormat, QueryAnswer, UpdateAnswer } from '../../../broker/providers/provider-format.js'
+import type { NgsiForm, ProviderFailure, ProviderResponse } from '../../../broker/providers/provider-request.js'
+import type { QueryForward, ShownAttribute, ShownEntity } from '../../../broker/providers/query-plan.js'
+import type { UpdateForward } from '../../../broker/providers/update-plan.js'
+import { type JsonMembers, type JsonScalar, type JsonTree, readTree, scalarsByKind } from '../../../json-reader.js'
+import type { EntityId, EntityType, Metadata, Value } from '../../../model/context/entity.js'
+import { err, ok, type Result } from '../../../result.js'
+import { inSlices, Slices } from '../../../slices.js'
+import { isJsonArray, readJson, storedValue } from '../parse/shape.js'
+import { renderElement, renderGiven, renderHead } from '../render/elements.js'
+import { isOk, okStatus } from '../render/status.js'
+
+/**
+ * How providers are asked in the form of NGSIv1 [subscriptions 8.2, 8.3]. They are not trusted: whatever is malformed in an
+ * answer is skipped, as long as it as a whole has one of the members that answers of NGSIv1 have.
+ */
+export const ngsi1Format: ProviderFormat = {
+  query: (forward) => ({ path: 'queryContext', parameters: '', body: queryForProvider(forward) }),
+  readQuery: readQueryAnswer,
+  update: (forward) => ({ path: 'updateContext', parameters: '', body: updateForProvider(forward) }),
+  readUpdate: readUpdateAnswer,
+  correlator: (correlator) => correlator,
+}
+
+/** Without `attributes` for the whole entity. */
+function queryForProvider({ entity, attributes }: QueryForward): string {
+  const names = attributes.length === 0 ? '' : `,"attributes":${JSON.stringify(attributes)}`
+  return `{"entities":[{${renderHead({ ...entity, isPattern: entity.everyId === true })}}]${names}}`
+}
+
+/** The action of an update that is passed on is always UPDATE. */
+function updateForProvider({ shares }: UpdateForward): string {
+  const elements = shares.map(({ id, type, attributes }) =>
+    renderElement({ id, type, isPattern: false }, renderGiven(attributes)),
+  )
+  return `{"contextElements":[${elements.join(',')}],"updateAction":"UPDATE"}`
+}
+
+/** Elements with another status than 200 are left out [subscriptions 8.2]. */
+async function readQueryAnswer(
+  response: ProviderResponse,
+  client: NgsiForm,
+): Promise<Result<QueryAnswer, ProviderFailure>> {
+  const answer = await readAnswer(response, client)
+  if (!answer.ok) return answer
+  const { elements, status } = answer.value
+  const found = elements.filter((element) => isOk(element.status))
+  const refusal = status ?? elements.find((element) => !isOk(element.status))?.status
+  return ok({ elements: found.map(({ entity }) => entity), details: refusal?.details, count: undefined })
+}
+
+async function readUpdateAnswer(response: ProviderResponse): Promise<Result<UpdateAnswer, ProviderFailure>> {
+  const answer = await readAnswer(response, 'ngsi1')
+  if (!answer.ok) return answer
+  const elements = answer.value.elements.map(({ entity: { id, type, attributes }, isPattern, status }) => ({
+    ...{ id, type, isPattern, status },
+    attributes: attributes.map(({ name, instance, type, metadata }) => ({ name, instance, type, metadata })),
+  }))
+  return ok({ elements, status: answer.value.status })
+}
+
+interface ReadAnswer {
+  readonly elements: readonly AnsweredEntity[]
+  readonly status: StatusText | undefined
+}
+
+interface AnsweredEntity {
+  readonly entity: ShownEntity
+  readonly isPattern: boolean
+  readonly status: StatusText
+}
+
+/** What was read of an answer: without the kinds of its scalars for clients of NGSIv1, whose numbers are texts. */
+type Answered = JsonTree<JsonScalar>
+type AnsweredObject = JsonMembers<JsonScalar>
+
+async function readAnswer({ body }: ProviderResponse, client: NgsiForm): Promise<Result<ReadAnswer, ProviderFailure>> {
+  if (body.trim() === '') return err({ kind: 'responseEmpty' })
+  const slices = new Slices()
+  const steps = client === 'ngsi1' ? readJson(body) : readTree(body, scalarsByKind)
+  const json = await inSlices<Result<Answered, unknown>>(steps, slices)
+  const whole = json.ok ? objectOf(json.value) : undefined
+  if (whole === undefined) return err({ kind: 'responseUnreadable' })
+  const responses = memberOf(whole, 'contextResponses')
+  const errorCode = objectOf(memberOf(whole, 'errorCode'))
+  const isAnswer = errorCode !== undefined || (responses !== undefined && isJsonArray(responses))
+  if (!isAnswer) return err({ kind: 'responseUnreadable' })
+  const elements: AnsweredEntity[] = []
+  for (const item of itemsOf(responses)) {
+    const element = memberOf(item, 'contextElement')
+    const entity = await entityOf(element, slices)
+    if (entity === undefined) continue
+    const isPattern = itemsOf([element ?? null]).some((named) => textOf(named, 'isPattern') === 'true')
+    elements.push({ entity, isPattern, status: statusIn(objectOf(memberOf(item, 'statusCode'))) })
+  }
+  return ok({ elements, status: errorCode && statusIn(errorCode) })
+}
+
+async function entityOf(json: Answered | undefined, slices: Slices): Promise<ShownEntity | undefined> {
+  const element = objectOf(json)
+  const id = element && textOf(element, 'id')
+  if (element === undefined || id === undefined || id === '') return undefined
+  const attributes: ShownAttribute[] = []
+  for (const item of itemsOf(memberOf(element, 'attributes'))) {
+    if (slices.isOver) await slices.next()
+    attributes.push(...attributeOf(item))
+  }
+  return { id: id as EntityId, type: textOf(element, 'type') as EntityType, attributes }
+}
+
+/** Metadata ID tells instances apart; all others stay as they came, location among them. */
+function attributeOf(json: AnsweredObject): readonly ShownAttribute[] {
+  const name = textOf(json, 'name')
+  if (name === '') return []
+  const given = itemsOf(memberOf(json, 'metadatas')).flatMap(metadataOf)
+  const instance = given.findLast((one) => one.name === 'ID')?.value ?? ''
+  const isInstance = typeof instance === 'string'
+  const metadata = isInstance ? given.filter((one) => one.name !== 'ID') : given
+  const value = valueIn(memberOf(json, 'value'))
+  const type = textOf(json, 'type')
+  return [{ name, type, value, metadata, instance: isInstance ? instance : '', isLocation: false }]
+}
+
+function metadataOf(json: AnsweredObject): readonly Metadata[] {
+  const name = textOf(json, 'name')
+  return name === '' ? [] : [{ name, type: textOf(json, 'type'), value: valueIn(memberOf(json, 'value')) }]
+}
+
+function valueIn(json: Answered | undefined): Value {
+  return json === undefined ? '' : storedValue(json)
+}
+
+/** One that is not given is that of success. */
+function statusIn(json: AnsweredObject | undefined): StatusText {
+  const code = json && textOf(json, 'code')
+  if (json === undefined || code === undefined || code === '' || code === okStatus.code) return okStatus
+  const details = textOf(json, 'details')
+  const status = { code, reasonPhrase: textOf(json, 'reasonPhrase') }
+  return details === '' ? status : { ...status, details }
+}
+
+function objectOf(json: Answered | undefined): AnsweredObject | undefined {
+  return typeof json !== 'object' || json === null || isJsonArray(json) ? undefined : json
+}
+
+function itemsOf(json: Answered | undefined): readonly AnsweredObject[] {
+  if (json === undefined || !isJsonArray(json)) return []
+  return json.flatMap((item) => objectOf(item) ?? [])
+}
+
+/** The member of a name: the last one where several have it. */
+function memberOf(json: AnsweredObject, name: string): Answered | undefined {
+  return json.members.findLast(([key]) => key === name)?.[1]
+}
+
+function textOf(json: AnsweredObject, name: string): string {
+  const member = memberOf(json, name)
+  return member === undefined || (typeof member === 'object' && member !== null) ? '' : String(member)
+}

@@ -1,0 +1,111 @@
+import type { EntityId } from '../../../model/context/entity.js'
+import type { UpdateAction } from '../../../model/context/update.js'
+import { unusualCharacters } from './shape.js'
+import { parseAction } from './update-payload.js'
+
+/** A payload of updateContext with its context elements as they came. */
+export interface ScannedUpdate {
+  readonly action: UpdateAction
+  /** In the order of the request; at least one. */
+  readonly elements: readonly ScannedElement[]
+}
+
+/** The text of a context element, which `parseScannedElement` reads, and its id, by which its partition is found. */
+export interface ScannedElement {
+  readonly id: EntityId
+  readonly text: string
+}
+
+/**
+ * Finds the context elements of a payload without making objects of them, in a tenth of the time that parsing takes. Only
+ * of a payload that `parseUpdate` certainly accepts, so that its elements can be parsed one by one in their partitions:
+ * all scalars are texts without escapes and forbidden characters, nothing is missing, doubled, too long or unknown that
+ * would be refused. Gives nothing for any other payload, and never says why.
+ */
+export function scanElements(body: string): ScannedUpdate | undefined {
+  const head = matchAt(beginning, body, 0)
+  if (head === undefined) return undefined
+  const elements: ScannedElement[] = []
+  let at = beginning.lastIndex
+  while (body.charCodeAt(at) !== closing) {
+    const [, separator = '', id] = matchAt(separatedElement, body, at) ?? []
+    if (id === undefined || (separator === '') !== (elements.length === 0)) return undefined
+    const start = at + separator.length
+    at = separatedElement.lastIndex
+    elements.push({ id: id as EntityId, text: body.slice(start, at) })
+  }
+  const [, actionBefore] = head
+  const tail = matchAt(actionBefore === undefined ? endingWithAction : ending, body, at)
+  if (tail === undefined || elements.length === 0) return undefined
+  const action = parseAction(actionBefore ?? tail[1] ?? '')
+  return action.ok ? { action: action.value, elements } : undefined
+}
+
+function matchAt(expression: RegExp, text: string, at: number): readonly (string | undefined)[] | undefined {
+  expression.lastIndex = at
+  return expression.exec(text) ?? undefined
+}
+
+const closing = ']'.charCodeAt(0)
+
+/*
+ * The expressions take linear time: no two parts that follow each other can begin with the same character, so that there
+ * is one way to match, and going back from where it fails finds no other one.
+ */
+
+/** Two thirds of the time of a plain `*`: most payloads have none. */
+const blanks = '(?:[ \\t\\r\\n]+)?'
+const comma = `${blanks},${blanks}`
+const character = `[^"\\x00-\\x1f${unusualCharacters}]`
+
+const anyText = `"${character}*"`
+const nonEmpty = `"${character}+"`
+/** No character needs more than three bytes for each of its UTF-16 units: never more than the 256 bytes of [context 4.2]. */
+const type = `"${character}{0,85}"`
+const name = `"${character}{1,85}"`
+
+function member(key: string, value: string): string {
+  return `"${key}"${blanks}:${blanks}${value}`
+}
+
+function listOf(item: string): string {
+  return `\\[${blanks}(?:${item}(?:${comma}${item})*${blanks})?\\]`
+}
+
+/** An object that has these members once each, in this order, and among them any number of the optional ones. */
+function objectOf(required: readonly string[], optional: readonly string[]): string {
+  const others = `(?:${optional.join('|')})`
+  const [first = '', ...following] = required
+  const rest = following.map((one) => `(?:${comma}${others})*${comma}${one}`).join('')
+  return `\\{${blanks}(?:${others}${comma})*${first}${rest}(?:${comma}${others})*${blanks}\\}`
+}
+
+const metadataName = member('name', name)
+const metadataValue = member('value', nonEmpty)
+const metadataType = [member('type', type)]
+const metadata = `(?:${objectOf([metadataName, metadataValue], metadataType)}|${objectOf([metadataValue, metadataName], metadataType)})`
+
+const attribute = objectOf(
+  [member('name', name)],
+  [member('type', type), member('value', anyText), member('metadatas', listOf(metadata))],
+)
+
+const element = objectOf(
+  [member('id', `"(${character}+)"`)],
+  [member('type', anyText), member('isPattern', '"(?:false)?"'), member('attributes', listOf(attribute))],
+)
+
+const action = member('updateAction', `"(${character}+)"`)
+
+/** Up to the first element, or to the end of an empty list. */
+const beginning = new RegExp(
+  `${blanks}\\{${blanks}(?:${action}${comma})?"contextElements"${blanks}:${blanks}\\[${blanks}`,
+  'y',
+)
+
+/** With the comma before it and the blanks after it. */
+const separatedElement = new RegExp(`((?:,${blanks})?)${element}${blanks}`, 'y')
+
+/** From the end of the list. */
+const endingWithAction = new RegExp(`\\]${comma}${action}${blanks}\\}${blanks}$`, 'y')
+const ending = new RegExp(`\\]${blanks}\\}${blanks}$`, 'y')

@@ -1,0 +1,335 @@
+import {
+  type JsonLeaves,
+  type JsonMalformed,
+  type JsonMembers,
+  type JsonScalar,
+  type JsonTree,
+  objectOf,
+  readTree,
+} from '../../../json-reader.js'
+import { hasForbidden, hasForbiddenInId, type Value } from '../../../model/context/entity.js'
+import { maxValues } from '../../../model/context/entity-size.js'
+import { err, ok, type Result } from '../../../result.js'
+import type { Steps } from '../../../slices.js'
+
+/** What the parser finds in a payload, before its content is looked at [context 10.3]. */
+export type ParserRefusal =
+  | JsonMalformed
+  | { readonly kind: 'fieldUnknown'; readonly path: string }
+  | { readonly kind: 'charactersForbidden' }
+
+/** How a part of a payload is read; payloads are described by shapes made of shapes. */
+type Shape<Read> = Short<Read> | Long<Read>
+
+interface Fitting<Read> {
+  /** Whether `JSON.parse` has given exactly what reading would, provided that all texts are without forbidden characters. */
+  readonly fits: (parsed: unknown) => parsed is Read
+}
+
+/** Gives what was read; mistakes go to the walk. */
+interface Short<Read> extends Fitting<Read> {
+  readonly read: (json: Json, path: string, walk: Walk) => Read
+}
+
+/** A part that may have many parts, which is read in steps. */
+export interface Long<Read> extends Fitting<Read> {
+  readonly steps: (json: Json, path: string, walk: Walk) => Steps<Read>
+}
+
+/** What a shape reads. */
+export type ReadBy<S> = S extends Shape<infer Read> ? Read : never
+
+/** The value of a scope, unchecked. */
+interface Compound {
+  readonly compound: Json
+}
+
+/** A compound value as it is stored: its leaves are checked already. */
+export interface CompoundValue {
+  readonly stored: Value
+  readonly refusal: KeyTwice | ValuesTooMany | undefined
+}
+
+/** The first key, in the order of the document, that an object of a compound value has twice. */
+interface KeyTwice {
+  readonly kind: 'keyTwice'
+  readonly key: string
+  readonly path: string
+}
+
+/** The compound values of a payload have more members and items than those of an entity may have. */
+interface ValuesTooMany {
+  readonly kind: 'tooMany'
+  readonly of: 'values'
+  readonly number: number
+  readonly max: number
+}
+
+/** A text: any scalar is taken by its characters [context 3.1]. */
+export const text: Short<string> = { read: readText, fits: isText }
+
+/** A text that `-strictNgsiv1Ids` looks at. */
+export const identifier: Short<string> = {
+  read: (json, path, walk) => {
+    const read = readText(json, path, walk)
+    if (walk.strictIds && hasForbiddenInId(read)) walk.refuse({ kind: 'charactersForbidden' })
+    return read
+  },
+  fits: isText,
+}
+
+/** The value of an attribute: a scalar as text, or a compound value. */
+export const value: Long<string | CompoundValue> = {
+  *steps(json, _path, walk) {
+    if (typeof json !== 'string') return yield* new CompoundReader(walk).read(json)
+    if (hasForbidden(json)) walk.refuse({ kind: 'charactersForbidden' })
+    return json
+  },
+  fits: isText,
+}
+
+/** Anything at all, looked at by whoever asked for it: the value of a scope [context 7.4]. */
+export const anything: Short<Compound> = {
+  read: (compound) => ({ compound }),
+  fits: (_parsed): _parsed is Compound => false,
+}
+
+/** An object with these members, each of which may be absent. Of equal members the last one counts. */
+export function record<Fields extends { readonly [key: string]: Shape<unknown> }>(
+  fields: Fields,
+): Long<{ readonly [Key in keyof Fields]?: ReadBy<Fields[Key]> }> {
+  type Draft = { readonly [Key in keyof Fields]?: ReadBy<Fields[Key]> }
+  // A name from here is one that the engine knows as a key already, other than a piece of the body.
+  const known = new Map(Object.entries(fields).map(([name, shape]) => [name, { name, shape }]))
+  return {
+    *steps(json, path, walk) {
+      if (typeof json === 'string') return {}
+      if (isJsonArray(json)) {
+        walk.refuse({ kind: 'fieldUnknown', path: `${path}/` })
+        return {}
+      }
+      const draft: { [key: string]: unknown } = {}
+      for (const [key, member] of json.members.length < 2 ? json.members : new Map(json.members)) {
+        const field = known.get(key)
+        if (field === undefined) walk.refuse({ kind: 'fieldUnknown', path: `${path}/${key}` })
+        else {
+          const { name, shape } = field
+          const below = `${path}/${name}`
+          draft[name] = 'read' in shape ? shape.read(member, below, walk) : yield* shape.steps(member, below, walk)
+        }
+        if (walk.refusal) break
+      }
+      // The members have just been read by the shapes of their keys.
+      return draft as Draft
+    },
+    fits: (parsed): parsed is Draft => {
+      if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return false
+      const members = parsed as { readonly [key: string]: unknown }
+      for (const key in members) if (known.get(key)?.shape.fits(members[key]) !== true) return false
+      return true
+    },
+  }
+}
+
+/** An array; `item` is what paths call its items. */
+export function list<Item>(item: string, shape: Shape<Item>): Long<readonly Item[]> {
+  return {
+    *steps(json, path, walk) {
+      if (typeof json === 'string') return []
+      if (!isJsonArray(json)) {
+        walk.refuse({ kind: 'jsonMalformed' })
+        return []
+      }
+      const below = `${path}/${item}`
+      const items: Item[] = []
+      for (const entry of json) {
+        items.push('read' in shape ? shape.read(entry, below, walk) : yield* shape.steps(entry, below, walk))
+        if (walk.refusal) break
+        if (walk.mayPause()) yield
+      }
+      return items
+    },
+    fits: (parsed): parsed is readonly Item[] => Array.isArray(parsed) && parsed.every(shape.fits),
+  }
+}
+
+/** What is wrong with a payload, found in the order of the document: the first thing decides [context 1.5]. */
+class Walk {
+  readonly strictIds: boolean
+  #refusal: ParserRefusal | undefined
+  /** Members and items of compound values. */
+  values = 0
+  #parts = 0
+
+  constructor(strictIds: boolean) {
+    this.strictIds = strictIds
+  }
+
+  get refusal(): ParserRefusal | undefined {
+    return this.#refusal
+  }
+
+  refuse(refusal: ParserRefusal): void {
+    this.#refusal ??= refusal
+  }
+
+  /** Counts a part that has been read; whether it is time for the caller to look at the clock. */
+  mayPause(): boolean {
+    this.#parts += 1
+    return this.#parts % partsAtOnce === 0
+  }
+}
+
+const partsAtOnce = 256
+
+/** Longer bodies are never read in one piece, however quick that is: it takes up to 100 ms for a MiB. */
+const quickMost = 256 * 1024
+
+/** Reads a body of a known shape: quickly if it is of the usual kind, else by the rules [context 10.3]. */
+export function* parseBody<Read>(
+  body: string,
+  shape: Long<Read>,
+  strictIds: boolean,
+): Steps<Result<Read, ParserRefusal>> {
+  const quick = strictIds || body.length > quickMost ? undefined : readQuickly(body, shape)
+  return quick === undefined ? yield* readThoroughly(body, shape, strictIds) : ok(quick)
+}
+
+/** As in the brackets of a regular expression. Escapes can stand for forbidden characters. */
+export const unusualCharacters = "\\\\<>'=;()"
+
+/** A usual body has no numbers and literals either; `fits` finds those. */
+const unusual = new RegExp(`[${unusualCharacters}]`)
+
+/** Whether a body has neither escapes nor forbidden characters. */
+export function isUsual(body: string): boolean {
+  return !unusual.test(body)
+}
+
+/**
+ * Reads a body in which all scalars are texts without escapes and forbidden characters, as most are, by what the engine
+ * does fastest. Gives nothing for any other body, and never says why.
+ */
+export function readQuickly<Read>(body: string, shape: Shape<Read>): Read | undefined {
+  return isUsual(body) ? readUsual(body, shape) : undefined
+}
+
+/** Reads a body that is known to be usual; undefined when it does not have the shape. */
+export function readUsual<Read>(body: string, shape: Shape<Read>): Read | undefined {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    return shape.fits(parsed) ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads any body; it alone says what is wrong with one. */
+export function* readThoroughly<Read>(
+  body: string,
+  shape: Long<Read>,
+  strictIds: boolean,
+): Steps<Result<Read, ParserRefusal>> {
+  const json = yield* readJson(body)
+  if (!json.ok) return json
+  if (typeof json.value === 'string') return err({ kind: 'jsonMalformed' })
+  const walk = new Walk(strictIds)
+  const read = yield* shape.steps(json.value, '', walk)
+  return walk.refusal === undefined ? ok(read) : err(walk.refusal)
+}
+
+/** Reads a compound value as it is stored, and looks for what must not be in it. */
+class CompoundReader {
+  readonly #walk: Walk
+  #doubled: KeyTwice | undefined
+
+  constructor(walk: Walk) {
+    this.#walk = walk
+  }
+
+  *read(json: JsonArray | JsonObject): Steps<CompoundValue> {
+    const stored = yield* this.#compound(json, '')
+    const { values: number } = this.#walk
+    if (number <= maxValues) return { stored, refusal: this.#doubled }
+    return { stored: '', refusal: { kind: 'tooMany', of: 'values', number, max: maxValues } }
+  }
+
+  *#compound(json: JsonArray | JsonObject, path: string): Steps<Value> {
+    const { length } = isJsonArray(json) ? json : json.members
+    this.#walk.values += length
+    if (isJsonArray(json)) {
+      const items: Value[] = []
+      for (const item of json) {
+        items.push(typeof item === 'string' ? this.#leaf(item) : yield* this.#compound(item, `${path}/item`))
+        if (this.#walk.mayPause()) yield
+      }
+      return items
+    }
+    const members = new Map<string, Value>()
+    for (const [key, member] of json.members) {
+      if (members.has(key)) this.#doubled ??= { kind: 'keyTwice', key, path: path === '' ? '/' : path }
+      members.set(
+        key,
+        typeof member === 'string' ? this.#leaf(member) : yield* this.#compound(member, `${path}/${key}`),
+      )
+      if (this.#walk.mayPause()) yield
+    }
+    return this.#walk.values > maxValues ? '' : yield* objectOf(members)
+  }
+
+  #leaf(text: string): string {
+    if (hasForbidden(text)) this.#walk.refuse({ kind: 'charactersForbidden' })
+    return text
+  }
+}
+
+/** Whether a predicate holds for one of the texts of a value, whose keys do not count. */
+export function hasLeaf(json: Json, isSuch: (text: string) => boolean): boolean {
+  if (typeof json === 'string') return isSuch(json)
+  if (isJsonArray(json)) return json.some((item) => hasLeaf(item, isSuch))
+  return json.members.some(([, member]) => hasLeaf(member, isSuch))
+}
+
+/** A value as it is stored, of what was read with its kinds or without. */
+export function storedValue(json: JsonTree<JsonScalar>): Value {
+  if (typeof json !== 'object' || json === null) return json
+  if (isJsonArray(json)) return json.map(storedValue)
+  return Object.fromEntries(json.members.map(([key, member]) => [key, storedValue(member)]))
+}
+
+function readText(json: Json, path: string, walk: Walk): string {
+  if (typeof json !== 'string') {
+    walk.refuse({ kind: 'fieldUnknown', path: firstMember(json, path) })
+    return ''
+  }
+  if (hasForbidden(json)) walk.refuse({ kind: 'charactersForbidden' })
+  return json
+}
+
+function firstMember(json: Exclude<Json, string>, path: string): string {
+  if (isJsonArray(json)) return `${path}/`
+  return json.members[0] === undefined ? path : `${path}/${json.members[0][0]}`
+}
+
+function isText(parsed: unknown): parsed is string {
+  return typeof parsed === 'string'
+}
+
+/** A JSON text as NGSIv1 reads it: a scalar is its characters, so that `21.50` stays `21.50` [context 3.1]. */
+export type Json = JsonTree<string>
+
+type JsonArray = readonly Json[]
+
+type JsonObject = JsonMembers<string>
+
+const asWritten: JsonLeaves<string> = { text: (text) => text, other: (characters) => characters }
+
+/** Reads a text that is JSON, in steps. A scalar at the top is for the caller to judge. */
+export function readJson(text: string): Steps<Result<Json, JsonMalformed>> {
+  return readTree(text, asWritten)
+}
+
+/** Whether a part of a payload is an array. */
+export function isJsonArray<Leaf extends JsonScalar>(json: JsonTree<Leaf>): json is readonly JsonTree<Leaf>[] {
+  return Array.isArray(json)
+}

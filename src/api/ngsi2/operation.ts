@@ -1,0 +1,105 @@
+import {
+  type ApiRequest,
+  type ApiResponse,
+  requestOrigin,
+  type UncheckedWork,
+  type Use,
+  type Work,
+} from '../../broker/operations/api.js'
+import {
+  type Call,
+  noPayload,
+  type OperationParts,
+  operationOf,
+  tenantOf,
+  type Unbound,
+} from '../../broker/operations/operation.js'
+import { type ForwardingServices, mayPassOn } from '../../broker/providers/forwarder.js'
+import { onlyId, rawResponse } from '../../broker/services/raw-replies.js'
+import type { NotificationOptions, Options } from '../../flags/settings.js'
+import { hasForbiddenInId } from '../../model/context/entity.js'
+import type { DeprecatedUses } from '../../observe/measure/deprecated-uses.js'
+import { badInput, unavailable } from './errors.js'
+import { pathOfWrite } from './parameters.js'
+import { encodeWrite, partitionResponse, type SingleWrite } from './single-write.js'
+
+export interface Ngsi2Services extends ForwardingServices {
+  readonly options: Pick<Options, 'multiservice' | 'queryTimeout_ms'> & {
+    /** Without it no template is too long. */
+    readonly notifications?: Pick<NotificationOptions, 'maxSize'>
+  }
+  /** Identifies this broker in `Via`. Without it, a loop of forwarded requests is not recognized. */
+  readonly brokerId?: string
+  readonly deprecated: Pick<DeprecatedUses, 'note'>
+}
+
+export type Ngsi2Call = Call<Ngsi2Services>
+
+/** An operation of NGSIv2. */
+export function operation<Payload>(parts: OperationParts<Ngsi2Services, Payload>): Unbound<Ngsi2Services> {
+  return operationOf(parts, badInput)
+}
+
+/** An operation without payload; id and name in the path are checked first [NGSIv2 context 1.4, 4.1]. */
+export function pathOperation(use: Use, work: (call: Ngsi2Call) => ReturnType<Work>): Unbound<Ngsi2Services> {
+  return operation({ use, check: checkPath, parse: noPayload, work })
+}
+
+/** An operation with a payload, which is read after the path has been checked [NGSIv2 context 1.4]. */
+interface PayloadWrite<Payload> extends Pick<OperationParts<Ngsi2Services, Payload>, 'parse' | 'work'> {
+  /** Whether the name in the path is checked as the id is. */
+  readonly checksName?: boolean
+  /** The request as a write of one entity, for operations that can write one only: its partition may parse the payload. */
+  readonly single?: (request: ApiRequest) => SingleWrite
+}
+
+/** An operation that writes what its payload says; the partition of its entity reads a short payload where it has only one entity. */
+export function payloadWrite<Payload>({
+  checksName = true,
+  single,
+  parse,
+  work,
+}: PayloadWrite<Payload>): Unbound<Ngsi2Services> {
+  return operation({
+    use: 'write',
+    check: checksName ? checkPath : checkId,
+    raw: single && ((request, services) => rawWork(services, request, single(request))),
+    parse,
+    work,
+  })
+}
+
+/**
+ * A write whose payload its partition parses. Undefined when the front end has to parse it: the payload may be about several ids,
+ * the write may have to be forwarded, or the headers are wrong, which is reported after mistakes in the payload.
+ */
+function rawWork(services: Ngsi2Services, request: ApiRequest, write: SingleWrite): UncheckedWork | undefined {
+  const { brokerId = '', options, broker } = services
+  const { body, client } = request
+  const id = write.target?.id ?? onlyId(body)
+  const tenant = tenantOf(request, options)
+  const path = pathOfWrite(request)
+  if (id === undefined || !tenant.ok || !path.ok || mayPassOn(services, tenant.value, id, 'ngsi2')) return undefined
+  const raw = {
+    tenant: tenant.value,
+    path: path.value,
+    id,
+    body,
+    flags: encodeWrite(write),
+    target: write.target ?? { id },
+    origin: requestOrigin(request, brokerId),
+  }
+  return {
+    run: () => broker.rawUpdate(raw, client).then((reply) => rawResponse(reply, unavailable, partitionResponse)),
+  }
+}
+
+/** The response to an id of an entity in the path that is no identifier [NGSIv2 context 4.1]. */
+function checkId({ segments }: ApiRequest): ApiResponse | undefined {
+  return hasForbiddenInId(segments['id'] ?? '') ? badInput('invalid character in URI') : undefined
+}
+
+/** The response to an id or a name of an attribute in the path that is no identifier [NGSIv2 context 4.1]. */
+function checkPath(request: ApiRequest): ApiResponse | undefined {
+  return hasForbiddenInId(request.segments['name'] ?? '') ? badInput('invalid character in URI') : checkId(request)
+}

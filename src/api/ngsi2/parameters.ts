@@ -1,0 +1,168 @@
+import type { ApiRequest, ApiResponse, Verb } from '../../broker/operations/api.js'
+import {
+  excessiveLimit,
+  freeValues,
+  isDecimal,
+  type OptionWord,
+  optionForms,
+  pageGiven,
+  wrongOffset,
+  wrongOptions,
+} from '../../broker/operations/parameters.js'
+import { type EntityType, hasForbidden, type ServicePath } from '../../model/context/entity.js'
+import { onePath } from '../../model/context/scope-headers.js'
+import type { UpdateTerms } from '../../model/context/update.js'
+import { err, type Result } from '../../result.js'
+import { badInput } from './errors.js'
+import type { AttributeForm } from './parse/attributes.js'
+import type { Representation } from './render/entity-text.js'
+
+type Parameters = ReadonlyMap<string, string>
+
+/** The characters that parameters with a syntax of their own may have although they are forbidden elsewhere. */
+const separators: ReadonlyMap<string, RegExp> = new Map([
+  ['georel', /[;=]/g],
+  ['geometry', /[;=]/g],
+  ['coords', /;/g],
+])
+
+/** Checks the URI parameters of every path under `/v2`, known or not, one after another [NGSIv2 context 1.5]. */
+export function checkUriParameters(parameters: Parameters): ApiResponse | undefined {
+  for (const [name, value] of parameters) {
+    const wrong = wrongParameter(name, value)
+    if (wrong !== undefined) return badInput(wrong)
+  }
+  return undefined
+}
+
+function wrongParameter(name: string, value: string): string | undefined {
+  if (value === '') return `Empty right-hand-side for URI param /${name}/`
+  if (hasForbidden(name) || hasForbiddenValue(name, value)) return 'invalid character in URI parameter'
+  switch (name) {
+    case 'offset':
+      return wrongOffset(value)
+    case 'limit':
+      return wrongLimit(value)
+    case 'options':
+      return wrongOptions(value)
+    default:
+      return undefined
+  }
+}
+
+function hasForbiddenValue(name: string, value: string): boolean {
+  if (freeValues.has(name)) return false
+  const separator = separators.get(name)
+  return hasForbidden(separator === undefined ? value : value.replace(separator, ''))
+}
+
+function wrongLimit(limit: string): string | undefined {
+  if (!isDecimal(limit)) return `Bad pagination limit: /${limit}/ [must be a positive integer number]`
+  return excessiveLimit(limit)
+}
+
+interface OptionsAsked {
+  has(word: OptionWord): boolean
+}
+
+const noOptions: OptionsAsked = new Set()
+
+/** The words of `options`, which `checkUriParameters` has checked [NGSIv2 context 1.5]. */
+export function optionsOf(parameters: Parameters): OptionsAsked {
+  const options = parameters.get('options')
+  return options === undefined ? noOptions : new Set(options.split(','))
+}
+
+/** The items of a list of names, such as `attrs`; empty without the parameter. */
+export function listOf(parameters: Parameters, name: string): readonly string[] {
+  return parameters.get(name)?.split(',') ?? []
+}
+
+/**
+ * How the entities of a read are to be shown; the older options for dates add to the names of attributes, which are those
+ * of `attrs` unless the payload has them [NGSIv2 context 6, 7].
+ */
+export function representationOf(parameters: Parameters, names = listOf(parameters, 'attrs')): Representation {
+  if (parameters.size === 0 && names.length === 0) return plain
+  const options = optionsOf(parameters)
+  const dates = (['dateCreated', 'dateModified'] as const).filter((date) => options.has(date))
+  return {
+    form: optionForms.find((form) => options.has(form)) ?? 'normalized',
+    attributes: dates.length > 0 && names.length === 0 ? [...dates, '*'] : [...new Set([...names, ...dates])],
+    metadata: listOf(parameters, 'metadata'),
+  }
+}
+
+const plain: Representation = { form: 'normalized', attributes: [], metadata: [] }
+
+/** Which part of the results is asked for, and whether their number is [NGSIv2 context 7.5]. */
+interface PageAsked {
+  readonly offset: number
+  readonly limit: number
+  readonly counted: boolean
+}
+
+/** Reads `limit`, `offset` and `options=count`, which have been checked. */
+export function pageOf(parameters: Parameters): PageAsked {
+  return { ...pageGiven(parameters), counted: optionsOf(parameters).has('count') }
+}
+
+/** A page of a list, and how many items the whole list has where the request asks for that [NGSIv2 context 7.5]. */
+export function listed(body: string, count: number | undefined): ApiResponse {
+  return { status: 200, body, ...(count !== undefined && { headers: { 'Fiware-Total-Count': String(count) } }) }
+}
+
+/** The type of an entity that is created without one [NGSIv2 context 2.1]. */
+export const defaultEntityType = 'Thing' as EntityType
+
+/** The options of a request that writes [NGSIv2 context 1.6]. */
+export interface WriteOptions {
+  /** How the attributes of its payload are given [NGSIv2 context 7.2]. */
+  readonly form: AttributeForm
+  readonly overridesMetadata: boolean
+  readonly forced: boolean
+}
+
+/** Reads the options of a request that writes. */
+export function writeOptionsOf({ parameters }: Pick<ApiRequest, 'parameters'>): WriteOptions {
+  const options = optionsOf(parameters)
+  return {
+    form: options.has('keyValues') ? 'keyValues' : 'normalized',
+    overridesMetadata: options.has('overrideMetadata'),
+    forced: options.has('forcedUpdate'),
+  }
+}
+
+/** The terms of an update [NGSIv2 context 1.6]. */
+export function updateTerms(
+  { overridesMetadata, forced }: Pick<WriteOptions, 'overridesMetadata' | 'forced'>,
+  entity: UpdateTerms['entity'],
+  valueOnly?: UpdateTerms['valueOnly'],
+): UpdateTerms {
+  return { entity, typeOfNew: defaultEntityType, overridesMetadata, forced, valueOnly }
+}
+
+/** The one service path that an update works in, or the response to several or a wildcard [NGSIv2 context 5]. */
+export function pathOfWrite({ paths, verb }: Pick<ApiRequest, 'paths' | 'verb'>): Result<ServicePath, ApiResponse> {
+  const path = onePath(paths)
+  return path.ok ? path : err(badInput(textsOf(verb)[path.error]))
+}
+
+function textsOf(verb: Verb): { readonly several: string; readonly wildcard: string } {
+  if (verb === 'PATCH') {
+    return {
+      several: 'more than one servicepath in patch update request is not allowed',
+      wildcard: 'servicepath with wildcard # is not allowed in patch update request',
+    }
+  }
+  if (verb === 'DELETE') {
+    return {
+      several: 'more than one servicepath is not allowed in DELETE operation',
+      wildcard: 'servicepath with wildcard # is not allowed in DELETE operation',
+    }
+  }
+  return {
+    several: 'more than one service path in context update request',
+    wildcard: 'Bad Character in Service-Path',
+  }
+}

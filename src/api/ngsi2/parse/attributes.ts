@@ -1,0 +1,251 @@
+import type { ApiResponse } from '../../../broker/operations/api.js'
+import { maxValueLevels, objectOf } from '../../../json-reader.js'
+import { hasForbidden, type Metadata, type Value } from '../../../model/context/entity.js'
+import { isOperator, mayStandTogether } from '../../../model/context/operators.js'
+import type { GivenAttribute } from '../../../model/context/update.js'
+import {
+  dateValue,
+  isDateType,
+  isExpiration,
+  isUnrestricted,
+  parseDate,
+  shownType,
+} from '../../../model/context/value.js'
+import { err, ok, type Result } from '../../../result.js'
+import { noSteps, type Steps } from '../../../slices.js'
+import { badInput } from '../errors.js'
+import { isTreeArray, isTreeObject, type Tree, type TreeObject, tooDeep, wrongIdentifier } from './tree.js'
+
+/** The characters of a value do not fit its type [NGSIv2 context 4.1]. */
+export const valueForbidden = badInput('Invalid characters in attribute value')
+
+/** A value of a date's type is no date [NGSIv2 context 3.2]. */
+export const dateMalformed = badInput('date has invalid format in attribute value')
+
+/** How attributes are given: as objects, or as their values alone [NGSIv2 context 7.2]. */
+export type AttributeForm = 'normalized' | 'keyValues'
+
+/** Attributes without parts that are read between two pauses. */
+const attributesAtOnce = 64
+
+/** Gathers the attributes of an entity, in the order of the payload, and refuses one that is there twice. */
+export class AttributeGatherer {
+  readonly #form: AttributeForm
+  readonly #names = new Set<string>()
+  readonly attributes: GivenAttribute[] = []
+
+  constructor(form: AttributeForm) {
+    this.#form = form
+  }
+
+  /** Reads one attribute; gives the refusal of a wrong one. */
+  *add(name: string, tree: Tree): Steps<ApiResponse | undefined> {
+    const wrong = wrongIdentifier('attribute name', name)
+    if (wrong) return wrong
+    if (this.#names.has(name)) return badInput(`duplicated attribute /${name}/`)
+    this.#names.add(name)
+    const attribute = yield* this.#form === 'keyValues' ? readKeyValue(name, tree) : readAttribute(name, tree)
+    if (!attribute.ok) return attribute.error
+    this.attributes.push(attribute.value)
+    if (hasParts(attribute.value) || this.attributes.length % attributesAtOnce === 0) yield
+    return undefined
+  }
+}
+
+function* readKeyValue(name: string, tree: Tree): Steps<Result<GivenAttribute, ApiResponse>> {
+  const value = scalarGiven(tree) ?? (yield* readValue(tree))
+  if (!value.ok) return value
+  return checked({ name, type: undefined, value: value.value, given: tree, metadata: [] })
+}
+
+/** Reads an attribute with type, value and metadata, all of which may be missing [NGSIv2 context 2.2, 15]. */
+export function readAttribute(name: string, tree: Tree): Steps<Result<GivenAttribute, ApiResponse>> {
+  return isTreeObject(tree) ? readMembers(name, tree) : noSteps(err(noAttribute))
+}
+
+const noAttribute = badInput('attribute must be a JSON object, unless keyValues option is used')
+
+interface AttributeMembers {
+  readonly name: string
+  readonly type: string | undefined
+  readonly value: GivenValue
+  /** The value as it stands in the payload; nothing without one. */
+  readonly given: Tree | undefined
+  readonly metadata: readonly Metadata[]
+}
+
+const nothing: GivenValue = { value: null, isForbidden: false }
+
+function* readMembers(name: string, tree: TreeObject): Steps<Result<GivenAttribute, ApiResponse>> {
+  let type: string | undefined
+  let value: GivenValue = nothing
+  let given: Tree | undefined
+  let metadata: readonly Metadata[] = []
+  for (const [key, member] of tree.members) {
+    if (key === 'type') {
+      if (typeof member !== 'string') return err(badInput('invalid JSON type for attribute type'))
+      const wrong = wrongIdentifier('attribute type', member)
+      if (wrong) return err(wrong)
+      type = member
+    } else if (key === 'value') {
+      if (given !== undefined) return err(badInput('duplicated value key in attribute'))
+      const read = scalarGiven(member) ?? (yield* readValue(member))
+      if (!read.ok) return read
+      value = read.value
+      given = member
+    } else if (key === 'metadata') {
+      const read = yield* readMetadata(member)
+      if (!read.ok) return read
+      metadata = read.value
+    } else return err(badInput('unrecognized property for context attribute'))
+  }
+  return checked({ name, type, value, given, metadata })
+}
+
+/** What a value may be under its type, and what the metadata `ID` means [NGSIv2 context 3.2, 3.4, 4.1, 12.1, 14.3]. */
+function checked({ name, type, value, given, metadata }: AttributeMembers): Result<GivenAttribute, ApiResponse> {
+  const typed = shownType({ type: type ?? '', value: value.value })
+  if (value.isForbidden && !isUnrestricted(typed, metadata)) return err(valueForbidden)
+  // A date's type refuses everything that is no date as such, wrong update operators included.
+  const wrong = isDateType(typed) ? undefined : wrongOperation(given)
+  if (wrong) return err(wrong)
+  if (isExpiration(name) && !isDateType(typed)) {
+    return err(badInput('error processing date expiration attribute, see log traces'))
+  }
+  const stored: Result<Value, unknown> = isDateType(typed) ? dateValue(value.value) : ok(value.value)
+  if (!stored.ok) return err(dateMalformed)
+  const id = metadata.findLast((element) => element.name === 'ID')?.value
+  const instance = typeof id === 'string' ? id : ''
+  const own = instance === '' ? metadata : metadata.filter((element) => element.name !== 'ID')
+  return ok({ name, instance, type: typed, value: stored.value, metadata: own })
+}
+
+/** Elements without parts that are read between two pauses. */
+const elementsAtOnce = 64
+
+/** Reads the metadata of an attribute; of elements of one name the last one counts [NGSIv2 context 2.3, 15]. */
+function* readMetadata(tree: Tree): Steps<Result<readonly Metadata[], ApiResponse>> {
+  if (!isTreeObject(tree)) return err(badInput('metadata not a JSON object'))
+  const elements: Metadata[] = []
+  for (const [name, body] of tree.members) {
+    const wrong = wrongIdentifier('metadata name', name)
+    if (wrong) return err(wrong)
+    const element = yield* readElement(name, body)
+    if (!element.ok) return element
+    elements.push(element.value)
+    if (hasParts(element.value) || elements.length % elementsAtOnce === 0) yield
+  }
+  return ok(elements)
+}
+
+function* readElement(name: string, tree: Tree): Steps<Result<Metadata, ApiResponse>> {
+  if (!isTreeObject(tree)) return err(badInput('metadata must be a JSON object'))
+  let type: string | undefined
+  let value: Value = null
+  for (const [key, member] of tree.members) {
+    if (key === 'type') {
+      if (typeof member !== 'string') return err(badInput('invalid JSON type for attribute metadata type'))
+      const wrong = wrongIdentifier('metadata type', member)
+      if (wrong) return err(wrong)
+      type = member
+    } else if (key === 'value') {
+      const read = scalarGiven(member) ?? (yield* readValue(member))
+      if (!read.ok) return read
+      value = read.value.value
+    } else return err(badInput('invalid JSON field for attribute metadata'))
+  }
+  return typed(name, shownType({ type: type ?? '', value }), value)
+}
+
+/** Dates are stored as instants; only a text that is the value itself is looked at for characters [NGSIv2 context 3.2, 4.1]. */
+function typed(name: string, type: string, value: Value): Result<Metadata, ApiResponse> {
+  if (typeof value === 'string' && hasForbidden(value) && !isUnrestricted(type, [])) {
+    return err(badInput('Invalid characters in metadata value'))
+  }
+  if (!isDateType(type) || value === null) return ok({ name, type, value })
+  const date = typeof value === 'string' ? parseDate(value) : undefined
+  return date === undefined
+    ? err(badInput('date has invalid format in metadata value'))
+    : ok({ name, type, value: date })
+}
+
+/** A value as a payload gives it. */
+export interface GivenValue {
+  readonly value: Value
+  /** Whether one of its texts has characters that only unrestricted text may have; keys do not count [NGSIv2 context 4.1]. */
+  readonly isForbidden: boolean
+}
+
+/** Parts that are read between two pauses. */
+const partsAtOnce = 256
+
+/** A value without parts, which cannot be wrong; undefined for one with parts. */
+function scalarGiven(tree: Tree): Result<GivenValue, never> | undefined {
+  if (typeof tree === 'string') return ok({ value: tree, isForbidden: hasForbidden(tree) })
+  return typeof tree === 'object' && tree !== null ? undefined : ok({ value: tree, isForbidden: false })
+}
+
+/** Whether what was read has a value with parts, which may be many. */
+function hasParts({ value }: { readonly value?: Value | undefined }): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+/** Reads a value; refuses one that is nested too deep, and an object with a key twice [NGSIv2 context 3.1, 4.1]. */
+export function* readValue(tree: Tree): Steps<Result<GivenValue, ApiResponse>> {
+  const reader = new ValueReader()
+  const value = yield* reader.read(tree, 0, '')
+  return reader.refusal === undefined ? ok({ value, isForbidden: reader.isForbidden }) : err(reader.refusal)
+}
+
+class ValueReader {
+  isForbidden = false
+  refusal: ApiResponse | undefined
+  #parts = 0
+
+  #mayPause(): boolean {
+    this.#parts += 1
+    return this.#parts % partsAtOnce === 0
+  }
+
+  *read(tree: Tree, level: number, path: string): Steps<Value> {
+    if (typeof tree === 'string') {
+      this.isForbidden ||= hasForbidden(tree)
+      return tree
+    }
+    if (typeof tree !== 'object' || tree === null) return tree
+    if (level === maxValueLevels) {
+      this.refusal ??= tooDeep
+      return null
+    }
+    return isTreeArray(tree) ? yield* this.#array(tree, level, path) : yield* this.#object(tree, level, path)
+  }
+
+  *#array(tree: readonly Tree[], level: number, path: string): Steps<Value> {
+    const items: Value[] = []
+    for (const item of tree) {
+      items.push(yield* this.read(item, level + 1, path))
+      if (this.refusal) return null
+      if (this.#mayPause()) yield
+    }
+    return items
+  }
+
+  *#object(tree: TreeObject, level: number, path: string): Steps<Value> {
+    const members = new Map<string, Value>()
+    for (const [key, member] of tree.members) {
+      if (members.has(key)) this.refusal ??= badInput(`duplicated tag-name: /${key}/ in path: ${path}/`)
+      if (this.refusal) return null
+      members.set(key, yield* this.read(member, level + 1, `${path}/${key}`))
+      if (this.#mayPause()) yield
+    }
+    return yield* objectOf(members)
+  }
+}
+
+/** What is wrong with a value whose first key is an update operator: what stands beside it [NGSIv2 context 12.1]. */
+export function wrongOperation(tree: Tree | undefined): ApiResponse | undefined {
+  if (typeof tree !== 'object' || tree === null || isTreeArray(tree)) return undefined
+  const keys = tree.members.map(([key]) => key)
+  if (!isOperator(keys[0]) || mayStandTogether(keys)) return undefined
+  return badInput('invalid combination of update operators')
+}

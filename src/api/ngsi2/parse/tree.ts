@@ -1,0 +1,167 @@
+import type { ApiResponse } from '../../../broker/operations/api.js'
+import {
+  hasMoreLevels,
+  type JsonMalformed,
+  type JsonMembers,
+  type JsonScalar,
+  type JsonTree,
+  maxValueLevels,
+  parseJson,
+  readTree,
+  scalarsByKind,
+} from '../../../json-reader.js'
+import { excessiveLength, hasForbidden, hasForbiddenInIdentifier } from '../../../model/context/entity.js'
+import { parseDate } from '../../../model/context/value.js'
+import { err, ok, type Result } from '../../../result.js'
+import type { Steps } from '../../../slices.js'
+import type { Milliseconds } from '../../../time.js'
+import { badInput, refused } from '../errors.js'
+
+/** A payload as it was read: members in their order, doubled ones included. */
+export type Tree = JsonTree<JsonScalar>
+
+export type TreeObject = JsonMembers<JsonScalar>
+
+/** Whether a part of a payload is an array. */
+export function isTreeArray(tree: Tree | undefined): tree is readonly Tree[] {
+  return Array.isArray(tree)
+}
+
+/** Whether a part of a payload is an object. */
+export function isTreeObject(tree: Tree | undefined): tree is TreeObject {
+  return typeof tree === 'object' && tree !== null && !isTreeArray(tree)
+}
+
+/** The payload is no JSON, or not of the kind that is expected [NGSIv2 context 15]. */
+export const malformedPayload = refused('ParseError', 'Errors found in incoming JSON buffer')
+
+/** The refusal of a value, or of a payload, that is nested deeper than it may be [NGSIv2 context 3.1]. */
+const tooDeepText = `attribute or metadata value has overpassed maximum nesting limit: ${maxValueLevels}`
+
+/** A value is nested deeper than values may be [NGSIv2 context 3.1]. */
+export const tooDeep = refused('ParseError', tooDeepText)
+
+/** Reads a payload of any kind. */
+export function* readPayload(body: string): Steps<Result<Tree, ApiResponse>> {
+  const tree = yield* readTree(body, scalarsByKind)
+  if (tree.ok) return tree
+  return err(tree.error.isTooDeep ? tooDeep : malformedPayload)
+}
+
+/** Reads a payload that is an object at the top. */
+export function* readObject(body: string): Steps<Result<TreeObject, ApiResponse>> {
+  const tree = yield* readPayload(body)
+  if (!tree.ok) return tree
+  return isTreeObject(tree.value) ? ok(tree.value) : err(malformedPayload)
+}
+
+/** The response to a member that means nothing. */
+export function unrecognized(member: string): ApiResponse {
+  return badInput(`Unrecognized field in JSON payload: /${member}/`)
+}
+
+/** There is nothing in the payload. */
+export const emptyPayload = badInput('empty payload')
+
+/** What an identifier names, as errors call it [NGSIv2 context 4.1]. */
+type Identified = 'entity id' | 'entity type' | 'attribute name' | 'attribute type' | 'metadata name' | 'metadata type'
+
+/** What is wrong with an identifier: its length in bytes, then its characters [NGSIv2 context 4.1]. */
+export function identifierMistake(what: Identified, text: string): string | undefined {
+  if (text === '') return `${what} length: 0, min length supported: 1`
+  const excess = excessiveLength(text)
+  if (excess !== undefined) return `${what} length: ${excess}, max length supported: 256`
+  return hasForbiddenInIdentifier(text) ? `Invalid characters in ${what}` : undefined
+}
+
+/** The response to a wrong identifier [NGSIv2 context 4.1]. */
+export function wrongIdentifier(what: Identified, text: string): ApiResponse | undefined {
+  const mistake = identifierMistake(what, text)
+  return mistake === undefined ? undefined : badInput(mistake)
+}
+
+/** The errors that a payload may have [NGSIv2 context 1.2]. */
+type PayloadError = 'BadRequest' | 'ParseError' | 'NotImplemented'
+
+/** Why a payload is refused. */
+export interface BodyRefusal {
+  readonly error: PayloadError
+  readonly description: string
+}
+
+/** The first mistake, thrown by the check that finds it and caught by `checked`. */
+class Refused extends Error {
+  readonly refusal: BodyRefusal
+
+  constructor(refusal: BodyRefusal) {
+    super(refusal.description)
+    this.refusal = refusal
+  }
+}
+
+/** Ends the checks of a payload; only within `checked`. */
+export function refuse(description: string, error: PayloadError = 'BadRequest'): never {
+  throw new Refused({ error, description })
+}
+
+/** What the checks of a payload read, one after another in the order of the interface's tables, or the first refusal. */
+export function checked<Read>(read: () => Read): Result<Read, BodyRefusal> {
+  try {
+    return ok(read())
+  } catch (fault) {
+    if (fault instanceof Refused) return err(fault.refusal)
+    throw fault
+  }
+}
+
+/** The value of a result whose error is the text of a refusal. Only within `checked`. */
+export function accepted<Value>(parsed: Result<Value, string>): Value {
+  return parsed.ok ? parsed.value : refuse(parsed.error)
+}
+
+/** A member of a JSON object as it was read. */
+export type Given = unknown
+
+/** A JSON object as it was read. */
+export type GivenObject = { readonly [name: string]: Given }
+
+/** Whether something read is a JSON object. */
+export function isGivenObject(given: Given): given is GivenObject {
+  return typeof given === 'object' && given !== null && !Array.isArray(given)
+}
+
+/** The member of an object, unless it has none of its own. */
+export function member(given: GivenObject, name: string): Given {
+  return Object.hasOwn(given, name) ? given[name] : undefined
+}
+
+/** Refuses a value that is nested deeper than values may be. */
+export function refuseTooDeep(given: Given): void {
+  if (hasMoreLevels(given, maxValueLevels)) refuse(tooDeepText)
+}
+
+/** Parses a payload. Only within `checked`: refuses one that is nested too deep. */
+export function parsedJson(body: string): Result<Given, JsonMalformed> {
+  const parsed = parseJson(body)
+  if (!parsed.ok && parsed.error.isTooDeep) refuse(tooDeepText)
+  return parsed
+}
+
+const maxDescription_bytes = 1024
+
+/** Reads a description, undefined without one. `noText` refuses one that is no string [NGSIv2 subscriptions 2.2, 10]. */
+export function readDescription(given: Given, noText: string): string | undefined {
+  if (given === undefined) return undefined
+  if (typeof given !== 'string') refuse(noText)
+  if (Buffer.byteLength(given) > maxDescription_bytes) refuse('max description length exceeded')
+  if (hasForbidden(given)) refuse('forbidden characters in description')
+  return given
+}
+
+/** Reads a date. `noText` refuses one that is no string, `malformed` one that is no date [NGSIv2 subscriptions 1.3]. */
+export function readDate(given: Given, noText: string, malformed: string): Milliseconds {
+  if (typeof given !== 'string') refuse(noText)
+  const seconds = parseDate(given)
+  if (seconds === undefined) refuse(malformed)
+  return Math.round(seconds * 1000) as Milliseconds
+}

@@ -1,0 +1,151 @@
+import type { Value } from '../../../model/context/entity.js'
+import { plainDate } from '../../../model/context/value.js'
+import { type ExpressionScope, namesOf } from '../../../model/expression/scope.js'
+import { type Cause, type Change, isSmallChange } from '../../../model/subscription/change.js'
+import { serviceOf } from '../../../model/subscription/notice.js'
+import { termsOf } from '../../../model/subscription/patch.js'
+import type { Subscription } from '../../../model/subscription/subscription.js'
+import type { AttributesFormat } from '../../../model/subscription/terms.js'
+import { MemberTexts } from './member-texts.js'
+import { bodyWith, formOf, type NotifiedEntity, notifiedEntity, notifiedItem } from './notification.js'
+
+type LookUp = ExpressionScope['lookUp']
+
+interface Kept {
+  /** By the metadata that are shown. */
+  readonly entities: Map<string, NotifiedEntity>
+  /** By the form and the metadata that are shown. */
+  readonly members: Map<string, MemberTexts>
+  /** By the list of attributes (equal lists are one object), then by all else that the text depends on. */
+  readonly items: Map<readonly string[], Map<string, string | undefined>>
+}
+
+/**
+ * What notifications show of a change, rendered once for all subscriptions that show the same. What is kept makes no difference to
+ * any message.
+ */
+class ChangeView {
+  readonly #change: Change
+  readonly #kept: Kept | undefined
+  /** The names of metadata that change what is shown of this entity. */
+  #found: ReadonlySet<string> | undefined
+  #names: { readonly cause: Cause; readonly lookUp: LookUp } | undefined
+
+  /** `isKept` false for a small change: rendering it again costs less than keeping it. */
+  constructor(change: Change, isKept: boolean) {
+    this.#change = change
+    this.#kept = isKept ? { entities: new Map(), members: new Map(), items: new Map() } : undefined
+  }
+
+  /** The entity with the metadata of these names. */
+  entity(metadata: readonly string[]): NotifiedEntity {
+    if (this.#kept === undefined) return notifiedEntity(this.#change, metadata)
+    const { entities } = this.#kept
+    const key = this.#keyOf(metadata)
+    const known = entities.get(key)
+    if (known !== undefined) return known
+    const made = notifiedEntity(this.#change, metadata)
+    entities.set(key, made)
+    return made
+  }
+
+  /** One key for all lists of metadata that show the same of this entity: its attributes lack most names of a long list. */
+  #keyOf(metadata: readonly string[]): string {
+    if (metadata.length === 0) return ''
+    this.#found ??= metadataFound(this.#change)
+    return JSON.stringify(metadata.filter((name) => this.#found?.has(name)))
+  }
+
+  /** The texts of the attributes of {@link entity}, as a notification in a format shows all of them. */
+  members(metadata: readonly string[], format: AttributesFormat): MemberTexts {
+    const key = `${formOf(format)} ${this.#keyOf(metadata)}`
+    const known = this.#kept?.members.get(key)
+    if (known !== undefined) return known
+    const made = new MemberTexts(this.entity(metadata).attributes, formOf(format))
+    this.#kept?.members.set(key, made)
+    return made
+  }
+
+  /** The body of a notification in one of the five forms; nothing when there is nothing to show [NGSIv2 subscriptions 5]. */
+  body(subscription: Subscription): string | undefined {
+    const item = this.#item(subscription)
+    return item === undefined ? undefined : bodyWith(subscription, item)
+  }
+
+  /** Looks up the names that expressions use [NGSIv2 subscriptions 6.3]. */
+  lookUp(cause: Cause): LookUp {
+    if (this.#names?.cause !== cause) this.#names = { cause, lookUp: this.#namesSeen(cause) }
+    return this.#names.lookUp
+  }
+
+  #item(subscription: Subscription): string | undefined {
+    const { condition, notification } = termsOf(subscription)
+    const { format, excepts, onlyChanged, covered, metadata } = notification
+    if (this.#kept === undefined) return notifiedItem(subscription, this.entity(metadata), this.#change)
+    const { items } = this.#kept
+    const names = subscription.attributes.length === 0 ? noNames : subscription.attributes
+    const ofNames = items.get(names) ?? new Map<string, string | undefined>()
+    items.set(names, ofNames)
+    const onMetadata = condition?.onMetadata ?? true
+    const key = `${format} ${excepts} ${onlyChanged} ${covered} ${onMetadata} ${this.#keyOf(metadata)}`
+    const known = ofNames.get(key)
+    if (known !== undefined || ofNames.has(key)) return known
+    const item = notifiedItem(subscription, this.entity(metadata), this.#change)
+    ofNames.set(key, item)
+    return item
+  }
+
+  #namesSeen({ origin }: Cause): LookUp {
+    const { tenant, entity } = this.#change
+    const { id, type, attributes } = this.entity(metadataSeen)
+    return namesOf({
+      ...{ id, type: type === '' ? 'Thing' : type },
+      ...{ service: serviceOf({ tenant, service: origin.service }), servicePath: entity.path, authToken: origin.token },
+      attributes: attributes.map((attribute) => ({
+        ...{ name: attribute.name, value: asSeen(attribute) },
+        metadata: attribute.metadata.map((element) => ({ name: element.name, value: asSeen(element) })),
+      })),
+    })
+  }
+}
+
+const noNames: readonly string[] = []
+
+/** The names of metadata that a subscription may list with some effect: those of the attributes, and those made for notifications. */
+function metadataFound({ entity }: Change): ReadonlySet<string> {
+  const found = new Set(madeMetadata)
+  for (const { metadata } of entity.attributes) for (const { name } of metadata) found.add(name)
+  return found
+}
+
+/** Metadata made for notifications [NGSIv2 subscriptions 5.4, context 6, 14], and `*`, which stands for all. */
+const madeMetadata = ['*', 'ID', 'location', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
+
+/** The metadata that expressions can use [NGSIv2 subscriptions 6.3]. */
+const metadataSeen = ['*', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
+
+/** Expressions see dates as text. */
+function asSeen({ value, type }: { readonly value: Value; readonly type: string }): Value {
+  return plainDate(value, type) ?? value
+}
+
+/** The views of the changes of a thread. */
+export class ChangeViews {
+  readonly #large = new WeakMap<Change, ChangeView>()
+  /** The last small change: keeping one is cheap, and several subscriptions render it in a row. */
+  #lastSmall: { readonly change: Change; readonly view: ChangeView } | undefined
+
+  /** The one view of a change that all its renderers share. */
+  of(change: Change): ChangeView {
+    if (this.#lastSmall?.change === change) return this.#lastSmall.view
+    if (isSmallChange(change)) {
+      this.#lastSmall = { change, view: new ChangeView(change, false) }
+      return this.#lastSmall.view
+    }
+    const known = this.#large.get(change)
+    if (known !== undefined) return known
+    const view = new ChangeView(change, true)
+    this.#large.set(change, view)
+    return view
+  }
+}

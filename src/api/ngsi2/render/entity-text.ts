@@ -1,0 +1,248 @@
+import type { ShownAttribute, ShownEntity } from '../../../broker/providers/query-plan.js'
+import { compareBytes, isListed, type Metadata, type Value } from '../../../model/context/entity.js'
+import { geometryOf } from '../../../model/context/geo/shape-parse.js'
+import { ignoresShape, isMarked } from '../../../model/context/location.js'
+import { isObject, quote, renderValue, shownType } from '../../../model/context/value.js'
+
+/** How entities are shown [NGSIv2 context 7]. */
+export interface Representation {
+  readonly form: 'normalized' | 'keyValues' | 'values' | 'unique'
+  readonly attributes: NamesShown
+  readonly metadata: NamesShown
+}
+
+/** An entity as JSON, in one of the four forms [NGSIv2 context 2.1, 7]. */
+export function entityText(entity: ShownEntity, representation: Representation): string {
+  const attributes = visibleAttributes(entity, representation.attributes, representation.metadata)
+  const { form } = representation
+  return form === 'values' || form === 'unique'
+    ? valuesText(attributes, representation)
+    : attributesInEntity(entity, attributes, form)
+}
+
+/** An entity as JSON that shows these attributes. */
+export function attributesInEntity(
+  entity: { readonly id: string; readonly type: string },
+  attributes: readonly VisibleAttribute[],
+  form: 'normalized' | 'keyValues',
+): string {
+  return entityWith(entity, membersText(attributes, { form }))
+}
+
+/** An entity as JSON that has these members beside its id and type. */
+export function entityWith({ id, type }: { readonly id: string; readonly type: string }, members: string): string {
+  const head = `"id":${quote(id)},"type":${quote(type === '' ? 'Thing' : type)}`
+  return members === '' ? `{${head}}` : `{${head},${members}}`
+}
+
+/** The values of these attributes as a JSON array. */
+export function attributesAsValues(attributes: readonly VisibleAttribute[]): string {
+  return valuesText(attributes, { form: 'values' })
+}
+
+/** The attributes of an entity alone, in the same forms [NGSIv2 context 8.3]. */
+export function attributesText(entity: ShownEntity, representation: Representation): string {
+  const attributes = visibleAttributes(entity, representation.attributes, representation.metadata)
+  return isArrayForm(representation)
+    ? valuesText(attributes, representation)
+    : `{${membersText(attributes, representation)}}`
+}
+
+/** One attribute, by itself [NGSIv2 context 9.1] or as the one member of an object [NGSIv2 context 7.2]. */
+export function attributeText(
+  attribute: ShownAttribute,
+  form: 'normalized' | 'keyValues',
+  metadata: NamesShown,
+): string {
+  const visible = visibleAttribute(attribute, metadata)
+  return form === 'normalized' ? bodyText(visible) : `{${membersText([visible], { form })}}`
+}
+
+function isArrayForm({ form }: Representation): boolean {
+  return form === 'values' || form === 'unique'
+}
+
+function membersText(attributes: readonly VisibleAttribute[], { form }: Pick<Representation, 'form'>): string {
+  let text = ''
+  for (const attribute of attributes) text += `${text === '' ? '' : ','}${memberText(attribute, form)}`
+  return text
+}
+
+/** What an entity, or the array of its values, shows of one attribute. */
+export function memberText(attribute: VisibleAttribute, form: Representation['form']): string {
+  if (form === 'values' || form === 'unique') return valueText(attribute)
+  const body = form === 'keyValues' ? valueText(attribute) : bodyText(attribute)
+  return `${quote(attribute.name)}:${body}`
+}
+
+function valueText({ value, type, byKind }: VisibleAttribute): string {
+  return renderValue(value, byKind ? '' : type)
+}
+
+function bodyText(attribute: VisibleAttribute): string {
+  const { type, metadata } = attribute
+  return `{"type":${quote(type)},"value":${valueText(attribute)},"metadata":${metadataText(metadata)}}`
+}
+
+/** Metadata as JSON [NGSIv2 context 2.3]. */
+export function metadataText(metadata: readonly Metadata[]): string {
+  let elements = ''
+  for (const element of metadata) {
+    const body = `{"type":${quote(element.type)},"value":${renderValue(element.value, element.type)}}`
+    elements += `${elements === '' ? '' : ','}${quote(element.name)}:${body}`
+  }
+  return `{${elements}}`
+}
+
+/** The values alone; with `unique` each one once, those with the same JSON being one [NGSIv2 context 7.3]. */
+function valuesText(attributes: readonly VisibleAttribute[], { form }: Pick<Representation, 'form'>): string {
+  const values = attributes.map(valueText)
+  return `[${(form === 'unique' ? [...new Set(values)] : values).join(',')}]`
+}
+
+/** Which names are shown, and in which order: those of `attrs` or of `metadata` [NGSIv2 context 7.1]. Empty for all. */
+export type NamesShown = readonly string[]
+
+/** An element of metadata as it is shown. */
+type ShownMetadata = Metadata
+
+/** An attribute as it is shown: one for each name, with its type and the value that clients see. */
+export interface VisibleAttribute {
+  readonly name: string
+  readonly type: string
+  readonly value: Value
+  readonly metadata: readonly ShownMetadata[]
+  /** The value is shown by its kind, whatever the type means [NGSIv2 subscriptions 6.2]. */
+  readonly byKind?: true
+}
+
+/** The names that stand for all that are not built in. */
+const all = '*'
+
+/** Makes a builtin attribute; nothing for an entity of a provider, whose dates and path nobody knows here. */
+type MakeBuiltin = (entity: ShownEntity) => VisibleAttribute | undefined
+
+/** Attributes that every entity that is held here has without anybody giving them [NGSIv2 context 6]. */
+const builtin: ReadonlyMap<string, MakeBuiltin> = new Map<string, MakeBuiltin>([
+  ['dateCreated', ({ created }) => date('dateCreated', created)],
+  ['dateModified', ({ modified }) => date('dateModified', modified)],
+  ['servicePath', ({ path }) => path && { name: 'servicePath', type: 'Text', value: path, metadata: [] }],
+])
+
+/** An attribute like any other that shows only when it is named [NGSIv2 context 3.4, 6]. */
+export const expiration = 'dateExpires'
+
+/** These mean the entity in payloads; NGSIv1 may have given attributes such names [NGSIv2 context 14.1]. */
+const unshown: ReadonlySet<string> = new Set(['id', 'type'])
+
+/**
+ * The attributes of an entity that a request for these names shows, each name once: in the order of the names, or ascending
+ * by name when all are shown [NGSIv2 context 2.5, 6, 7.1, 14.3].
+ */
+function visibleAttributes(
+  entity: ShownEntity,
+  names: NamesShown,
+  metadataNames: NamesShown,
+): readonly VisibleAttribute[] {
+  const own = firstInstances(entity.attributes)
+  const shownAs = (attribute: ShownAttribute) => visibleAttribute(attribute, metadataNames)
+  const isAll = names.length === 0 || names.includes(all)
+  if (isAll) {
+    const shown = own.filter(({ name }) => name !== expiration || names.includes(name)).map(shownAs)
+    const added = builtinsOf(entity, names, own)
+    return added.length === 0 ? shown : [...shown, ...added].sort((a, b) => compareBytes(a.name, b.name))
+  }
+  const byName = new Map(own.map((attribute) => [attribute.name, attribute]))
+  return [...new Set(names)].flatMap((name) => {
+    const held = byName.get(name)
+    if (held !== undefined) return [shownAs(held)]
+    return builtin.get(name)?.(entity) ?? []
+  })
+}
+
+/** The attributes that clients see, each name once, ascending by name [NGSIv2 context 2.5, 14.3]. */
+export function clientAttributes<Shown extends { readonly name: string }>({
+  attributes,
+}: {
+  readonly attributes: readonly Shown[]
+}): readonly Shown[] {
+  return firstInstances(attributes)
+}
+
+/** What makes the builtin attribute of a name; nothing for other names [NGSIv2 context 6]. */
+export function builtinAttribute(name: string): MakeBuiltin | undefined {
+  return builtin.get(name)
+}
+
+/** The one attribute of a name that is shown; undefined when the entity has none [NGSIv2 context 6, 9.1]. */
+export function attributeNamed({ attributes }: ShownEntity, name: string): ShownAttribute | undefined {
+  return unshown.has(name) ? undefined : attributes.find((attribute) => attribute.name === name)
+}
+
+/** An attribute with the metadata of these names, as it is shown. */
+export function visibleAttribute(attribute: ShownAttribute, metadataNames: NamesShown): VisibleAttribute {
+  const { name, type } = attribute
+  const value = valueShown(attribute)
+  return {
+    name,
+    type: shownType({ type, value }),
+    value,
+    metadata: metadataShown(attribute, metadataNames),
+  }
+}
+
+/** The value that clients see: of a GeoJSON Feature the geometry, unless its type is to be ignored [NGSIv2 context 3.5]. */
+export function valueShown({ type, value, metadata }: ShownAttribute): Value {
+  if (type !== 'geo:json' || !isObject(value) || ignoresShape(metadata)) return value
+  const geometry = geometryOf(value)
+  return geometry.ok ? geometry.value : value
+}
+
+/** Attributes come ascending by name and instance: of each name the first one is shown [NGSIv2 context 14.3]. */
+function firstInstances<Shown extends { readonly name: string }>(attributes: readonly Shown[]): readonly Shown[] {
+  return attributes.filter(({ name }, at) => name !== attributes[at - 1]?.name && !unshown.has(name))
+}
+
+function builtinsOf(
+  entity: ShownEntity,
+  names: NamesShown,
+  own: readonly ShownAttribute[],
+): readonly VisibleAttribute[] {
+  const added: VisibleAttribute[] = []
+  for (const [name, made] of builtin) {
+    if (!names.includes(name) || own.some((attribute) => attribute.name === name)) continue
+    const attribute = made(entity)
+    if (attribute !== undefined) added.push(attribute)
+  }
+  return added
+}
+
+/** The metadata of an attribute, those that stand in the core as parts of their own included [NGSIv2 context 6, 14]. */
+function metadataShown(attribute: ShownAttribute, names: NamesShown): readonly ShownMetadata[] {
+  const own = ownMetadata(attribute)
+  const isAll = names.length === 0 || isListed(all, names)
+  const shown = isAll ? own : own.filter(({ name }) => isListed(name, names))
+  if (names.length === 0) return shown
+  const dates = [date('dateCreated', attribute.created), date('dateModified', attribute.modified)]
+  const added = dates.flatMap((element) => {
+    const isAdded = element !== undefined && isListed(element.name, names)
+    return isAdded && !own.some(({ name }) => name === element.name) ? [element] : []
+  })
+  return added.length === 0 ? shown : [...shown, ...added]
+}
+
+function ownMetadata(attribute: ShownAttribute): readonly ShownMetadata[] {
+  const { instance, metadata } = attribute
+  const hasMark = isMarked(attribute)
+  if (instance === '' && !hasMark && metadata.every((element) => element.type !== '')) return metadata
+  const typed = metadata.map((element) => (element.type === '' ? { ...element, type: shownType(element) } : element))
+  return [
+    ...(instance === '' ? [] : [{ name: 'ID', type: 'string', value: instance }]),
+    ...(hasMark ? [{ name: 'location', type: 'string', value: 'WGS84' }] : []),
+    ...typed,
+  ]
+}
+
+function date(name: string, instant_ms: number | undefined): VisibleAttribute | undefined {
+  return instant_ms === undefined ? undefined : { name, type: 'DateTime', value: instant_ms / 1000, metadata: [] }
+}

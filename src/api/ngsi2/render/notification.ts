@@ -1,0 +1,160 @@
+import { type Attribute, isListed, type Metadata } from '../../../model/context/entity.js'
+import { quote } from '../../../model/context/value.js'
+import { alterationFor, type Change, indexOf } from '../../../model/subscription/change.js'
+import { termsOf } from '../../../model/subscription/patch.js'
+import type { Subscription } from '../../../model/subscription/subscription.js'
+import type { AttributesFormat, SubscriptionTerms } from '../../../model/subscription/terms.js'
+import {
+  attributesAsValues,
+  attributesInEntity,
+  builtinAttribute,
+  clientAttributes,
+  expiration,
+  type VisibleAttribute,
+  visibleAttribute,
+} from './entity-text.js'
+
+/** An entity as a notification shows it: with what a template has laid upon it, before anything is selected. */
+export interface NotifiedEntity {
+  readonly id: string
+  readonly type: string
+  /** Ascending by name. */
+  readonly attributes: readonly VisibleAttribute[]
+}
+
+/** The entity of a change with the metadata of these names, those that only notifications have among them [NGSIv2 subscriptions 5.4]. */
+export function notifiedEntity(change: Change, metadata: readonly string[]): NotifiedEntity {
+  const { id, type } = change.entity
+  const attributes = clientAttributes(change.entity).map((each) => notifiedAttribute(each, metadata, change))
+  return { id, type, attributes }
+}
+
+/** Whether the body of a notification in a format is its entity alone [NGSIv2 subscriptions 5.2]. */
+function isBare(format: AttributesFormat): boolean {
+  return format === 'simplifiedNormalized' || format === 'simplifiedKeyValues'
+}
+
+/**
+ * What a notification in one of the five forms shows of an entity, without what is around it in the body; nothing when only what was
+ * changed may be shown and nothing of that is left [NGSIv2 subscriptions 5].
+ */
+export function notifiedItem(subscription: Subscription, entity: NotifiedEntity, change: Change): string | undefined {
+  const terms = termsOf(subscription)
+  const { format } = terms.notification
+  const attributes = selectedAttributes(subscription, terms, entity.attributes, change)
+  if (attributes === undefined) return undefined
+  const form = formOf(format)
+  return form === 'values' ? attributesAsValues(attributes) : attributesInEntity(entity, attributes, form)
+}
+
+/** How a notification shows attributes. */
+export type ShownForm = 'normalized' | 'keyValues' | 'values'
+
+/** How a notification in a format shows attributes [NGSIv2 subscriptions 5.2]. */
+export function formOf(format: AttributesFormat): ShownForm {
+  if (format === 'values') return 'values'
+  return format === 'keyValues' || format === 'simplifiedKeyValues' ? 'keyValues' : 'normalized'
+}
+
+/** Whether a notification shows all attributes but the one that is shown only by its name, whatever the change is. */
+export function showsAll({ attributes, terms }: Pick<Subscription, 'attributes' | 'terms'>): boolean {
+  return attributes.length === 0 && !termsOf({ terms }).notification.onlyChanged
+}
+
+/** The body with what it shows [NGSIv2 subscriptions 5.2]. */
+export function bodyWith(subscription: Pick<Subscription, 'id' | 'terms'>, item: string): string {
+  const isAlone = isBare(termsOf(subscription).notification.format)
+  return isAlone ? item : `{"subscriptionId":${quote(subscription.id)},"data":[${item}]}`
+}
+
+/**
+ * What a notification shows of all attributes of the entity; nothing when only what was changed may be shown and nothing of that is
+ * left [NGSIv2 subscriptions 5.3].
+ */
+function selectedAttributes(
+  { attributes: names }: Pick<Subscription, 'attributes'>,
+  { condition, notification: { excepts, onlyChanged, covered } }: Pick<SubscriptionTerms, 'condition' | 'notification'>,
+  all: readonly VisibleAttribute[],
+  change: Change,
+): readonly VisibleAttribute[] | undefined {
+  const given = onlyChanged ? (change.kind === 'remove' ? noNames : indexOf(change).given) : undefined
+  const own = given === undefined ? all : all.filter(({ name }) => isListed(name, given))
+  const builtin = (name: string) =>
+    onlyChanged && !ofChanges.has(name) ? undefined : builtinOf(name, change, condition?.onMetadata ?? true)
+  const shown = excepts ? withoutThose(own, names) : selected(own, { names, given, covered, builtin })
+  return onlyChanged && shown.length === 0 ? undefined : shown
+}
+
+const noNames: readonly string[] = []
+
+function withoutThose(own: readonly VisibleAttribute[], names: readonly string[]): readonly VisibleAttribute[] {
+  const left = new Set(names)
+  return own.filter(({ name }) => !left.has(name) && name !== expiration)
+}
+
+interface Selection {
+  readonly names: readonly string[]
+  /** Those of the request, where no others are shown. */
+  readonly given: readonly string[] | undefined
+  readonly covered: boolean
+  readonly builtin: (name: string) => VisibleAttribute | undefined
+}
+
+/** Those of a list in its order; all without a list or with `*`, then what else is in the list. */
+function selected(
+  own: readonly VisibleAttribute[],
+  { names, given, covered, builtin }: Selection,
+): readonly VisibleAttribute[] {
+  const byName = new Map(own.map((attribute) => [attribute.name, attribute]))
+  const listed = (name: string): readonly VisibleAttribute[] => {
+    const held = byName.get(name) ?? builtin(name)
+    if (held !== undefined) return [held]
+    const isMissing = covered && !isBuiltin(name) && (given === undefined || isListed(name, given))
+    return isMissing ? [{ name, type: 'None', value: null, metadata: [] }] : []
+  }
+  if (names.length > 0 && !isListed(allNames, names)) return names.flatMap(listed)
+  const shown = own.filter(({ name }) => name !== expiration || isListed(name, names))
+  return [...shown, ...names.flatMap((name) => (name === allNames || byName.has(name) ? [] : listed(name)))]
+}
+
+/** The name that stands for all attributes that are not built in. */
+const allNames = '*'
+
+const alterationType = 'alterationType'
+
+/** The builtin attributes that are shown where nothing else is that has not changed. */
+const ofChanges: ReadonlySet<string> = new Set([alterationType, 'dateCreated', 'dateModified'])
+
+function isBuiltin(name: string): boolean {
+  return name === alterationType || name === expiration || builtinAttribute(name) !== undefined
+}
+
+function builtinOf(name: string, change: Change, onMetadata: boolean): VisibleAttribute | undefined {
+  if (name !== alterationType) return builtinAttribute(name)?.(change.entity)
+  const what = alterationFor(change, onMetadata)
+  return what && { name, type: 'Text', value: what, metadata: [] }
+}
+
+/** With the metadata that only notifications have [NGSIv2 subscriptions 5.4]. */
+function notifiedAttribute(attribute: Attribute, names: readonly string[], change: Change): VisibleAttribute {
+  const visible = visibleAttribute(attribute, names)
+  const added = (['actionType', 'previousValue'] as const).flatMap((name) => {
+    if (!isListed(name, names) || visible.metadata.some((element) => element.name === name)) return []
+    return (name === 'actionType' ? actionType(attribute, change) : previousValue(attribute, change)) ?? []
+  })
+  return added.length === 0 ? visible : { ...visible, metadata: [...visible.metadata, ...added] }
+}
+
+function actionType({ name }: Attribute, change: Change): Metadata | undefined {
+  const index = indexOf(change)
+  if (change.kind === 'remove' || !isListed(name, index.given)) return undefined
+  const isNew = index.before(name) === undefined
+  return { name: 'actionType', type: 'Text', value: isNew ? 'append' : 'update' }
+}
+
+function previousValue(attribute: Attribute, change: Change): Metadata | undefined {
+  const was = change.kind === 'put' ? indexOf(change).before(attribute.name) : attribute
+  if (was === undefined) return undefined
+  const { type, value } = visibleAttribute(was, [])
+  return { name: 'previousValue', type, value }
+}

@@ -1,0 +1,170 @@
+import type { ShownSubscription } from '../../../broker/services/broker.js'
+import type { Value } from '../../../model/context/entity.js'
+import type { Selector } from '../../../model/context/query.js'
+import { isObject, shownType } from '../../../model/context/value.js'
+import { type IndexedContext, resourceIdOf } from '../../../model/registration/contexts.js'
+import { everyIdPattern, type RegisteredEntity, registrationTermsOf } from '../../../model/registration/registration.js'
+import { termsOf } from '../../../model/subscription/patch.js'
+import type { Subscription } from '../../../model/subscription/subscription.js'
+import type { HttpTarget, MqttTarget, SubscriptionTerms, Template } from '../../../model/subscription/terms.js'
+import { listText, type Steps } from '../../../slices.js'
+import { dateText, type Milliseconds, never } from '../../../time.js'
+
+/** A subscription as NGSIv2 shows it at a moment, whichever interface has made it [NGSIv2 subscriptions 2.1, 9]. */
+export function subscriptionShown({ subscription, delivery, fired }: ShownSubscription, at: Milliseconds): unknown {
+  const { id, expires, throttling_ms } = subscription
+  const terms = termsOf(subscription)
+  return {
+    id,
+    ...(terms.description !== '' && { description: terms.description }),
+    ...(expires < never && { expires: dateText(expires) }),
+    status: at >= expires ? 'expired' : fired ? 'inactive' : terms.status,
+    subject: subjectShown(subscription),
+    notification: notificationShown(subscription, terms, delivery),
+    ...(throttling_ms > 0 && { throttling: Math.ceil(throttling_ms / 1000) }),
+  }
+}
+
+/** A list of them, in steps: each may be as long as a payload. */
+export function renderSubscriptions(shown: readonly ShownSubscription[], at: Milliseconds): Steps<string> {
+  return listText(shown, (each) => JSON.stringify(subscriptionShown(each, at)))
+}
+
+/** What a subscription is about and what fires it. */
+export function subjectShown(subscription: Subscription) {
+  const { selectors } = subscription
+  return { entities: selectors.map(selectorShown), condition: conditionShown(subscription, termsOf(subscription)) }
+}
+
+/** Which entities a subscription is about. */
+export function selectorShown({ id, type, typePattern }: Selector) {
+  return {
+    ...(id.kind === 'exact' ? { id: id.id } : { idPattern: id.kind === 'pattern' ? id.pattern : '.*' }),
+    ...(type !== undefined && type !== '' && { type }),
+    ...(typePattern !== undefined && { typePattern }),
+  }
+}
+
+function conditionShown({ onChange = [] }: Subscription, { condition }: SubscriptionTerms) {
+  const { expression = {}, jexl, alterations = [], onMetadata = true } = condition ?? {}
+  return {
+    attrs: onChange,
+    ...(Object.keys(expression).length > 0 && { expression }),
+    ...(jexl !== undefined && { jexlExpression: jexl }),
+    ...(alterations.length > 0 && { alterationTypes: alterations }),
+    notifyOnMetadataChange: onMetadata,
+  }
+}
+
+function notificationShown(
+  { attributes, reference }: Subscription,
+  { notification, maxFails }: SubscriptionTerms,
+  delivery: ShownSubscription['delivery'],
+): unknown {
+  const { target, format, excepts, metadata, onlyChanged, covered } = notification
+  const { timesSent, failsCounter, lastNotification, lastSuccess, lastSuccessCode, lastFailure } = delivery
+  const isHttp = target.kind === 'http'
+  return {
+    ...(timesSent > 0 && { timesSent }),
+    ...(lastNotification !== undefined && { lastNotification: dateText(lastNotification) }),
+    ...(excepts ? { exceptAttrs: attributes } : { attrs: attributes }),
+    ...(metadata.length > 0 && { metadata }),
+    onlyChangedAttrs: onlyChanged,
+    attrsFormat: format,
+    ...(isHttp ? httpShown(reference, target) : mqttShown(reference, target)),
+    ...(maxFails !== undefined && { maxFailsLimit: maxFails }),
+    ...(failsCounter > 0 && { failsCounter }),
+    ...(lastFailure !== undefined && { lastFailure: dateText(lastFailure) }),
+    ...(isHttp && lastFailure !== undefined && { lastFailureReason: delivery.lastFailureReason }),
+    ...(lastSuccess !== undefined && { lastSuccess: dateText(lastSuccess) }),
+    ...(isHttp && lastSuccess !== undefined && { lastSuccessCode }),
+    covered,
+  }
+}
+
+function httpShown(url: string, { timeout_ms, custom }: HttpTarget): object {
+  const timeout = timeout_ms > 0 && { timeout: timeout_ms }
+  if (custom === undefined) return { http: { url, ...timeout } }
+  const { method, qs, headers } = custom
+  return {
+    httpCustom: {
+      url,
+      ...(method !== undefined && { method }),
+      ...(qs !== undefined && { qs }),
+      ...(headers !== undefined && { headers }),
+      ...templateShown(custom),
+      ...timeout,
+    },
+  }
+}
+
+function mqttShown(url: string, { topic, qos, retain, user, custom }: MqttTarget): object {
+  const credentials = user !== undefined && { user, passwd: '*****' }
+  const shown = { url, topic, qos, retain, ...credentials }
+  return custom === undefined ? { mqtt: shown } : { mqttCustom: { ...shown, ...templateShown(custom) } }
+}
+
+function templateShown({ payload, json, ngsi }: Template): Template {
+  return {
+    ...(payload !== undefined && payload !== '' && { payload }),
+    ...(json !== undefined && { json }),
+    ...(ngsi !== undefined && { ngsi: ngsiShown(ngsi) }),
+  }
+}
+
+type Ngsi = NonNullable<Template['ngsi']>
+
+/**
+ * `ngsi` of a custom notification as a subscription shows it: attributes with the default types of their values as they were
+ * written, metadata only where there are any, id and type only if they are not empty [NGSIv2 subscriptions 2.1].
+ */
+function ngsiShown(ngsi: Ngsi): Ngsi {
+  const entries = Object.entries(ngsi).flatMap(([name, given]): readonly (readonly [string, Value])[] => {
+    if (name === 'id' || name === 'type') return given === '' ? [] : [[name, given]]
+    return [[name, attributeShown(given)]]
+  })
+  return Object.fromEntries(entries)
+}
+
+function attributeShown(given: Value): Value {
+  const metadata = valueMember(given, 'metadata')
+  if (metadata === undefined || !isObject(metadata) || Object.keys(metadata).length === 0) return typedMember(given)
+  const elements = Object.entries(metadata).map(([name, element]) => [name, typedMember(element)] as const)
+  return { ...typedMember(given), metadata: Object.fromEntries(elements) }
+}
+
+/** The value of an attribute or of metadata in a template, null without one, with the type given or that of its kind. */
+export function typedMember(given: Value): { readonly type: string; readonly value: Value } {
+  const type = valueMember(given, 'type')
+  const value = valueMember(given, 'value') ?? null
+  return { type: shownType({ type: typeof type === 'string' ? type : '', value }), value }
+}
+
+/** A member of an object; nothing of what is none. */
+export function valueMember(value: Value | undefined, name: string): Value | undefined {
+  return value !== undefined && isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+/** The resource of a registered context, whichever interface has made it, as NGSIv2 shows it [NGSIv2 subscriptions 9, 10]. */
+export function renderRegistration(resource: IndexedContext): string {
+  const { registration, context } = resource
+  const { description, status, mode, legacy } = registrationTermsOf(registration)
+  const { entities, attributes, provider } = context
+  return JSON.stringify({
+    id: resourceIdOf(resource),
+    ...(description !== '' && { description }),
+    ...(registration.expires < never && { expires: dateText(registration.expires) }),
+    dataProvided: { entities: entities.map(entityShown), attrs: attributes.map(({ name }) => name) },
+    provider: { http: { url: provider }, supportedForwardingMode: mode, legacyForwarding: legacy },
+    status,
+  })
+}
+
+/** A list of them, in steps: each may be as long as a payload. */
+export function renderRegistrations(resources: readonly IndexedContext[]): Steps<string> {
+  return listText(resources, renderRegistration)
+}
+
+function entityShown({ id, type, everyId }: RegisteredEntity): unknown {
+  return { ...(everyId ? { idPattern: everyIdPattern } : { id }), ...(type !== '' && { type }) }
+}

@@ -1,0 +1,112 @@
+import type { Entity, ServicePath } from '../../model/context/entity.js'
+import type { Query } from '../../model/context/query.js'
+import { maxSteps, StepBudget } from '../../model/context/step-budget.js'
+import type { Origin } from '../../model/context/update.js'
+import { stateOf } from '../../model/subscription/change.js'
+import type {
+  MessageRenderer,
+  Notice,
+  NoticeNumber,
+  NoticeRenderer,
+  OrderingKey,
+} from '../../model/subscription/notice.js'
+import { isLegacy, termsOf } from '../../model/subscription/patch.js'
+import type { Subscription } from '../../model/subscription/subscription.js'
+import type { Result } from '../../result.js'
+import type { Milliseconds } from '../../time.js'
+import type { Unavailable } from '../services/broker.js'
+import type { StatePage } from '../services/partition-readers.js'
+
+/** The parts that notifications about the state of entities are made with. */
+export interface StateParts {
+  readonly state: (query: Query) => Promise<Result<StatePage, Unavailable>>
+  readonly wording: NoticeRenderer
+  /** Renders the messages in the forms of NGSIv2. */
+  readonly message: MessageRenderer
+  /** The most entities that a notification shows. */
+  readonly limit: number
+}
+
+/** A message has no more paths than a broker that receives it takes [subscriptions 6.2]. */
+const mostPaths = 10
+
+/**
+ * What an initial notification or a tick shows: the entities that match and have something to show, oldest first
+ * [subscriptions 3.5, 3.6]. None when one of the triggering attributes is asked for and nothing has any.
+ */
+export async function stateToShow(
+  { state, limit }: Pick<StateParts, 'state' | 'limit'>,
+  subscription: Subscription,
+  triggering: readonly string[],
+): Promise<Result<StatePage, Unavailable>> {
+  const { tenant, path, selectors, terms } = subscription
+  const scopes = [...subscription.scopes, ...(terms?.condition?.scopes ?? [])]
+  // What a form of NGSIv2 shows does not decide what is shown.
+  const attributes = isLegacy(subscription) ? subscription.attributes : []
+  const all = { tenant, paths: [path], selectors, order: [], offset: 0, counted: false }
+  if (triggering.length > 0) {
+    const trigger = await state({ ...all, attributes: triggering, scopes: [], limit: 1 })
+    if (!trigger.ok || trigger.value.entities.length === 0) return trigger
+  }
+  return state({ ...all, attributes, scopes, limit })
+}
+
+/** The notices about entities as they are: one, or several where one would name too many paths. */
+export function noticesAbout(
+  entities: readonly Entity[],
+  subscription: Subscription,
+  { wording, message }: Pick<StateParts, 'wording' | 'message'>,
+  common: {
+    readonly orderingKey: OrderingKey
+    readonly made: Milliseconds
+    readonly origin: Origin
+    readonly after?: readonly NoticeNumber[]
+  },
+): readonly Notice[] {
+  const { orderingKey, made, origin, after } = common
+  if (!isLegacy(subscription)) return messagesAbout(entities, subscription, message, common)
+  return portions(entities).map((portion) => ({
+    subscription: subscription.id,
+    orderingKey,
+    made,
+    tenant: subscription.tenant,
+    paths: portion.map(({ path }) => path),
+    correlator: origin.correlator,
+    token: origin.token,
+    service: origin.service,
+    body: wording(subscription, portion),
+    after,
+  }))
+}
+
+type Common = Parameters<typeof noticesAbout>[3]
+
+/** In the forms of NGSIv2 each entity has a notice of its own, which shows all that was selected [NGSIv2 subscriptions 9]. */
+function messagesAbout(
+  entities: readonly Entity[],
+  subscription: Subscription,
+  message: MessageRenderer,
+  { orderingKey, made, origin, after }: Common,
+): readonly Notice[] {
+  const { id, tenant } = subscription
+  const terms = termsOf(subscription)
+  const whole = { ...subscription, terms: { ...terms, notification: { ...terms.notification, onlyChanged: false } } }
+  // The step budget of the templates of one change.
+  const budget = new StepBudget(maxSteps)
+  return entities.flatMap((entity, at) => {
+    const rendered = message(whole, stateOf(tenant, entity), { origin, time: made }, budget)
+    if (rendered === undefined) return []
+    const correlator = `${origin.correlator}; cbnotif=${at + 1}`
+    const { token, service } = origin
+    const from = { correlator, token, service }
+    return [{ subscription: id, orderingKey, made, tenant, paths: [entity.path], ...from, after, ...rendered }]
+  })
+}
+
+function portions(entities: readonly Entity[]): readonly (readonly Entity[])[] {
+  const root = '/' as ServicePath
+  if (entities.length === 0) return []
+  if (entities.every(({ path }) => path === root)) return [entities]
+  const number = Math.ceil(entities.length / mostPaths)
+  return Array.from({ length: number }, (_, at) => entities.slice(at * mostPaths, (at + 1) * mostPaths))
+}

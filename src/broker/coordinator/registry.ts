@@ -1,0 +1,301 @@
+import type { Recipient } from '../../delivery/queue/courier-protocol.js'
+import { InTurn } from '../../in-turn.js'
+import type { Tenant } from '../../model/context/entity.js'
+import { Copies, toldOnce, withoutContexts, withoutTold } from '../../model/registration/contexts.js'
+import type { Registration, RegistrationChange, RegistrationId } from '../../model/registration/registration.js'
+import { RegistrationIndex } from '../../model/registration/registration-index.js'
+import { newId, type SubscriptionId } from '../../model/subscription/subscription.js'
+import { errorFacts } from '../../observe/log/log.js'
+import { err, ok, type Result } from '../../result.js'
+import { inSlices } from '../../slices.js'
+import { after, type Milliseconds, now } from '../../time.js'
+import type {
+  AvailabilityChange,
+  AvailabilityNotification,
+  AvailabilityRequest,
+  NewRegistration,
+  RegistrationRequest,
+  RegistrationUnknown,
+  RegistryOrigin,
+  RegistryService,
+  SubscriptionState,
+  SubscriptionUnknown,
+  WhichSubscriptions,
+} from '../services/services.js'
+import type { Unavailable } from '../services/unavailable.js'
+import {
+  type AvailabilityState,
+  AvailabilitySubscriptions,
+  type AvailabilitySubscriptionsParts,
+  committed,
+} from './availability-subscriptions.js'
+import { Capacity, sizeOfRegistration } from './capacity.js'
+
+/** The limits of registrations and availability subscriptions. */
+interface RegistryLimits {
+  /** Registrations, of 1 KiB each on average. */
+  readonly registrationsMax: number
+  /** Availability subscriptions, likewise. */
+  readonly subscriptionsMax: number
+}
+
+export interface RegistryParts extends Omit<AvailabilitySubscriptionsParts, 'clock'> {
+  /** Brings changes into the index of every other thread, in this order; resolves when they are in force there. */
+  readonly publish: (changes: readonly RegistrationChange[]) => Promise<void>
+  /** How long what has expired is kept; 0 for ever [subscriptions 2.5]. */
+  readonly grace_ms: number
+  readonly limits: RegistryLimits
+  /** Called for each registration that could not be stored [management 4.4]. */
+  readonly notStored: () => void
+  readonly clock?: () => Milliseconds
+}
+
+/** The duration of registrations that another registry has notified [subscriptions 7.5]. */
+const copyDuration_ms = 86_400_000
+
+/** The interval of removals of what has expired. */
+const sweep_ms = 60_000
+
+/**
+ * The owner of registrations and availability subscriptions: the only one that stores them and gives them ids. What it is
+ * asked is done one after the other, since a notification tells of everything that was registered before.
+ */
+export class Registry implements RegistryService {
+  readonly index = new RegistrationIndex()
+  readonly #parts: RegistryParts
+  readonly #clock: () => Milliseconds
+  readonly #copies = new Copies()
+  readonly #availability: AvailabilitySubscriptions
+  readonly #capacity: Capacity
+  #order = 0
+  readonly #turns = new InTurn()
+  #swept: Milliseconds
+  #sweep: NodeJS.Timeout | undefined
+
+  /** Empty before `loading` and `loadingAvailability`. */
+  constructor(parts: RegistryParts) {
+    this.#parts = parts
+    this.#clock = parts.clock ?? now
+    this.#swept = this.#clock()
+    this.#capacity = new Capacity(parts.limits.registrationsMax)
+    this.#availability = new AvailabilitySubscriptions({ ...parts, clock: this.#clock }, this.index)
+  }
+
+  /** Reads the stored registrations, step by step. */
+  *loading(): Generator<void> {
+    for (const registration of this.#parts.store.registrations()) {
+      this.#know(registration)
+      yield
+    }
+  }
+
+  /** Reads the stored availability subscriptions, step by step: a courier that starts has to know them. */
+  loadingAvailability(): Generator<void> {
+    return this.#availability.loading()
+  }
+
+  /** All recipients of availability notifications, for a courier that starts. */
+  recipients(): readonly Recipient[] {
+    return this.#availability.recipients()
+  }
+
+  /** Starts the timers. */
+  start(): void {
+    this.#sweep = setInterval(() => this.#removeForgotten(), sweep_ms)
+    this.#removeForgotten()
+  }
+
+  stop(): void {
+    clearInterval(this.#sweep)
+  }
+
+  /** In a cluster: brings changes of the log into force. Resolves when every thread of this node has them. */
+  async enforce(changes: readonly RegistrationChange[], availability: readonly AvailabilityState[]): Promise<void> {
+    this.#enact(changes)
+    await Promise.all([changes.length > 0 && this.#parts.publish(changes), this.#availability.enforce(availability)])
+  }
+
+  register(request: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>> {
+    const { tenant, path, contexts, duration_ms } = request
+    return this.#turns.run(async () => {
+      const time = this.#clock()
+      const held = request.id === undefined ? undefined : this.index.get(request.id)
+      if (request.id !== undefined && (held?.tenant !== tenant || held.path !== path)) {
+        return err({ kind: 'registrationUnknown' })
+      }
+      const { id, order } = held ?? this.#next(time)
+      const registration = { id, order, tenant, path, contexts, expires: after(time, duration_ms) }
+      return this.#keep(registration, held, time, request)
+    })
+  }
+
+  add({
+    tenant,
+    path,
+    contexts,
+    expires,
+    terms,
+    ...origin
+  }: NewRegistration): Promise<Result<RegistrationId, Unavailable>> {
+    return this.#turns.run(async () => {
+      const time = this.#clock()
+      const registration = { ...this.#next(time), tenant, path, contexts, expires, terms }
+      return this.#keep(registration, undefined, time, origin)
+    })
+  }
+
+  remove(tenant: Tenant, id: RegistrationId): Promise<Result<undefined, RegistrationUnknown | Unavailable>> {
+    return this.#turns.run(async () => {
+      const resource = this.index.resource(tenant, id)
+      if (resource === undefined) return err({ kind: 'registrationUnknown' })
+      const change = withoutContexts(resource.registration, (_, at) => at === resource.at)
+      const stored = await committed(this.#parts, { registrations: [change] })
+      if (!stored.ok) return stored
+      this.#enact([change])
+      await this.#parts.publish([change])
+      this.#trace(id, 'removed')
+      return stored
+    })
+  }
+
+  notified(told: AvailabilityNotification): Promise<Result<undefined, Unavailable>> {
+    const { tenant, path, subscription } = told
+    const contexts = toldOnce(told.contexts)
+    return this.#turns.run(async () => {
+      if (contexts.length === 0) return ok(undefined)
+      const time = this.#clock()
+      const source = { tenant, path, copiedFrom: subscription }
+      const registration = { ...source, ...this.#next(time), contexts, expires: after(time, copyDuration_ms) }
+      if (!this.#capacity.hasRoom(sizeOfRegistration(registration))) return err({ kind: 'registrationsFull' })
+      const replaced = [...this.#copies.holders(source, contexts)].flatMap((id) => {
+        const copy = this.index.get(id)
+        return copy ? [withoutTold(copy, contexts)] : []
+      })
+      const stored = await this.#store(replaced, registration, time, told)
+      if (stored.ok) this.#trace(registration.id, 'created')
+      return stored
+    })
+  }
+
+  subscribe(request: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>> {
+    return this.#turns.run(() => this.#availability.subscribe(request))
+  }
+
+  change(request: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
+    return this.#turns.run(() => this.#availability.change(request))
+  }
+
+  unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>> {
+    return this.#turns.run(() => this.#availability.unsubscribe(tenant, id))
+  }
+
+  states(which: WhichSubscriptions): Promise<readonly SubscriptionState[]> {
+    return this.#availability.states(which)
+  }
+
+  /** Removes what expired longer ago than the grace time [subscriptions 2.5, 7.1]. */
+  removeExpired(): Promise<void> {
+    return this.#turns.run(async () => {
+      const time = this.#clock()
+      this.#traceExpired(time)
+      const { grace_ms, publish } = this.#parts
+      if (grace_ms === 0) return
+      const since = after(time, -grace_ms)
+      const expired = [...this.index.all()].filter(({ expires }) => expires <= since)
+      const registrations = expired.map(({ id }) => ({ kind: 'remove', id }) as const)
+      const remove = this.#availability.expiredBy(since)
+      if (registrations.length === 0 && remove.length === 0) return
+      const removed = await committed(this.#parts, { registrations, remove })
+      if (!removed.ok) return // It is tried again the next time.
+      this.#enact(registrations)
+      for (const { id } of registrations) this.#trace(id, 'removed')
+      await Promise.all([publish(registrations), this.#availability.forget(remove)])
+    })
+  }
+
+  #next(time: Milliseconds): Pick<Registration, 'id' | 'order'> {
+    this.#order += 1
+    return { id: newId(time) as RegistrationId, order: this.#order }
+  }
+
+  /** Stores a registration that a client made, or changed, if there is room for it. */
+  async #keep(
+    registration: Registration,
+    held: Registration | undefined,
+    time: Milliseconds,
+    origin: RegistryOrigin,
+  ): Promise<Result<RegistrationId, Unavailable>> {
+    if (!this.#capacity.hasRoom(sizeOfRegistration(registration), held && sizeOfRegistration(held))) {
+      return err({ kind: 'registrationsFull' })
+    }
+    const stored = await this.#store([], registration, time, origin)
+    if (!stored.ok) return stored
+    this.#trace(registration.id, held ? 'updated' : 'created')
+    return ok(registration.id)
+  }
+
+  /**
+   * Stores a registration, and what else it changes, with the notices that it causes. The answer waits until every
+   * thread's index has it.
+   */
+  async #store(
+    others: readonly RegistrationChange[],
+    registration: Registration,
+    time: Milliseconds,
+    origin: RegistryOrigin,
+  ): Promise<Result<undefined, Unavailable>> {
+    const { bell, publish, notStored } = this.#parts
+    const registrations = [...others, { kind: 'put', registration } as const]
+    // The changes must not be visible in the index before they are on disk.
+    const notices = await inSlices(this.#availability.noticesOf(registration, registrations, time, origin))
+    if (!notices.ok) return notices
+    const stored = await committed(this.#parts, { registrations, notices: notices.value })
+    if (!stored.ok) {
+      notStored()
+      return stored
+    }
+    this.#enact(registrations)
+    if (notices.value.length > 0) bell.ring()
+    await publish(registrations)
+    return stored
+  }
+
+  /** Carries out changes in memory. */
+  #enact(changes: readonly RegistrationChange[]): void {
+    for (const change of changes) {
+      const id = change.kind === 'put' ? change.registration.id : change.id
+      const held = this.index.get(id)
+      if (held) {
+        this.#copies.forget(held)
+        this.#capacity.remove(sizeOfRegistration(held))
+      }
+      if (change.kind === 'put') this.#know(change.registration)
+      else this.index.remove(id)
+    }
+  }
+
+  #know(registration: Registration): void {
+    this.#order = Math.max(this.#order, registration.order)
+    this.#copies.keep(registration)
+    this.#capacity.add(sizeOfRegistration(registration))
+    this.index.put(registration)
+  }
+
+  #removeForgotten(): void {
+    this.removeExpired().catch((fault: unknown) =>
+      this.#parts.log.error('registry:sweep', 'what has expired could not be removed', errorFacts(fault)),
+    )
+  }
+
+  /** Traces expired registrations. Nothing happens at the moment of expiry itself, so this is done with the next removal. */
+  #traceExpired(time: Milliseconds): void {
+    const since = this.#swept
+    this.#swept = time
+    if (!this.#parts.log.isTraced('registration')) return
+    for (const { id, expires } of this.index.all()) if (expires > since && expires <= time) this.#trace(id, 'expired')
+  }
+
+  #trace(id: RegistrationId, what: 'created' | 'updated' | 'removed' | 'expired'): void {
+    this.#parts.log.trace('registration', `registration ${id} ${what}`)
+  }
+}

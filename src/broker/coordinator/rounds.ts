@@ -1,0 +1,163 @@
+import type { RegistrationChange, RegistrationId } from '../../model/registration/registration.js'
+import type { NoticeNumber } from '../../model/subscription/notice.js'
+import type { Subscription, SubscriptionId } from '../../model/subscription/subscription.js'
+import { err, ok, type Result } from '../../result.js'
+import type { ControlRecord } from '../../storage/records/control-record.js'
+import { noted } from '../../storage/records/notice-write.js'
+import { decodeAvailability, decodeRegistration } from '../../storage/store/control-registry.js'
+import type { Unavailable } from '../services/unavailable.js'
+import type { AvailabilityState } from './availability-subscriptions.js'
+import type { Registry } from './registry.js'
+import type { Subscriptions } from './subscriptions.js'
+
+/** The last notices of partitions that were made before a mark, by partition. */
+export type Marks = ReadonlyMap<number, NoticeNumber>
+
+interface RoundsParts {
+  readonly partitions: number
+  /** The names of the nodes that are members now. */
+  readonly members: () => readonly string[]
+  /**
+   * Has a node wait until the coordinator's log is in force there up to a record, and mark the partitions that it owns; nothing when
+   * it is not reached, or not so far in time.
+   */
+  readonly mark: (node: string, control: number) => Promise<Marks | undefined>
+  /** How long a record of the log may take to be in force everywhere. */
+  readonly limit_ms?: number
+}
+
+/** A caller that waits until a record is in force everywhere. */
+interface Waiting {
+  readonly control: number
+  /** By `performance.now()`. */
+  readonly until_ms: number
+  readonly resolve: (passed: Result<readonly NoticeNumber[], Unavailable>) => void
+}
+
+interface Marked {
+  readonly control: number
+  readonly lastNotice: NoticeNumber
+}
+
+const usualLimit_ms = 10_000
+
+/** The interval at which nodes are asked again. */
+const look_ms = 50
+
+const tooLate: Result<never, Unavailable> = err({ kind: 'notEverywhere' })
+
+/**
+ * Finds out whether what stands in the coordinator's log is in force on all nodes: each member has brought it into force, and each
+ * partition has a record in its log that says so. Behind such a record nobody can append what was decided without it, not even an
+ * owner that was paused. Those who wait at one time share the questions.
+ */
+export class Rounds {
+  readonly #parts: RoundsParts
+  readonly #waiting = new Set<Waiting>()
+  readonly #underWay = new Set<string>()
+  /** The last record that each node has reported as in force there. */
+  readonly #reached = new Map<string, number>()
+  readonly #marked = new Map<number, Marked>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: RoundsParts) {
+    this.#parts = parts
+  }
+
+  /** Resolves when the log is in force everywhere up to a record, with the last notice of each partition that was made without it. */
+  passed(control: number): Promise<Result<readonly NoticeNumber[], Unavailable>> {
+    const { limit_ms = usualLimit_ms } = this.#parts
+    return new Promise((resolve) => {
+      this.#waiting.add({ control, until_ms: performance.now() + limit_ms, resolve })
+      this.#timer ??= setInterval(() => this.#look(), look_ms)
+      this.#look()
+    })
+  }
+
+  #look(): void {
+    this.#answer()
+    if (this.#waiting.size === 0) return
+    const control = Math.max(...Array.from(this.#waiting, (waiting) => waiting.control))
+    for (const node of this.#parts.members()) if (!this.#underWay.has(node)) void this.#ask(node, control)
+  }
+
+  /** Answers the callers whose wait is over. */
+  #answer(): void {
+    const now_ms = performance.now()
+    for (const waiting of this.#waiting) {
+      const passed = this.#passed(waiting.control)
+      if (passed === undefined && now_ms < waiting.until_ms) continue
+      this.#waiting.delete(waiting)
+      waiting.resolve(passed === undefined ? tooLate : ok(passed))
+    }
+    if (this.#waiting.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  async #ask(node: string, control: number): Promise<void> {
+    if ((this.#reached.get(node) ?? 0) >= control && this.#areMarked(control)) return
+    this.#underWay.add(node)
+    try {
+      const marks = await this.#parts.mark(node, control)
+      if (marks === undefined) return
+      this.#reached.set(node, control)
+      for (const [partition, lastNotice] of marks) this.#marked.set(partition, { control, lastNotice })
+    } finally {
+      this.#underWay.delete(node)
+    }
+    this.#answer()
+  }
+
+  /** The numbers of the last notices if every node has the log up to a record; otherwise undefined. */
+  #passed(control: number): readonly NoticeNumber[] | undefined {
+    const members = this.#parts.members()
+    if (members.length === 0 || !this.#areMarked(control)) return undefined
+    if (members.some((node) => (this.#reached.get(node) ?? 0) < control)) return undefined
+    return this.#numbers().map((partition) => this.#marked.get(partition)?.lastNotice ?? (0 as NoticeNumber))
+  }
+
+  #areMarked(control: number): boolean {
+    return this.#numbers().every((partition) => (this.#marked.get(partition)?.control ?? 0) >= control)
+  }
+
+  #numbers(): readonly number[] {
+    return Array.from({ length: this.#parts.partitions }, (_, number) => number)
+  }
+}
+
+/**
+ * Brings what a record of the coordinator's log says into force on a node of a cluster, whichever of them has written it: in the
+ * memory of the coordinator, in all partitions, in the courier, in the front ends. Resolves when all of them have it. Records are
+ * given in the order of the log.
+ */
+export async function enforceChange(
+  { writes, notices }: Required<ControlRecord>,
+  subscriptions: Pick<Subscriptions, 'enforce' | 'enforceRemoval' | 'notified'>,
+  registry: Pick<Registry, 'enforce'>,
+): Promise<void> {
+  const inForce: Promise<unknown>[] = []
+  const registrations: RegistrationChange[] = []
+  const availability: AvailabilityState[] = []
+  for (const { database, id, text } of writes) {
+    if (database === 'subscriptions') {
+      const stored = text === undefined ? undefined : (JSON.parse(text) as Subscription)
+      inForce.push(stored ? subscriptions.enforce(stored) : subscriptions.enforceRemoval(id as SubscriptionId))
+    } else if (database === 'registrations') registrations.push(registrationChange(id as RegistrationId, text))
+    else if (database === 'availability') availability.push(availabilityState(id as SubscriptionId, text))
+  }
+  for (const notice of notices) {
+    const { ids, made } = noted(notice)
+    for (const id of ids) subscriptions.notified(id, made)
+  }
+  if (registrations.length + availability.length > 0) inForce.push(registry.enforce(registrations, availability))
+  await Promise.all(inForce)
+}
+
+function registrationChange(id: RegistrationId, text: string | undefined): RegistrationChange {
+  return text === undefined ? { kind: 'remove', id } : { kind: 'put', registration: decodeRegistration(id, text) }
+}
+
+function availabilityState(id: SubscriptionId, text: string | undefined): AvailabilityState {
+  return { id, subscription: text === undefined ? undefined : decodeAvailability(id, text) }
+}

@@ -1,0 +1,105 @@
+import type { Options } from '../../flags/settings.js'
+import type { Tenant } from '../../model/context/entity.js'
+import { parseTenant } from '../../model/context/scope-headers.js'
+import { err, ok, type Result } from '../../result.js'
+import { atOnce, LongPayloads, type Steps } from '../../slices.js'
+import {
+  type ApiRequest,
+  type ApiResponse,
+  isLong,
+  type Operation,
+  type Prepared,
+  type Resource,
+  type StatusText,
+  type UncheckedWork,
+  type Use,
+  type Verb,
+  type Work,
+} from './api.js'
+
+/** A request of a tenant, with the services that its operation uses. */
+export interface Call<Services> {
+  readonly services: Services
+  readonly request: ApiRequest
+  readonly tenant: Tenant
+}
+
+/** What every operation of an interface needs. */
+interface OperationServices {
+  readonly options: Pick<Options, 'multiservice'>
+}
+
+/** An operation for whatever services; those of one interface read their long payloads one after the other. */
+export type Unbound<Services> = (services: Services, longPayloads: LongPayloads) => Operation
+
+/** How an operation treats a request, in the order of the members. */
+export interface OperationParts<Services, Payload> {
+  readonly use: Use
+  readonly wrapStatus?: ((status: StatusText) => unknown) | undefined
+  /** The response to a path that is refused, whatever the payload. */
+  readonly check?: ((request: ApiRequest, services: Services) => ApiResponse | undefined) | undefined
+  /** The work on a short payload as it came; undefined when the payload has to be parsed here. */
+  readonly raw?: ((request: ApiRequest, services: Services) => Work | UncheckedWork | undefined) | undefined
+  /** The payload, at once or in steps; the steps for a long one are taken in slices. */
+  readonly parse: (
+    request: ApiRequest,
+    services: Services,
+  ) => Result<Payload, ApiResponse> | Steps<Result<Payload, ApiResponse>>
+  readonly work: (call: Call<Services>, payload: Payload) => ReturnType<Work>
+}
+
+/** An operation that checks path, payload and tenant in this order [context 1.5], [NGSIv2 context 1.4]. */
+export function operationOf<Services extends OperationServices, Payload>(
+  { use, wrapStatus, check, raw, parse, work }: OperationParts<Services, Payload>,
+  tenantRefused: (why: string) => ApiResponse,
+): Unbound<Services> {
+  return (services, longPayloads) => {
+    const prepared = (request: ApiRequest, payload: Result<Payload, ApiResponse>): Prepared => {
+      if (!payload.ok) return payload
+      return ok(() => {
+        const tenant = tenantOf(request, services.options)
+        return tenant.ok
+          ? work({ services, request, tenant: tenant.value }, payload.value)
+          : tenantRefused(tenant.error)
+      })
+    }
+    return {
+      use,
+      ...(wrapStatus && { wrapStatus }),
+      prepare: (request) => {
+        const refused = check?.(request, services)
+        if (refused) return err(refused)
+        const long = isLong(request.body)
+        const rawWork = long ? undefined : raw?.(request, services)
+        if (rawWork) return ok(rawWork)
+        const payload = parse(request, services)
+        if ('ok' in payload) return prepared(request, payload)
+        if (!long) return prepared(request, atOnce(payload))
+        return longPayloads.read(payload).then((read) => prepared(request, read))
+      },
+    }
+  }
+}
+
+/** Parses the payload of an operation that has none. */
+export function noPayload(): Result<undefined, never> {
+  return ok(undefined)
+}
+
+/** The tenant of a request; without `multiservice` the header is checked but means nothing [context 5.1]. */
+export function tenantOf(
+  { headers }: Pick<ApiRequest, 'headers'>,
+  { multiservice }: Pick<Options, 'multiservice'>,
+): Result<Tenant, string> {
+  const header = headers['fiware-service']
+  return parseTenant(header === undefined ? undefined : String(header), multiservice)
+}
+
+/** Binds the operations of an interface to its services. */
+export function binding<Services>(
+  services: Services,
+): (operations: Partial<Readonly<Record<Verb, Unbound<Services>>>>) => Resource['operations'] {
+  const longPayloads = new LongPayloads()
+  return (operations) =>
+    Object.fromEntries(Object.entries(operations).map(([verb, operation]) => [verb, operation(services, longPayloads)]))
+}

@@ -1,0 +1,188 @@
+import type { RegistrationId } from '../../model/registration/registration.js'
+import type { LineContext, Log } from '../../observe/log/log.js'
+import { payloadShown, urlWithoutSecrets } from '../../observe/log/secrets.js'
+import type { TraceArea } from '../../observe/log/trace.js'
+import type { Milliseconds } from '../../time.js'
+
+/** Whose form a request has: that of a client, or of what is passed on to a provider. */
+export type NgsiForm = 'ngsi1' | 'ngsi2'
+
+/** To whom what is to go out is to go, and in which form. */
+export interface AddressedRequest {
+  /** What is registered as the provider; nobody has checked that it is a URL. */
+  readonly provider: string
+  /** The registration that names the provider. */
+  readonly registration: RegistrationId
+  readonly form: NgsiForm
+}
+
+/** A request that is passed on. */
+export interface ProviderRequest extends Omit<AddressedRequest, 'form'> {
+  readonly operation: ProviderOperation
+  /** What goes behind the path of the provider. */
+  readonly path: string
+  /** URI parameters, without the question mark; empty for none. */
+  readonly parameters: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly context: LineContext
+  /** Aborted when the client does not wait any more: the request is given up. */
+  readonly gone?: AbortSignal | undefined
+}
+
+export type ProviderOperation = 'query' | 'update'
+
+/** The response of a provider, with any status. */
+export interface ProviderResponse {
+  readonly status: number
+  /** The header `Fiware-Total-Count`, as it came. */
+  readonly totalCount: string | undefined
+  readonly body: string
+}
+
+/** Why there is no NGSI response: facts, which each API words in its own way [subscriptions 8.2, 8.3], [NGSIv2 subscriptions 11]. */
+export type ProviderFailure =
+  /** No connection, or no complete response in time. */
+  | { readonly kind: 'unreachable'; readonly reason: string }
+  | { readonly kind: 'responseEmpty' }
+  | { readonly kind: 'responseUnreadable' }
+  /** A status that says neither that it was done nor that nothing was found. */
+  | { readonly kind: 'responseRefusing'; readonly status: number }
+
+/**
+ * Where a request goes to: the path of the provider, a slash and that of the request. Without a path that is `//queryContext`,
+ * or `//op/query`, where agents of devices listen [subscriptions 8.2], [NGSIv2 subscriptions 10]. Nothing when what is
+ * registered is no URL that can be asked.
+ */
+export function urlOf({ provider, path: behind, parameters }: ProviderRequest): URL | undefined {
+  if (!URL.canParse(provider)) return undefined
+  const url = new URL(provider)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined
+  if (url.hostname.length > longestHost) return undefined
+  const path = url.pathname === '/' ? '/' : url.pathname.replace(/\/$/, '')
+  url.pathname = `${path}/${behind}`
+  if (parameters !== '') url.search = url.search === '' ? parameters : `${url.search}&${parameters}`
+  url.hash = ''
+  return url
+}
+
+/** DNS has no longer names; the names are keys of what is kept by origin. */
+const longestHost = 255
+
+/** Where a request goes to, as text, also if it can not go there. */
+export function urlText(request: ProviderRequest): string {
+  return urlOf(request)?.href ?? `${request.provider}/${request.path}`
+}
+
+/** The log lines of requests that are passed on [management 2.5, 10.4]. */
+export class ProviderLines {
+  readonly #log: Log
+  readonly #shown_bytes: () => number
+
+  constructor(log: Log, shown_bytes: () => number) {
+    this.#log = log
+    this.#shown_bytes = shown_bytes
+  }
+
+  /** A request is about to go out. */
+  begun(request: ProviderRequest): void {
+    this.#maybe(request, 'payload.forward.out', () => payloadShown(request.body, this.#shown_bytes()))
+  }
+
+  /** A request is over; with a response, a failure, or both. */
+  ended(request: ProviderRequest, response: ProviderResponse | undefined, failure: string | undefined): void {
+    const status = response?.status ?? failure
+    if (response !== undefined) {
+      this.#maybe(request, 'payload.forward.in', () => payloadShown(response.body, this.#shown_bytes()))
+    }
+    this.#maybe(request, 'forward', () => `passed on to ${shownUrl(request)}: ${status}`)
+    if (failure !== undefined) {
+      this.#maybe(request, 'forward.error', () => `${shownUrl(request)} failed: ${failure}`)
+    }
+    if (this.#log.shows('INFO')) this.#info(request, response?.body ?? '', status)
+  }
+
+  #info(request: ProviderRequest, body: string, status: number | string | undefined): void {
+    const shown = (payload: string) =>
+      `(${Buffer.byteLength(payload)} bytes): ${payloadShown(payload, this.#shown_bytes())}`
+    const url = `POST ${shownUrl(request)}`
+    const payloads = `request payload ${shown(request.body)}, response payload ${shown(body)}`
+    this.#log.info(
+      'forward:answer',
+      `Request forwarded (regId: ${request.registration}): ${url}, ${payloads}, response code: ${status}`,
+      undefined,
+      request.context,
+    )
+  }
+
+  #maybe({ context }: ProviderRequest, area: TraceArea, message: () => string): void {
+    if (this.#log.isTraced(area)) this.#log.trace(area, message(), undefined, context)
+  }
+}
+
+function shownUrl(request: ProviderRequest): string {
+  return urlWithoutSecrets(urlText(request))
+}
+
+/** How the calls of a provider went that one registration has caused, since the process began. */
+export interface RegistrationCalls {
+  readonly id: RegistrationId
+  readonly calls: number
+  readonly failures: number
+  readonly lastCall: Milliseconds
+  readonly lastFailure?: Milliseconds | undefined
+  readonly lastFailureReason?: string | undefined
+}
+
+/** Registrations whose calls are counted; beyond this number the ones counted first are forgotten. */
+const mostCounted = 10_000
+
+/** Counts the calls of providers by registration, in one front end. */
+export class ProviderCalls {
+  readonly #counts = new Map<RegistrationId, Mutable<RegistrationCalls>>()
+
+  /** A call has ended, with a failure or without one. */
+  ended(id: RegistrationId, failure: string | undefined, at: Milliseconds): void {
+    const held = this.#counts.get(id)
+    const counts = held ?? { id, calls: 0, failures: 0, lastCall: at }
+    counts.calls += 1
+    counts.lastCall = at
+    if (failure !== undefined) {
+      counts.failures += 1
+      counts.lastFailure = at
+      counts.lastFailureReason = failure
+    }
+    if (held !== undefined) return
+    this.#counts.set(id, counts)
+    if (this.#counts.size > mostCounted) for (const [oldest] of this.#counts) return void this.#counts.delete(oldest)
+  }
+
+  /** The counts of those registrations of these that have caused calls. */
+  of(ids: readonly RegistrationId[]): readonly RegistrationCalls[] {
+    return ids.flatMap((id) => this.#counts.get(id) ?? [])
+  }
+}
+
+type Mutable<Counts> = { -readonly [Name in keyof Counts]: Counts[Name] }
+
+/** The counts of several front ends as one for each registration. */
+export function callsTogether(parts: readonly RegistrationCalls[]): ReadonlyMap<RegistrationId, RegistrationCalls> {
+  const together = new Map<RegistrationId, RegistrationCalls>()
+  for (const part of parts) {
+    const held = together.get(part.id)
+    together.set(part.id, held === undefined ? part : sum(held, part))
+  }
+  return together
+}
+
+function sum(a: RegistrationCalls, b: RegistrationCalls): RegistrationCalls {
+  const { lastFailure, lastFailureReason } = (a.lastFailure ?? 0) > (b.lastFailure ?? 0) ? a : b
+  return {
+    id: a.id,
+    calls: a.calls + b.calls,
+    failures: a.failures + b.failures,
+    lastCall: a.lastCall > b.lastCall ? a.lastCall : b.lastCall,
+    lastFailure,
+    lastFailureReason,
+  }
+}

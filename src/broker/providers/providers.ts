@@ -1,0 +1,250 @@
+import { BodyBuffer } from '../../body-buffer.js'
+import { Destinations } from '../../delivery/http-client/destinations.js'
+import { GivenUp, reasonOfFault, timedOut } from '../../delivery/http-client/exchange.js'
+import { HttpClient } from '../../delivery/http-client/http-client.js'
+import type { RegistrationId } from '../../model/registration/registration.js'
+import type { Log } from '../../observe/log/log.js'
+import type { CounterName } from '../../observe/measure/counters.js'
+import type { ForwardedResult } from '../../observe/measure/figures.js'
+import type { SentRequest } from '../../observe/measure/service-metrics.js'
+import { err, ok, type Result } from '../../result.js'
+import type { Nanoseconds } from '../../time.js'
+import { ProviderPermits, ResponseBudget } from './limits.js'
+import {
+  type ProviderFailure,
+  ProviderLines,
+  type ProviderOperation,
+  type ProviderRequest,
+  type ProviderResponse,
+  urlOf,
+  urlText,
+} from './provider-request.js'
+
+export interface ProvidersSettings {
+  /** Time limit of one request, the wait for a permit and the body of the response included [subscriptions 8.4]. */
+  readonly limit_ms: number
+  /** A longer request, head included, counts as failed [management 9.3]. */
+  readonly requestLimit_bytes: number
+  /** Bytes of the responses to all requests that one request of a client causes; more are not read. */
+  readonly responseLimit_bytes?: number | undefined
+  /** Certificates of unknown authorities are accepted. */
+  readonly insecure: boolean
+  /** Requests at a time to one origin, and in all; as many connections as in all are kept while they are idle. */
+  readonly perOrigin?: number | undefined
+  readonly total?: number | undefined
+  /** All are allowed unless something else is given. */
+  readonly destinations?: Destinations | undefined
+  readonly log: Log
+  /** Bytes of a payload that a line shows. */
+  readonly shownPayload_bytes: () => number
+  /** The number of a forwarded request in the log [management 10.3]. */
+  readonly transaction: () => string
+  readonly count: (counter: CounterName) => void
+  /** A request to this URL has failed for this reason, or has succeeded [management 10.7]. */
+  readonly attempted: (url: string, reason: string | undefined) => void
+  /** A request for a registration is over, with the reason of its failure. */
+  readonly called?: ((registration: RegistrationId, reason: string | undefined) => void) | undefined
+  /** A request is over [management 6.2]. */
+  readonly exchanged?: ((exchange: SentRequest) => void) | undefined
+  /** For the metrics: the result of a request, and how long it took. */
+  readonly measured?: ((result: ForwardedResult, duration: Nanoseconds) => void) | undefined
+}
+
+const defaults = { responseLimit_bytes: 4_194_304, perOrigin: 32, total: 256 }
+
+/** This many requests of clients may have as many bytes of responses as one may have, at a time. */
+const fullBudgets = 16
+
+const receivedCounters = {
+  query: 'queryResponsesReceived',
+  update: 'updateResponsesReceived',
+} as const satisfies Record<ProviderOperation, CounterName>
+
+/**
+ * Passes requests on to the applications that registered as providers: once, without redirects, never by a proxy,
+ * within bounds for time, sizes and connections [subscriptions 8.4]. One for each front end.
+ */
+export class Providers {
+  readonly #settings: ProvidersSettings
+  readonly #client: HttpClient
+  readonly #permits: ProviderPermits
+  readonly #lines: ProviderLines
+  readonly #responseLimit_bytes: number
+  /** For all responses that arrive or are read at a time. */
+  readonly #budget: ResponseBudget
+
+  constructor(settings: ProvidersSettings) {
+    this.#settings = settings
+    const { limit_ms, insecure, log, shownPayload_bytes } = settings
+    this.#responseLimit_bytes = settings.responseLimit_bytes ?? defaults.responseLimit_bytes
+    this.#budget = new ResponseBudget(fullBudgets * this.#responseLimit_bytes)
+    const perOrigin = settings.perOrigin ?? defaults.perOrigin
+    const total = settings.total ?? defaults.total
+    this.#permits = new ProviderPermits(perOrigin, total)
+    const destinations = settings.destinations ?? new Destinations({ allow: undefined, deny: undefined })
+    const limits = { maxIdle: total, connectLimit_ms: limit_ms }
+    this.#client = new HttpClient({ ...limits, insecure, destinations, kept: true, retried: false })
+    this.#lines = new ProviderLines(log, shownPayload_bytes)
+  }
+
+  /** For the responses to what one request of a client causes; to be ended when they are done with. */
+  responseBudget(): ResponseBudget {
+    return new ResponseBudget(this.#responseLimit_bytes, this.#budget)
+  }
+
+  /** Asks a provider. `read` parses its response, whatever its status. */
+  async ask<Read>(
+    request: ProviderRequest,
+    read: ReadResponse<Read>,
+    budget = this.responseBudget(),
+  ): Promise<Result<Read, ProviderFailure>> {
+    const numbered = { ...request, context: { ...request.context, trans: this.#settings.transaction() } }
+    this.#lines.begun(numbered)
+    const begun = process.hrtime.bigint()
+    const response = await this.#send(numbered, budget)
+    if (response.ok) this.#settings.count(receivedCounters[request.operation])
+    const result = response.ok ? await read(response.value) : response
+    this.#settings.measured?.(resultOf(numbered, result), process.hrtime.bigint() - begun)
+    this.#report(numbered, response, result)
+    return result
+  }
+
+  /** Gives up what is under way. */
+  close(): Promise<void> {
+    return this.#client.close()
+  }
+
+  async #send(request: ProviderRequest, budget: ResponseBudget): Promise<Result<ProviderResponse, ProviderFailure>> {
+    const target = urlOf(request)
+    if (target === undefined) return unreachable('no URL of http or https')
+    const headers = { ...request.headers, ...authorizationOf(target) }
+    const body = Buffer.from(request.body)
+    if (sentBytes(target, headers, body) > this.#settings.requestLimit_bytes) return unreachable('request too long')
+    const ending = new AbortController()
+    const timer = setTimeout(() => ending.abort(timedOut), this.#settings.limit_ms)
+    const giveUp = () => ending.abort(clientGone)
+    request.gone?.addEventListener('abort', giveUp)
+    if (request.gone?.aborted) giveUp()
+    try {
+      return ok(await this.#exchange(target, headers, body, ending.signal, budget))
+    } catch (fault) {
+      return unreachable(reasonOfFault(fault).reason)
+    } finally {
+      clearTimeout(timer)
+      request.gone?.removeEventListener('abort', giveUp)
+    }
+  }
+
+  #exchange(
+    target: URL,
+    headers: ProviderRequest['headers'],
+    body: Buffer,
+    signal: AbortSignal,
+    budget: ResponseBudget,
+  ): Promise<ProviderResponse> {
+    return this.#permits.with(target.origin, signal, async () => {
+      const received = new BodyBuffer()
+      const take = (piece: Buffer) => {
+        if (!budget.take(piece.length)) return tooLong
+        received.add(piece)
+        return undefined
+      }
+      const lines = Object.entries(headers).flat()
+      const response = await this.#client.send({ target, headers: lines, body, take, signal })
+      const fault = await response.ended
+      if (fault !== undefined) throw fault
+      return { status: response.status, totalCount: response.totalCount, body: withoutMark(received.text) }
+    })
+  }
+
+  #report(
+    request: ProviderRequest,
+    response: Result<ProviderResponse, ProviderFailure>,
+    result: Result<unknown, ProviderFailure>,
+  ): void {
+    const { headers, body } = request
+    const failure = result.ok ? undefined : reasonText(result.error)
+    // A client that goes says nothing about the provider.
+    if (request.gone?.aborted !== true) {
+      this.#settings.attempted(urlText(request), failure)
+      this.#settings.called?.(request.registration, failure)
+    }
+    this.#lines.ended(request, response.ok ? response.value : undefined, failure)
+    this.#settings.exchanged?.({
+      service: headers['Fiware-Service'],
+      servicePath: headers['Fiware-ServicePath'],
+      request_bytes: Buffer.byteLength(body),
+      response_bytes: response.ok ? Buffer.byteLength(response.value.body) : 0,
+      failed: failure !== undefined || (response.ok && response.value.status >= 400),
+    })
+  }
+}
+
+const clientGone = new GivenUp('the client has gone')
+const tooLong = new GivenUp('answer too long')
+
+/** A text without the byte order mark that it may begin with, which is no part of JSON. */
+function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text
+}
+
+/** Parses a response. */
+type ReadResponse<Read> = (response: ProviderResponse) => Promise<Result<Read, ProviderFailure>>
+
+/** The length of a request as it goes out, with what the client adds to its head. */
+function sentBytes(url: URL, headers: ProviderRequest['headers'], body: Buffer): number {
+  const lines = [
+    `POST ${url.pathname}${url.search} HTTP/1.1`,
+    `host: ${url.host}`,
+    'connection: keep-alive',
+    `content-length: ${body.length}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ]
+  return lines.reduce((sum, line) => sum + line.length + 2, 2) + body.length
+}
+
+/** User and password of a URL, as every client of HTTP sends them. */
+function authorizationOf({ username, password }: URL): { readonly Authorization?: string } {
+  if (username === '' && password === '') return {}
+  const pair = `${unescaped(username)}:${unescaped(password)}`
+  return { Authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+}
+
+/** A text with malformed escapes stays as it is. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function unreachable(reason: string): Result<never, ProviderFailure> {
+  return err({ kind: 'unreachable', reason })
+}
+
+const results: { readonly [Kind in ProviderFailure['kind']]: ForwardedResult } = {
+  unreachable: 'unreachable',
+  responseEmpty: 'empty',
+  responseUnreadable: 'unreadable',
+  responseRefusing: 'refused',
+}
+
+/** What became of a request. A client that goes says nothing about the provider. */
+function resultOf({ gone }: ProviderRequest, result: Result<unknown, ProviderFailure>): ForwardedResult {
+  if (result.ok) return 'answered'
+  return gone?.aborted === true ? 'given_up' : results[result.error.kind]
+}
+
+function reasonText(failure: ProviderFailure): string {
+  switch (failure.kind) {
+    case 'unreachable':
+      return failure.reason
+    case 'responseEmpty':
+      return 'empty answer'
+    case 'responseUnreadable':
+      return 'no NGSI in the answer'
+    case 'responseRefusing':
+      return `answered ${failure.status}`
+  }
+}

@@ -1,0 +1,195 @@
+import type { Attribute, Entity } from '../../model/context/entity.js'
+import type { Selector } from '../../model/context/query.js'
+import { type RegisteredEntity, registrationTermsOf } from '../../model/registration/registration.js'
+import type { RegistrationIndex } from '../../model/registration/registration-index.js'
+import {
+  type RegisteredSource,
+  registeredEntities,
+  type SourceLookup,
+  sourceOf,
+  sourcesOf,
+} from '../../model/registration/sources.js'
+import type { Steps } from '../../slices.js'
+import type { AddressedRequest } from './provider-request.js'
+
+/** What one provider is to be asked of one entity [subscriptions 8.2], [NGSIv2 subscriptions 11.2]; `registration` is the first that names it for that. */
+export interface QueryForward extends AddressedRequest {
+  /** With the type that the client asks for, else the registered one. */
+  readonly entity: RegisteredEntity
+  /** In the order in which they were asked for; empty for the whole entity. */
+  readonly attributes: readonly string[]
+}
+
+/** An entity that providers can be asked about. */
+export interface AskableEntity extends RegisteredEntity {
+  /** Whether the request names it by its id: then who provides every id is asked for this one alone. */
+  readonly isNamed: boolean
+}
+
+/**
+ * The entities that providers can be asked about for these selectors, each once, in the order of asking: those of exact
+ * id and type as they are, for all others the registered entities that they match [subscriptions 8.2].
+ */
+export function* askableEntities(
+  index: RegistrationIndex,
+  lookup: SourceLookup,
+  selectors: readonly Selector[],
+): Steps<readonly AskableEntity[]> {
+  const entities = new Map<string, AskableEntity>()
+  for (const selector of selectors) {
+    for (const entity of yield* registeredEntities(index, lookup, selector)) {
+      const key = entity.everyId ? `every ${entity.type}` : entityKey(entity) // A key begins with a number.
+      const isNamed = selector.id.kind === 'exact'
+      if (!entities.has(key) || isNamed) entities.set(key, { ...entity, isNamed })
+    }
+    yield
+  }
+  return [...entities.values()]
+}
+
+/** Tells entities apart by id and type. */
+export function entityKey({ id, type }: { readonly id: string; readonly type: string }): string {
+  return `${id.length}:${id}${type}` // With the length of the id in front, no other id and type give the same key.
+}
+
+/**
+ * Whom to ask for what of an entity is not held here, each provider once. With names each goes to one provider; without,
+ * all registrations that name the entity count [subscriptions 8.1, 8.2]. Who provides every id is asked for all of them at
+ * once, unless the request names this one.
+ */
+export function forwardsOf(
+  index: RegistrationIndex,
+  lookup: SourceLookup,
+  entity: AskableEntity,
+  names: readonly string[],
+  isHeld: (name: string) => boolean,
+): readonly QueryForward[] {
+  const drafts = new PlannedRequests(entity)
+  const isAsked = ({ named }: RegisteredSource) =>
+    named.everyId === undefined || entity.everyId === true || entity.isNamed
+  if (names.length > 0) {
+    for (const name of names) {
+      const source = isHeld(name) ? undefined : sourceOf(index, lookup, entity, name)
+      if (source && isAsked(source)) drafts.of(source).attributes.add(name)
+    }
+  } else {
+    for (const source of sourcesOf(index, lookup, entity).filter(isAsked)) {
+      const { attributes } = source.context
+      if (attributes.length === 0) drafts.of(source).whole = true
+      for (const { name } of attributes) if (!isHeld(name)) drafts.of(source).attributes.add(name)
+    }
+  }
+  return drafts.all()
+}
+
+/** Who is asked where a registration names an entity, and in which form [NGSIv2 subscriptions 10]. */
+export function addressOf({ registration, context: { provider } }: RegisteredSource): AddressedRequest {
+  return { provider, registration: registration.id, form: registrationTermsOf(registration).legacy ? 'ngsi1' : 'ngsi2' }
+}
+
+/** Tells apart who is asked in which form. */
+export function addressKey({ provider, form }: AddressedRequest): string {
+  return `${form} ${provider}`
+}
+
+interface Draft {
+  readonly address: AddressedRequest
+  readonly attributes: Set<string>
+  whole: boolean
+}
+
+/** What is to be asked of an entity, by provider, in the order in which the providers come up. */
+class PlannedRequests {
+  readonly #entity: AskableEntity
+  readonly #drafts = new Map<string, Draft>()
+
+  constructor(entity: AskableEntity) {
+    this.#entity = entity
+  }
+
+  of(source: RegisteredSource): Draft {
+    const address = addressOf(source)
+    const key = addressKey(address)
+    const held = this.#drafts.get(key)
+    if (held !== undefined) return held
+    const draft = { address, attributes: new Set<string>(), whole: false }
+    this.#drafts.set(key, draft)
+    return draft
+  }
+
+  all(): readonly QueryForward[] {
+    return Array.from(this.#drafts.values(), ({ address, attributes, whole }) => ({
+      ...address,
+      entity: this.#entity,
+      attributes: whole ? [] : [...attributes],
+    }))
+  }
+}
+
+/** An entity as answers show it: one that is held here, or what a provider said of one, which has no path and no dates. */
+export interface ShownEntity
+  extends Pick<Entity, 'id' | 'type'>,
+    Partial<Pick<Entity, 'path' | 'created' | 'modified'>> {
+  readonly attributes: readonly ShownAttribute[]
+}
+
+/** What answers show of an attribute; one of a provider has no dates. */
+export type ShownAttribute = Omit<Attribute, Dates> & Partial<Pick<Attribute, Dates>>
+
+type Dates = 'created' | 'modified'
+
+/**
+ * What was found here and what providers answered, as one: what is held here comes first, then the rest in the order of
+ * asking. Elements of one id and type become one, in which what is held here, and then what was asked first, wins
+ * [subscriptions 8.2].
+ */
+export function mergeResponses(held: readonly ShownEntity[], answered: readonly ShownEntity[]): readonly ShownEntity[] {
+  const entities = new Map<string, MergedEntity>()
+  for (const element of answered) {
+    const key = entityKey(element)
+    const entity = entities.get(key) ?? new MergedEntity(element)
+    entities.set(key, entity)
+    entity.add(element.attributes)
+  }
+  const merged = held.map((entity) => {
+    const key = entityKey(entity)
+    const grown = entities.get(key)
+    entities.delete(key)
+    return grown === undefined ? entity : grown.behind(entity)
+  })
+  return [...merged, ...Array.from(entities.values(), (entity) => entity.whole)]
+}
+
+/** What providers say of one entity: of each instance what comes first. */
+class MergedEntity {
+  readonly #head: Pick<ShownEntity, 'id' | 'type'>
+  readonly #attributes = new Map<string, ShownAttribute>()
+
+  constructor({ id, type }: ShownEntity) {
+    this.#head = { id, type }
+  }
+
+  add(attributes: readonly ShownAttribute[]): void {
+    for (const attribute of attributes) {
+      const key = attributeKey(attribute)
+      if (!this.#attributes.has(key)) this.#attributes.set(key, attribute)
+    }
+  }
+
+  /** For an entity that is not held here. */
+  get whole(): ShownEntity {
+    return { ...this.#head, attributes: [...this.#attributes.values()] }
+  }
+
+  /** Behind what is held here of the entity, of which no attribute is told again. */
+  behind(held: ShownEntity): ShownEntity {
+    const names = new Set(held.attributes.map(({ name }) => name))
+    const added = [...this.#attributes.values()].filter(({ name }) => !names.has(name))
+    return added.length === 0 ? held : { ...held, attributes: [...held.attributes, ...added] }
+  }
+}
+
+/** An instance of an attribute as a key. */
+export function attributeKey({ name, instance }: { readonly name: string; readonly instance: string }): string {
+  return `${name.length}:${name}${instance}` // The length comes first, so that no name can imitate an instance.
+}

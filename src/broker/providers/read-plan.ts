@@ -1,0 +1,259 @@
+import type { Entity, EntityId } from '../../model/context/entity.js'
+import { compileHeads, compileQuery } from '../../model/context/match.js'
+import type { Page, Query, Scope } from '../../model/context/query.js'
+import { maxSteps, StepBudget } from '../../model/context/step-budget.js'
+import type { RegisteredEntity } from '../../model/registration/registration.js'
+import type { RegistrationIndex } from '../../model/registration/registration-index.js'
+import type { SourceLookup } from '../../model/registration/sources.js'
+import { err, ok, type Result } from '../../result.js'
+import { inSlicesUntil, Slices } from '../../slices.js'
+import { now } from '../../time.js'
+import type { Client } from '../operations/api.js'
+import type { Broker, EntityReads, Unavailable } from '../services/broker.js'
+import type { ForwardResult } from './forwarder.js'
+import type { ForwardPage, QueryAnswer } from './provider-format.js'
+import type { NgsiForm } from './provider-request.js'
+import {
+  type AskableEntity,
+  askableEntities,
+  entityKey,
+  forwardsOf,
+  type QueryForward,
+  type ShownEntity,
+} from './query-plan.js'
+
+/** What a client asks for, and what is held here of it. */
+export interface RemoteRead {
+  /** That of the client. */
+  readonly form: NgsiForm
+  readonly query: Query
+  /** That of the query; its count may be missing. */
+  readonly page: Page & { readonly entities: readonly Entity[] }
+  /** The attributes that are asked for; empty for all. */
+  readonly names: readonly string[]
+  readonly client: Client
+  /** Nothing more is asked for when it has taken longer than this. */
+  readonly limit_ms: number
+}
+
+/** What is to be asked of an entity, and which of its attributes are held here. */
+export interface ReadForward extends QueryForward {
+  readonly held: ReadonlySet<string>
+  readonly page: ForwardPage
+}
+
+/** What is to be asked of one entity, or of those of every id that one registration stands for. */
+export interface ReadGroup {
+  readonly entity: AskableEntity
+  readonly forwards: readonly Omit<ReadForward, 'page'>[]
+  /** Whether the entity is on the page of what is held here. */
+  readonly completes: boolean
+}
+
+/** Finds out what providers can be asked for one page: to complete its entities, and for those that are not held here. */
+export class ReadPlan {
+  readonly #broker: Broker
+  readonly #index: RegistrationIndex
+  readonly #read: RemoteRead
+  readonly #lookup: SourceLookup
+  readonly #budget = new StepBudget(maxSteps)
+  readonly #isResult: (entity: Entity) => boolean
+  readonly #onPage = new Map<EntityId, Entity[]>()
+  readonly #reads: EntityReads
+  /** Of the entities that may have to be read, until the first of them is. */
+  #toRead: readonly EntityId[] = []
+
+  constructor(broker: Broker, index: RegistrationIndex, read: RemoteRead) {
+    this.#broker = broker
+    this.#index = index
+    this.#read = read
+    const { tenant, paths } = read.query
+    this.#reads = broker.reads(tenant, paths, read.client)
+    this.#lookup = { tenant, paths, now: now(), use: 'query', api: read.form }
+    this.#isResult = compileQuery(read.query, this.#budget)
+    for (const entity of read.page.entities) {
+      const sameId = this.#onPage.get(entity.id)
+      if (sameId) sameId.push(entity)
+      else this.#onPage.set(entity.id, [entity])
+    }
+  }
+
+  /** The entities that providers may have something of, in the order of asking. Refuses when it takes too long to try them all. */
+  async entities(): Promise<Result<readonly AskableEntity[], Unavailable>> {
+    const { query, client, limit_ms } = this.#read
+    const until = performance.now() + limit_ms
+    const steps = askableEntities(this.#index, this.#lookup, query.selectors)
+    const found = await inSlicesUntil(steps, () => client.gone || performance.now() > until)
+    if (found === undefined) return err({ kind: 'queryLate' })
+    const meant = found.filter((entity) => typeMeant(entity, query.scopes))
+    const others = meant.filter((entity) => entity.everyId !== true && this.#shown(entity).length === 0)
+    this.#toRead = others.map(({ id }) => id)
+    return ok(meant)
+  }
+
+  /** Asks the owners of what is about to be read together: each is asked once for a request, however many entities it has of it. */
+  prepare(ids: readonly EntityId[]): Promise<Result<undefined, Unavailable>> {
+    return this.#reads.prepare(ids)
+  }
+
+  /** What completes an entity that is on the page; undefined for any other. */
+  completing(entity: AskableEntity): ReadGroup | undefined {
+    const shown = this.#shown(entity)
+    return shown.length === 0 ? undefined : { entity, forwards: this.#forwardsFor(entity, shown), completes: true }
+  }
+
+  /** What is to be asked of an entity that is not on the page; nothing of it when it is on another one, or nobody has more of it. */
+  async adding(entity: AskableEntity): Promise<Result<ReadGroup, Unavailable>> {
+    const group = { entity, forwards: this.#forwardsFor(entity, []), completes: false }
+    if (entity.everyId || group.forwards.length === 0) return ok(group)
+    const held = await this.heldHere(entity)
+    if (!held.ok) return held
+    return ok({ ...group, forwards: held.value === 'shown' ? [] : this.#forwardsFor(entity, held.value) })
+  }
+
+  /** What is held here of an entity that is not on the page, or that it is on another one. */
+  async heldHere({ id, type }: RegisteredEntity): Promise<Result<readonly Entity[] | 'shown', Unavailable>> {
+    const toRead = this.#toRead
+    this.#toRead = []
+    const known = await this.prepare([...toRead, id])
+    if (!known.ok) return known
+    // One without a type stands for all of its id.
+    const held = await this.#reads.of({ id, type: type === '' ? undefined : type })
+    if (!held.ok) return held
+    const isShown = held.value.some(this.#isResult)
+    if (this.#budget.isSpent) return err({ kind: 'queryTooCostly' })
+    return ok(isShown ? 'shown' : held.value)
+  }
+
+  /** How many results are held here: known from the page, unless it is an empty one further back. */
+  async countHere(): Promise<Result<number, Unavailable>> {
+    const { query, page, client } = this.#read
+    const { count, entities } = page
+    if (count !== undefined) return ok(count)
+    if (entities.length > 0 || query.offset === 0) return ok(query.offset + entities.length)
+    const counted = await this.#broker.query({ ...query, offset: 0, limit: 1, counted: true }, client)
+    return counted.ok ? ok(counted.value.count ?? 0) : counted
+  }
+
+  #shown({ id, type, everyId }: RegisteredEntity): readonly Entity[] {
+    if (everyId) return []
+    return (this.#onPage.get(id) ?? []).filter((held) => type === '' || held.type === type)
+  }
+
+  #forwardsFor(entity: AskableEntity, held: readonly Entity[]): ReadGroup['forwards'] {
+    const names = attributeNames(held)
+    const forwards = forwardsOf(this.#index, this.#lookup, entity, this.#read.names, (name) => names.has(name))
+    return forwards.map((forward) => ({ ...forward, held: names }))
+  }
+}
+
+/** The names of all attributes of some entities. */
+function attributeNames(entities: readonly Entity[]): ReadonlySet<string> {
+  return new Set(entities.flatMap(({ attributes }) => attributes.map(({ name }) => name)))
+}
+
+/** Restrictions are not passed on, but one of the type says which entities are meant. */
+function typeMeant({ type }: RegisteredEntity, scopes: readonly Scope[]): boolean {
+  return scopes.every((scope) => {
+    switch (scope.kind) {
+      case 'typed':
+        return type !== ''
+      case 'untyped':
+        return type === ''
+      case 'types':
+        return type === '' || scope.types.includes(type)
+      default:
+        return true
+    }
+  })
+}
+
+/** What is left of the answer of a provider. */
+interface TakenAnswer {
+  readonly elements: readonly ShownEntity[]
+  /** How many results the provider has. */
+  readonly count: number
+}
+
+const nothing: TakenAnswer = { elements: [], count: 0 }
+
+/** Leaves of the answers of providers what was asked for and is not held here [subscriptions 8], [NGSIv2 subscriptions 11.2]. */
+export class AnswerFilter {
+  readonly #plan: ReadPlan
+  readonly #read: RemoteRead
+  readonly #budget = new StepBudget(maxSteps)
+  readonly #slices = new Slices()
+  readonly #isMeant: (entity: ShownEntity) => boolean
+  readonly #onPage: ReadonlySet<string>
+
+  constructor(plan: ReadPlan, read: RemoteRead) {
+    this.#plan = plan
+    this.#read = read
+    this.#isMeant = compileHeads(read.query, this.#budget)
+    this.#onPage = new Set(read.page.entities.map(entityKey))
+  }
+
+  /** What an answer adds; nothing when there is none. What takes too long to be compared with the query is left out, as from a provider that fails. */
+  async take({ forward, answer }: ForwardResult<ReadForward, QueryAnswer>): Promise<Result<TakenAnswer, Unavailable>> {
+    if (!answer.ok) return ok(nothing)
+    const { elements, count } = answer.value
+    if (this.#isTrusted(forward)) return ok({ elements: elements.map(withoutHeld(forward)), count: elements.length })
+    const meant = await this.#meant(forward, elements)
+    const { offset, limit } = forward.page
+    const page = forward.form === 'ngsi1' ? meant.slice(offset, offset + limit) : meant.slice(0, limit)
+    const { everyId, type } = forward.entity
+    const left = everyId || type === '' ? await this.#notHeld(page) : ok(page.map(withoutHeld(forward)))
+    return left.ok ? ok({ elements: left.value, count: count ?? meant.length }) : left
+  }
+
+  async #meant(forward: ReadForward, elements: readonly ShownEntity[]): Promise<readonly ShownEntity[]> {
+    const meant: ShownEntity[] = []
+    this.#budget.renew()
+    for (const element of elements) {
+      if (this.#slices.isOver) await this.#slices.next()
+      const typed = element.type === '' ? { ...element, type: forward.entity.type } : element
+      if (isAsked(forward, typed) && this.#isMeant(typed)) meant.push(typed)
+      if (this.#budget.isSpent) break
+    }
+    return meant
+  }
+
+  /** Clients of NGSIv1 are told all that a provider in its form says of an entity that they ask for. */
+  #isTrusted({ form, entity }: ReadForward): boolean {
+    return form === 'ngsi1' && this.#read.form === 'ngsi1' && !entity.everyId
+  }
+
+  /** Entities of which nobody knew id and type before the provider named them: what is held here of one wins, whatever page it is on. */
+  async #notHeld(elements: readonly ShownEntity[]): Promise<Result<readonly ShownEntity[], Unavailable>> {
+    const left: ShownEntity[] = []
+    const toRead = elements.filter((element) => !this.#onPage.has(entityKey(element)))
+    const known = await this.#plan.prepare(toRead.map(({ id }) => id))
+    if (!known.ok) return known
+    for (const element of elements) {
+      if (this.#slices.isOver) await this.#slices.next()
+      if (this.#read.client.gone) break
+      const held = this.#onPage.has(entityKey(element)) ? ok([]) : await this.#plan.heldHere(element)
+      if (!held.ok && held.error.kind === 'queryTooCostly') break
+      if (!held.ok) return held
+      if (held.value === 'shown') continue
+      const names = attributeNames(held.value)
+      left.push(names.size === 0 ? element : { ...element, attributes: without(element, names) })
+    }
+    return ok(left)
+  }
+}
+
+/** Whether an entity is one that the provider was asked for. */
+function isAsked({ entity }: ReadForward, { id, type }: ShownEntity): boolean {
+  return (entity.everyId === true || id === entity.id) && (entity.type === '' || type === entity.type)
+}
+
+/** What a provider says of what is held here does not count. */
+function withoutHeld({ entity, held }: ReadForward): (element: ShownEntity) => ShownEntity {
+  const key = entityKey(entity)
+  return (element) => (entityKey(element) === key ? { ...element, attributes: without(element, held) } : element)
+}
+
+function without({ attributes }: ShownEntity, names: ReadonlySet<string>): ShownEntity['attributes'] {
+  return attributes.filter(({ name }) => !names.has(name))
+}

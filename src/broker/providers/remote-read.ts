@@ -1,0 +1,218 @@
+import type { Options } from '../../flags/settings.js'
+import { gathered, type Page } from '../../model/context/query.js'
+import { ok, type Result } from '../../result.js'
+import { Slices } from '../../slices.js'
+import type { Call } from '../operations/operation.js'
+import type { Broker, Unavailable } from '../services/broker.js'
+import { type Forwarder, type ForwardingServices, type ForwardResult, forwarderOf } from './forwarder.js'
+import type { QueryAnswer } from './provider-format.js'
+import { type AskableEntity, entityKey, mergeResponses, type ShownEntity } from './query-plan.js'
+import { AnswerFilter, type ReadForward, type ReadGroup, ReadPlan, type RemoteRead } from './read-plan.js'
+
+/** What a read finds, here and at providers. */
+interface RemoteResult {
+  readonly entities: readonly ShownEntity[]
+  /** How many results the providers that were asked say that they have, beside those that are held here. */
+  readonly count: number
+  readonly passed: readonly ForwardResult<ReadForward, QueryAnswer>[]
+}
+
+interface ReadServices extends ForwardingServices {
+  readonly options: Pick<Options, 'queryTimeout_ms'>
+}
+
+/** A read of which a page is held here. */
+interface HeldRead extends Pick<RemoteRead, 'form' | 'query' | 'names'> {
+  readonly page: Page
+}
+
+/**
+ * Completes a page of what is held here with what providers say [subscriptions 8.2], [NGSIv2 subscriptions 11.2]. They are asked at the
+ * same time, as long as the offset of none depends on how many results another one has. Undefined when nobody is to be asked.
+ */
+export function readAtProviders(
+  call: Call<ReadServices>,
+  held: HeldRead,
+): Promise<Result<RemoteResult, Unavailable>> | undefined {
+  const forwarder = forwarderOf(call)
+  return forwarder && completed(call, forwarder, held)
+}
+
+async function completed(
+  { services: { broker, options }, request: { client } }: Call<ReadServices>,
+  forwarder: Forwarder,
+  { page, ...what }: HeldRead,
+): Promise<Result<RemoteResult, Unavailable>> {
+  const entities = await gathered(page.entities)
+  const read = { ...what, client, limit_ms: options.queryTimeout_ms, page: { ...page, entities } }
+  try {
+    return await new Reading(broker, forwarder, read).run()
+  } finally {
+    forwarder.end()
+  }
+}
+
+/** An entity that is still to be asked about. */
+interface Pending {
+  readonly entity: AskableEntity
+  /** What is left to be asked, where some of it has been. */
+  readonly forwards?: ReadGroup['forwards']
+}
+
+interface Round {
+  readonly groups: readonly ReadGroup[]
+  readonly left: readonly Pending[]
+}
+
+/** One read in rounds: what is asked in one round is asked at the same time. */
+class Reading {
+  readonly #forwarder: Forwarder
+  readonly #read: RemoteRead
+  readonly #plan: ReadPlan
+  readonly #filter: AnswerFilter
+  readonly #passed: ForwardResult<ReadForward, QueryAnswer>[] = []
+  readonly #answered: ShownEntity[] = []
+  readonly #slices = new Slices()
+  readonly #until: number
+  /** Entities that are not held here, on the page so far. */
+  readonly #added = new Set<string>()
+  #count = 0
+  /** How many results are to be passed over before the page begins; nothing before anybody wants to know. */
+  #skip: number | undefined
+
+  constructor(broker: Broker, forwarder: Forwarder, read: RemoteRead) {
+    this.#forwarder = forwarder
+    this.#read = read
+    this.#plan = new ReadPlan(broker, forwarder.index, read)
+    this.#filter = new AnswerFilter(this.#plan, read)
+    this.#until = performance.now() + read.limit_ms
+  }
+
+  async run(): Promise<Result<RemoteResult, Unavailable>> {
+    const askable = await this.#plan.entities()
+    if (!askable.ok) return askable
+    let left: readonly Pending[] = askable.value.map((entity) => ({ entity }))
+    do {
+      const round = await this.#round(left)
+      if (!round.ok) return round
+      const done = await this.#ask(round.value.groups)
+      if (!done.ok) return done
+      left = round.value.left
+    } while (left.length > 0 && this.#forwarder.left > 0 && !this.#isLate)
+    const { entities } = this.#read.page
+    const merged = mergeResponses(entities, this.#answered)
+    const shown =
+      this.#read.form === 'ngsi1' ? merged : merged.slice(0, Math.max(this.#read.query.limit, entities.length))
+    return ok({ entities: shown, count: this.#count, passed: this.#passed })
+  }
+
+  /** The results that the page still lacks. */
+  get #free(): number {
+    return this.#read.query.limit - this.#read.page.entities.length - this.#added.size
+  }
+
+  get #isLate(): boolean {
+    return this.#read.client.gone || performance.now() > this.#until
+  }
+
+  /** What can be asked at the same time, and what is left for another round. */
+  async #round(pending: readonly Pending[]): Promise<Result<Round, Unavailable>> {
+    const groups: ReadGroup[] = []
+    const left: Pending[] = []
+    let [forwards, free] = [0, this.#free]
+    for (const [at, each] of pending.entries()) {
+      if (forwards >= this.#forwarder.left) break
+      if (this.#slices.isOver) await this.#slices.next()
+      const completing = this.#plan.completing(each.entity)
+      if (completing === undefined && free <= 0) {
+        // Nobody turns further pages of NGSIv1 for what its providers do not have.
+        const isKept = this.#free > 0 && this.#read.form === 'ngsi2'
+        if (this.#read.page.entities.length === 0) return ok({ groups, left: isKept ? pending.slice(at) : [] })
+        if (isKept) left.push(each)
+        continue
+      }
+      const group = completing === undefined ? await this.#adding(each) : ok(completing)
+      if (!group.ok) return group
+      if (group.value === undefined) continue
+      if (completing === undefined && this.#isBehind) {
+        if (groups.length > 0) return ok({ groups, left: pending.slice(at) })
+        const { first, rest } = inTurn(group.value)
+        return ok({ groups: [first], left: [...rest, ...pending.slice(at + 1)] })
+      }
+      groups.push(group.value)
+      forwards += group.value.forwards.length
+      if (completing === undefined && !each.entity.everyId) free -= 1
+    }
+    return ok({ groups, left })
+  }
+
+  /** Whether the page begins behind what is known: what is asked next depends on how many results each provider has. */
+  get #isBehind(): boolean {
+    return this.#skip !== undefined && this.#skip > 0
+  }
+
+  /** What is to be asked of an entity that is not on the page; undefined for nothing. */
+  async #adding({ entity, forwards }: Pending): Promise<Result<ReadGroup | undefined, Unavailable>> {
+    const group = forwards ? ok({ entity, forwards, completes: false }) : await this.#plan.adding(entity)
+    if (!group.ok) return group
+    if (group.value.forwards.length === 0) return ok(undefined)
+    if (this.#skip === undefined) {
+      const count = await this.#plan.countHere()
+      if (!count.ok) return count
+      this.#skip = Math.max(0, this.#read.query.offset - count.value)
+    }
+    // Clients of NGSIv1 turn pages of registered entities, whether their providers have them or not.
+    if (this.#skip === 0 || entity.everyId || this.#read.form === 'ngsi2') return group
+    this.#skip -= 1
+    return ok(undefined)
+  }
+
+  async #ask(groups: readonly ReadGroup[]): Promise<Result<undefined, Unavailable>> {
+    const groupOf = new Map<ReadForward, ReadGroup>()
+    for (const group of groups) {
+      const page = { limit: Math.max(1, this.#free), offset: group.completes ? 0 : (this.#skip ?? 0) }
+      for (const forward of group.forwards) groupOf.set({ ...forward, page }, group)
+    }
+    const passed = await this.#forwarder.ask(
+      {
+        operation: 'query',
+        message: (format, forward: ReadForward) => format.query(forward, forward.page),
+        read: (format, response) => format.readQuery(response, this.#read.form),
+      },
+      [...groupOf.keys()],
+    )
+    if (!passed.ok) return passed
+    const counts = new Map<ReadGroup, number>()
+    for (const result of passed.value) {
+      this.#passed.push(result)
+      const taken = await this.#filter.take(result)
+      if (!taken.ok) return taken
+      const group = groupOf.get(result.forward)
+      const adds = group !== undefined && !group.completes
+      for (const element of taken.value.elements) {
+        this.#answered.push(element)
+        if (adds) this.#added.add(entityKey(element))
+      }
+      if (!adds) continue
+      const others = counts.get(group) ?? 0
+      // Several providers of one entity have parts of it.
+      counts.set(group, group.entity.everyId ? others + taken.value.count : Math.max(others, taken.value.count))
+    }
+    for (const count of counts.values()) {
+      this.#count += count
+      this.#skip = Math.max(0, (this.#skip ?? 0) - count)
+    }
+    return ok(undefined)
+  }
+}
+
+/** Providers of every id have results of their own, so the offset of each depends on the one before; those of one entity have parts of it. */
+function inTurn(group: ReadGroup): { readonly first: ReadGroup; readonly rest: readonly Pending[] } {
+  const { entity, forwards } = group
+  if (!entity.everyId) return { first: group, rest: [] }
+  const [first, ...others] = forwards
+  return {
+    first: { ...group, forwards: first === undefined ? [] : [first] },
+    rest: others.length === 0 ? [] : [{ entity, forwards: others }],
+  }
+}

@@ -1,0 +1,202 @@
+import type { ServicePath, Tenant } from '../../model/context/entity.js'
+import type { GivenAttribute } from '../../model/context/update.js'
+import { err, ok, type Result } from '../../result.js'
+import { inSlices } from '../../slices.js'
+import type { ForwardRefusal } from '../../threads/shared-memory/limits.js'
+import { now } from '../../time.js'
+import type { StatusText } from '../operations/api.js'
+import type { Forwarder, ForwardResult } from './forwarder.js'
+import type { AnsweredElement, AnsweredName, UpdateAnswer } from './provider-format.js'
+import type { NgsiForm, ProviderFailure } from './provider-request.js'
+import { attributeKey, entityKey } from './query-plan.js'
+import { type Lacking, planUpdate, type Share, type Sharing, type UpdateForward } from './update-plan.js'
+
+/** An update that was passed on. */
+export type ForwardedUpdate = ForwardResult<UpdateForward, UpdateAnswer>
+
+/** An update that was carried out here. */
+interface LocalUpdate {
+  readonly tenant: Tenant
+  readonly path: ServicePath
+  readonly api: NgsiForm
+  readonly lacking: readonly Lacking[]
+  /** Whether something of it was done here. */
+  readonly somethingDone: boolean
+}
+
+/** What became of an update that was passed on. */
+interface PassedUpdate {
+  /** How what is lacking was shared out, one for each entity, in their order. */
+  readonly sharings: readonly Sharing[]
+  readonly passed: readonly ForwardedUpdate[]
+  readonly outcomes: ReadonlyMap<Share, readonly ShareOutcome[]>
+}
+
+/**
+ * Passes on what an update lacks here, all at the same time. Undefined when nobody is registered for any of it. What is done here is
+ * answered, whatever providers can be asked for: only without it a refusal to wait for them is that of the whole
+ * [subscriptions 8.3], [NGSIv2 subscriptions 11.3].
+ */
+export async function updateAtProviders(
+  forwarder: Forwarder,
+  { tenant, path, api, lacking, somethingDone }: LocalUpdate,
+): Promise<Result<PassedUpdate, ForwardRefusal> | undefined> {
+  const lookup = { tenant, paths: [{ path, below: false }], now: now(), use: 'update', api } as const
+  const { forwards, sharings } = await inSlices(planUpdate(forwarder.index, lookup, lacking))
+  if (forwards.length === 0) return undefined
+  try {
+    const passed = await forwarder.ask(
+      {
+        operation: 'update',
+        message: (format, forward: UpdateForward) => format.update(forward),
+        read: (format, response) => format.readUpdate(response),
+      },
+      forwards,
+    )
+    if (!passed.ok && !somethingDone) return passed
+    const results = passed.ok ? passed.value : forwards.map(notAsked)
+    return ok({ sharings, passed: results, outcomes: outcomesOf(results) })
+  } finally {
+    forwarder.end()
+  }
+}
+
+function notAsked(forward: UpdateForward): ForwardedUpdate {
+  return { forward, answer: err({ kind: 'unreachable', reason: 'too many requests wait for context providers' }) }
+}
+
+/** The outcome of some attributes of a share; each interface has its own texts for it. */
+export interface ShareOutcome {
+  readonly result: ShareResult
+  readonly attributes: readonly GivenAttribute[]
+  /** The entity as the provider has named it; nothing where it has named none. */
+  readonly entity?: AnsweredName | undefined
+}
+
+export type ShareResult =
+  /** The provider says this of them, which may be that they were updated. */
+  | { readonly kind: 'answered'; readonly status: StatusText }
+  /** The provider says nothing of them, or that it does not know the entity. */
+  | { readonly kind: 'notFound' }
+  /** The provider has not answered as it should. */
+  | { readonly kind: 'failed'; readonly failure: ProviderFailure }
+
+/** The outcomes of each share that was forwarded; shares that the limit left out have none. */
+export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Share, readonly ShareOutcome[]> {
+  const outcomes = new Map<Share, readonly ShareOutcome[]>()
+  for (const { forward, answer } of passed) {
+    if (answer.ok) for (const [share, outcome] of resolve(forward.shares, answer.value)) outcomes.set(share, outcome)
+    else {
+      const result = { kind: 'failed', failure: answer.error } as const
+      for (const share of forward.shares) outcomes.set(share, [{ result, attributes: share.attributes }])
+    }
+  }
+  return outcomes
+}
+
+/**
+ * What a provider's response says of what it was asked to update, share by share [subscriptions 8.3]. An element speaks of
+ * the attributes that it lists, of all that are left when it lists none. What the response says nothing of was not done.
+ */
+function resolve(
+  shares: readonly Share[],
+  { elements, status }: UpdateAnswer,
+): ReadonlyMap<Share, readonly ShareOutcome[]> {
+  const open = shares.map((share) => new OpenShare(share))
+  const find = finder(open)
+  for (const element of elements) find(element)?.addAnswer(element)
+  return new Map(open.map((share) => [share.share, share.end(status)]))
+}
+
+/** The shares that an element may speak of: those of its id and type, else those of its id. */
+function finder(open: readonly OpenShare[]): (element: AnsweredElement) => EqualShares | undefined {
+  const [exact, byId] = [new Map<string, EqualShares>(), new Map<string, EqualShares>()]
+  for (const share of open) {
+    enter(exact, entityKey(share.share), share)
+    enter(byId, share.share.id, share)
+  }
+  return (element) => exact.get(entityKey(element)) ?? byId.get(element.id)
+}
+
+function enter(map: Map<string, EqualShares>, key: string, share: OpenShare): void {
+  const held = map.get(key) ?? new EqualShares()
+  map.set(key, held)
+  held.add(share)
+}
+
+/** Shares that an element may speak of alike: they are spoken of in their order, each attribute of each once. */
+class EqualShares {
+  readonly #shares: OpenShare[] = []
+  readonly #byAttribute = new Map<string, OpenShare[]>()
+  readonly #next = new Map<string, Iterator<OpenShare>>()
+  #closed = 0
+
+  add(share: OpenShare): void {
+    this.#shares.push(share)
+    for (const attribute of share.share.attributes) {
+      const key = attributeKey(attribute)
+      const shares = this.#byAttribute.get(key)
+      if (shares) shares.push(share)
+      else this.#byAttribute.set(key, [share])
+    }
+  }
+
+  /** What an element lists comes back as the provider gave it. */
+  addAnswer({ id, type, isPattern, attributes, status }: AnsweredElement): void {
+    const entity = { id, type, isPattern }
+    if (attributes.length === 0) this.#firstOpen()?.resolveRest(status, entity)
+    for (const attribute of attributes) this.#taking(attribute)?.resolve(attribute, status, entity)
+  }
+
+  #firstOpen(): OpenShare | undefined {
+    while (this.#shares[this.#closed]?.isOpen === false) this.#closed += 1
+    return this.#shares[this.#closed]
+  }
+
+  #taking(attribute: GivenAttribute): OpenShare | undefined {
+    const key = attributeKey(attribute)
+    const next = this.#next.get(key) ?? (this.#byAttribute.get(key) ?? []).values()
+    this.#next.set(key, next)
+    for (let share = next.next(); share.done !== true; share = next.next()) {
+      if (share.value.take(key)) return share.value
+    }
+    return undefined
+  }
+}
+
+/** A share of which not all is known yet. */
+class OpenShare {
+  readonly share: Share
+  readonly #left: Map<string, GivenAttribute>
+  readonly #outcomes: ShareOutcome[] = []
+
+  constructor(share: Share) {
+    this.share = share
+    this.#left = new Map(share.attributes.map((attribute) => [attributeKey(attribute), attribute]))
+  }
+
+  get isOpen(): boolean {
+    return this.#left.size > 0
+  }
+
+  /** Whether the attribute was asked for here, and nothing was heard of it so far. */
+  take(key: string): boolean {
+    return this.#left.delete(key)
+  }
+
+  resolve(attribute: GivenAttribute, status: StatusText, entity: AnsweredName): void {
+    this.#outcomes.push({ result: { kind: 'answered', status }, attributes: [attribute], entity })
+  }
+
+  resolveRest(status: StatusText | undefined, entity?: AnsweredName): void {
+    const result: ShareResult = status === undefined ? { kind: 'notFound' } : { kind: 'answered', status }
+    this.#outcomes.push({ result, attributes: [...this.#left.values()], entity })
+    this.#left.clear()
+  }
+
+  /** The status of the whole goes for what no element speaks of. */
+  end(status: StatusText | undefined): readonly ShareOutcome[] {
+    if (this.isOpen) this.resolveRest(status)
+    return this.#outcomes
+  }
+}

@@ -1,0 +1,139 @@
+import type { Entity, EntityId, Tenant } from '../../model/context/entity.js'
+import { err, ok, type Result } from '../../result.js'
+import { PartitionPosition } from '../../threads/shared-memory/partition-position.js'
+import type { EntityNamed, EntityReads } from './broker.js'
+import type { PartitionReaders } from './partition-readers.js'
+import type { Unavailable } from './unavailable.js'
+
+/** The last record of each partition that its owner can confirm now. */
+export type ConfirmedPositions = Result<ReadonlyMap<number, number>, unknown>
+
+export interface ConfirmedReadsParts {
+  /** Of all partitions, see `PartitionPosition`. */
+  readonly positions: readonly SharedArrayBuffer[]
+  /** The other node that owns a partition as far as is known. */
+  readonly ownerOf: (partition: number) => string | undefined
+  /** Asks another node how far the partitions are that it owns; several reads share a question. */
+  readonly ask: (node: string, partitions: readonly number[]) => Promise<ConfirmedPositions>
+}
+
+/** How long a read waits for the owner of what it reads to be known and to answer, and for its own replica to have caught up. */
+const patience_ms = 5000
+const again_ms = 100
+
+/**
+ * Confirms reads on a node of a cluster: whatever was acknowledged before a read began, on whichever node, is shown by the
+ * snapshots that are taken when it is confirmed. What this node owns needs one look at shared memory; for the rest the owners are
+ * asked for their positions, and the replicas here waited for.
+ */
+export class ConfirmedReads {
+  readonly #parts: ConfirmedReadsParts
+  readonly #positions: readonly PartitionPosition[]
+
+  constructor(parts: ConfirmedReadsParts) {
+    this.#parts = parts
+    this.#positions = parts.positions.map((memory) => new PartitionPosition(memory))
+  }
+
+  /**
+   * Whether all that was acknowledged of a partition until now can be read now, without asking anybody: this node owns it, and its
+   * snapshots show all that it has told other nodes.
+   */
+  isConfirmed(partition: number): boolean {
+    const position = this.#positions[partition]
+    return position?.isConfirmed() === true && position.isShown
+  }
+
+  /** Resolves when snapshots that are taken from now on show all that was acknowledged before; refuses when that is not known. */
+  async confirm(partitions: Iterable<number>): Promise<Result<undefined, Unavailable>> {
+    const until_ms = performance.now() + patience_ms
+    let open = [...partitions]
+    for (;;) {
+      open = open.filter((partition) => !this.isConfirmed(partition))
+      if (open.length === 0) return ok(undefined)
+      const left_ms = until_ms - performance.now()
+      if (left_ms <= 0) return err({ kind: 'notConfirmed' })
+      const reached = await this.#reached(open, left_ms)
+      open = open.filter((partition) => !reached.has(partition))
+      if (reached.size === 0 && open.length > 0) await new Promise((resolve) => setTimeout(resolve, again_ms))
+    }
+  }
+
+  /** Those of the partitions whose owners have confirmed a position that the replicas here have reached. */
+  async #reached(partitions: readonly number[], limit_ms: number): Promise<ReadonlySet<number>> {
+    const byOwner = new Map<string, number[]>()
+    const own: number[] = []
+    for (const partition of partitions) {
+      if (this.#positions[partition]?.isConfirmed()) own.push(partition)
+      else {
+        const owner = this.#parts.ownerOf(partition)
+        if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), partition])
+      }
+    }
+    const others = Array.from(byOwner, ([node, owned]) => this.#askedFor(node, owned, limit_ms))
+    const reached = await Promise.all([...others, ...own.map((partition) => this.#reachedHere(partition, limit_ms))])
+    return new Set(reached.flat())
+  }
+
+  async #askedFor(node: string, partitions: readonly number[], limit_ms: number): Promise<readonly number[]> {
+    const said = await this.#parts.ask(node, partitions)
+    if (!said.ok) return []
+    const waits = partitions.map(async (partition) => {
+      const last = said.value.get(partition)
+      const position = this.#positions[partition]
+      if (last === undefined || position === undefined) return false
+      position.committed(last)
+      return position.reaches(last, limit_ms)
+    })
+    const are = await Promise.all(waits)
+    return partitions.filter((_, at) => are[at])
+  }
+
+  /** A record of this node stands, which other nodes may know already, and its snapshots do not show it yet. */
+  async #reachedHere(partition: number, limit_ms: number): Promise<readonly number[]> {
+    const position = this.#positions[partition]
+    const last = position?.commitIndex ?? 0
+    // The commit index is read before the question whether this node still owns the partition.
+    const isReached = position?.isConfirmed() === true && (await position.reaches(last, limit_ms))
+    return isReached ? [partition] : []
+  }
+}
+
+interface RequestReadsParts {
+  readonly tenant: Tenant
+  readonly readers: Pick<PartitionReaders, 'partitionOf'>
+  /** Nothing where all partitions are owned here. */
+  readonly confirmed: Pick<ConfirmedReads, 'confirm'> | undefined
+  /** Reads snapshots of this node that are confirmed already. */
+  readonly held: (named: EntityNamed) => Promise<Result<readonly Entity[], Unavailable>>
+}
+
+/**
+ * The entities that one request reads. A partition that was confirmed once shows all that was acknowledged before the request
+ * began, so that its owner is not asked again for the next entity.
+ */
+export class RequestReads implements EntityReads {
+  readonly #parts: RequestReadsParts
+  readonly #known = new Set<number>()
+
+  constructor(parts: RequestReadsParts) {
+    this.#parts = parts
+  }
+
+  async prepare(ids: Iterable<EntityId>): Promise<Result<undefined, Unavailable>> {
+    const { tenant, readers, confirmed } = this.#parts
+    if (confirmed === undefined) return ok(undefined)
+    const open = new Set<number>()
+    for (const id of ids) open.add(readers.partitionOf(tenant, id))
+    for (const partition of this.#known) open.delete(partition)
+    if (open.size === 0) return ok(undefined)
+    const known = await confirmed.confirm(open)
+    if (known.ok) for (const partition of open) this.#known.add(partition)
+    return known
+  }
+
+  async of(named: EntityNamed): Promise<Result<readonly Entity[], Unavailable>> {
+    const known = await this.prepare([named.id])
+    return known.ok ? this.#parts.held(named) : known
+  }
+}

@@ -1,0 +1,246 @@
+import type {
+  OpenStream,
+  StreamEnd,
+  StreamPiece,
+  StreamRefusal,
+  StreamRequest,
+  StreamSource,
+} from '../../delivery/streams/stream-message.js'
+import { positionOfId, type StreamPosition } from '../../delivery/streams/stream-position.js'
+import { isBoundTo } from '../../model/context/scope-headers.js'
+import type { Subscription, SubscriptionId } from '../../model/subscription/subscription.js'
+import { streamReference } from '../../model/subscription/targets.js'
+import { err, ok, type Result } from '../../result.js'
+import type { ApiRequest, ApiResponse, BodyStream, Client } from '../operations/api.js'
+import type { Call, OperationParts } from '../operations/operation.js'
+import {
+  type EventQueue,
+  type EventStreams,
+  encodedEvent,
+  eventStreamHeaders,
+  eventStreamType,
+} from './event-stream.js'
+import type { Unavailable } from './unavailable.js'
+
+/** How a client wants to listen to a subscription: what its request says beside the subscription. */
+interface ListeningTerms {
+  readonly after: StreamPosition | undefined
+  readonly group: string | undefined
+  readonly isExplicit: boolean
+}
+
+const groupForm = /^[\w.-]{1,64}$/
+
+/** Reads how a client wants to listen; an error is the text of a refusal. */
+function listeningTerms(request: ApiRequest): Result<ListeningTerms, string> {
+  const { parameters } = request
+  const after = givenPosition(request)
+  if (!after.ok) return after
+  const group = parameters.get('group') || undefined
+  if (group !== undefined && !groupForm.test(group)) {
+    return err('group is not a name of 1 to 64 letters, digits, dots, hyphens and underscores')
+  }
+  const confirm = parameters.get('confirm') || undefined
+  if (confirm !== undefined && confirm !== 'explicit') return err('confirm is not explicit, the only value it can have')
+  return ok({ after: after.value, group, isExplicit: confirm !== undefined })
+}
+
+/** The position that a client has reached; nothing when it names none. The header is newer than what stands in the URL of a client. */
+function givenPosition({
+  headers,
+  parameters,
+}: Pick<ApiRequest, 'headers' | 'parameters'>): Result<StreamPosition | undefined, string> {
+  const header = headers['last-event-id']
+  const text = (typeof header === 'string' ? header.trim() : '') || parameters.get('lastEventId') || ''
+  if (text === '') return ok(undefined)
+  const position = positionOfId(text)
+  return position === undefined ? err('Last-Event-ID is no id of an event of this broker') : ok(position)
+}
+
+const notStreamed =
+  'the notifications of this subscription go to its URL: only one whose URL is sse: can be listened to'
+const nothingNamed = 'Last-Event-ID is missing: it says up to which event notifications have arrived'
+const positionElsewhere = 'Last-Event-ID is of another subscription, or of another broker'
+const hasExpired = 'the subscription has expired'
+
+/** What listening needs to know of a subscription. */
+type Listened = Pick<Subscription, 'id' | 'path' | 'reference'>
+
+/** What an interface has ways of its own for: what it finds, and how it refuses. */
+interface EventInterface<Services> {
+  /** The subscription that the path names, whatever its service path. */
+  readonly find: (call: Call<Services>) => Promise<Result<Listened | undefined, ApiResponse>>
+  readonly unknown: (request: ApiRequest) => ApiResponse
+  readonly refused: (reason: string) => ApiResponse
+  readonly unavailable: (why: Unavailable) => ApiResponse
+}
+
+/** The notifications of a subscription as a stream of events, and how far a client has got: whoever may listen may say that. */
+export function eventOperations<Services extends { readonly broker: { readonly listening: StreamService } }>({
+  find,
+  unknown,
+  refused,
+  unavailable,
+}: EventInterface<Services>): {
+  readonly listen: OperationParts<Services, ListeningTerms>
+  readonly confirm: OperationParts<Services, StreamPosition>
+} {
+  const orRefused = <Value>(read: Result<Value, string>) => (read.ok ? read : err(refused(read.error)))
+  const listenable = async (call: Call<Services>): Promise<Result<SubscriptionId, ApiResponse>> => {
+    const { request } = call
+    const found = await find(call)
+    if (!found.ok) return found
+    const { value: subscription } = found
+    if (subscription === undefined || !isBoundTo(request.paths, subscription.path)) return err(unknown(request))
+    return subscription.reference === streamReference ? ok(subscription.id) : err(refused(notStreamed))
+  }
+  const refusal = (why: StreamRefusal | 'away', request: ApiRequest): ApiResponse => {
+    switch (why) {
+      case 'unknown':
+        return unknown(request)
+      case 'notStreamed':
+        return refused(notStreamed)
+      case 'expired':
+        return refused(hasExpired)
+      case 'full':
+        return unavailable({ kind: 'listenersFull' })
+      case 'away':
+        return unavailable({ kind: 'courierAway' })
+    }
+  }
+  return {
+    listen: {
+      use: 'read',
+      parse: (request) => orRefused(listeningTerms(request)),
+      work: async (call, terms) => {
+        const subscription = await listenable(call)
+        if (!subscription.ok) return subscription.error
+        const { services, request } = call
+        const opened = await services.broker.listening.open(
+          { subscription: subscription.value, ...terms },
+          request.client,
+        )
+        if (!opened.ok) return refusal(opened.error, request)
+        return { status: 200, stream: opened.value, contentType: eventStreamType, headers: eventStreamHeaders }
+      },
+    },
+    confirm: {
+      use: 'read',
+      parse: (request) => {
+        const position = orRefused(givenPosition(request))
+        if (!position.ok) return position
+        return position.value === undefined ? err(refused(nothingNamed)) : ok(position.value)
+      },
+      work: async (call, upTo) => {
+        const subscription = await listenable(call)
+        if (!subscription.ok) return subscription.error
+        const confirmed = await call.services.broker.listening.confirm(subscription.value, upTo)
+        if (!confirmed.ok) return refusal(confirmed.error, call.request)
+        return confirmed.value ? { status: 204 } : refused(positionElsewhere)
+      },
+    },
+  }
+}
+
+/** The notifications of subscriptions as event streams; one for each front end. */
+export interface StreamService {
+  /** The body of a response that is the stream of a subscription, which begins where the client was. */
+  open(request: StreamRequest, client: Client): Promise<Result<BodyStream, StreamRefusal | 'away'>>
+  /** A client has everything up to a position; false when it is no position of that subscription. */
+  confirm(subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>>
+}
+
+/** What the last event of a stream says. */
+const endTexts: Readonly<Record<StreamEnd | 'stopped', string>> = {
+  replaced: 'another client listens to this subscription: the newest one gets its notifications',
+  removed: 'the subscription was deleted',
+  expired: 'the subscription has expired',
+  changed: 'the subscription has another receiver now',
+  interrupted: 'the sending of notifications was interrupted: listen again',
+  stopped: 'the broker ends: listen again when it runs',
+}
+
+/** How long a response may take to be begun; a client that has gone meanwhile never begins to read. */
+const beginning_ms = 10_000
+
+/** The stream of one client. */
+interface Listening {
+  /** What has come before the client was served. */
+  early: StreamPiece[]
+  queue: EventQueue | undefined
+  stream: OpenStream | undefined
+  late: NodeJS.Timeout | undefined
+}
+
+const encoder = new TextEncoder()
+
+/** The streams of the clients of this front end. */
+export class ClientStreams implements StreamService {
+  readonly #bodies: EventStreams
+  readonly #source: StreamSource
+  readonly #listening = new Set<Listening>()
+
+  /** `bodies` are the streams of the front end, of whatever kind. */
+  constructor(bodies: EventStreams, source: StreamSource) {
+    this.#bodies = bodies
+    this.#source = source
+  }
+
+  async open(request: StreamRequest, client: Client): Promise<Result<BodyStream, StreamRefusal | 'away'>> {
+    // The client has left while this process was paused: opening its stream would replace a newer listener.
+    if (client.gone) return err('away')
+    const listening: Listening = { early: [], queue: undefined, stream: undefined, late: undefined }
+    const opened = await this.#source.open(request, (piece) => this.#take(listening, piece))
+    if (!opened.ok) return opened
+    listening.stream = opened.value
+    listening.late = setTimeout(() => this.#leave(listening), beginning_ms).unref()
+    this.#listening.add(listening)
+    if (client.gone) this.#leave(listening)
+    return ok(this.#bodies.body((queue) => this.#begin(listening, queue), Number.POSITIVE_INFINITY))
+  }
+
+  confirm(subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>> {
+    return this.#source.confirm(subscription, upTo)
+  }
+
+  /** Ends all streams, with an event that says that the broker does. */
+  end(): void {
+    for (const listening of this.#listening) this.#end(listening, 'stopped')
+  }
+
+  #take(listening: Listening, piece: StreamPiece): void {
+    if (listening.queue === undefined) listening.early.push(piece)
+    else this.#pass(listening, listening.queue, piece)
+  }
+
+  #begin(listening: Listening, queue: EventQueue): () => void {
+    clearTimeout(listening.late)
+    listening.queue = queue
+    const { early } = listening
+    listening.early = []
+    for (const piece of early) this.#pass(listening, queue, piece)
+    // One that was given up for being late is told nothing any more.
+    if (!this.#listening.has(listening)) queue.end()
+    return () => this.#leave(listening)
+  }
+
+  #pass(listening: Listening, queue: EventQueue, piece: StreamPiece): void {
+    if (piece.kind === 'ended') this.#end(listening, piece.why)
+    else queue.put(encoder.encode(piece.text), () => listening.stream?.took(piece.notices))
+  }
+
+  #end(listening: Listening, why: StreamEnd | 'stopped'): void {
+    const { queue } = listening
+    if (queue === undefined) {
+      this.#leave(listening)
+      return
+    }
+    queue.put(encodedEvent('end', JSON.stringify({ reason: why, description: endTexts[why] })))
+    queue.end()
+  }
+
+  #leave(listening: Listening): void {
+    clearTimeout(listening.late)
+    if (this.#listening.delete(listening)) listening.stream?.close()
+  }
+}

@@ -1,0 +1,195 @@
+import { err, ok, type Result } from '../../result.js'
+import { type Method, methodsOf, type Operations } from '../../threads/calls/service.js'
+import { type SubscriptionService, subscriptionServiceOperations } from './broker.js'
+import { type RegistryService, registryServiceOperations } from './services.js'
+import type { Unavailable } from './unavailable.js'
+
+/** Changes that only the coordinating node of a cluster makes, whichever node is asked. */
+const changes = {
+  subscriptions: ['subscribe', 'add', 'change', 'patch', 'unsubscribe', 'disable'],
+  registry: ['register', 'add', 'remove', 'notified', 'subscribe', 'change', 'unsubscribe'],
+} as const
+
+type Changes = typeof changes
+
+/** A change of the coordinator's data as another node asks for it: the arguments are plain data. */
+export interface ControlRequest<Service extends keyof Changes = keyof Changes> {
+  readonly service: Service
+  readonly operation: Changes[Service][number]
+  readonly given: readonly unknown[]
+}
+
+/** The node that was asked does not coordinate; nothing was done. */
+export interface NotCoordinator {
+  readonly kind: 'notCoordinator'
+  /** The node that does, as far as it knows. */
+  readonly owner: string | undefined
+}
+
+/** The work of a node for those that do not coordinate. */
+export interface CoordinatorService {
+  /** Carries out a change if this node coordinates; gives what its service has answered. */
+  take(request: ControlRequest): Promise<Result<unknown, NotCoordinator>>
+  /**
+   * Has the partitions that this node owns say in their logs that the coordinator's log is in force up to a record, once it is: the
+   * last notice of each before that, with the number of the partition. Nothing when it is not in force here in time.
+   */
+  mark(control: number): Promise<readonly PartitionMark[] | undefined>
+}
+
+/** A coordinator service that front ends of this node can ask to confirm that they read its latest state. */
+export interface SharingService extends CoordinatorService {
+  /** Resolves when this node has all that was acknowledged before; refuses when that is not known. */
+  confirmed(): Promise<Result<undefined, Unavailable>>
+}
+
+/** The number of a partition, and that of its last notice. */
+export type PartitionMark = readonly [partition: number, lastNotice: number]
+
+/** The operations of the service, for callers behind a port. */
+export const coordinatorOperations = { take: 'asked', mark: 'asked', confirmed: 'asked' } as const
+
+/** Changes the coordinator's data from any node of a cluster, and confirms that this node has all that was acknowledged. */
+export interface ControlSharing {
+  /** Has the coordinator carry out a change; gives the answer of its service, or that no coordinator is reached. */
+  change<Answer>(request: ControlRequest): Promise<Answer>
+  /** Resolves when this node has all that was acknowledged before; refuses when that is not known. */
+  confirmed(): Promise<Result<undefined, Unavailable>>
+}
+
+/** Reads a request of another node; undefined when the text is none. */
+export function parseControlRequest(text: string): ControlRequest | undefined {
+  const raw = parsed(text)
+  if (typeof raw !== 'object' || raw === null || !('service' in raw) || !('operation' in raw) || !('given' in raw)) {
+    return undefined
+  }
+  const { service, operation, given } = raw
+  if ((service !== 'subscriptions' && service !== 'registry') || !Array.isArray(given)) return undefined
+  const known = changes[service].find((name) => name === operation)
+  return known === undefined ? undefined : { service, operation: known, given }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // No JSON: the caller says so.
+  }
+}
+
+/** A service whose changes go another way than to its own methods; what only reads does not. */
+function rerouted<Service extends object, Change extends string>(
+  service: Service,
+  operations: Operations<Service>,
+  changing: readonly Change[],
+  change: (operation: Change, given: readonly unknown[], method: Method) => unknown,
+): Service {
+  const rerouted = Array.from(methodsOf(service, operations), ([name, method]) => {
+    const changed = changing.find((each) => each === name)
+    return [
+      name,
+      (...given: readonly unknown[]) => (changed === undefined ? method(given) : change(changed, given, method)),
+    ]
+  })
+  return Object.fromEntries(rerouted) as Service
+}
+
+function reroutedRegistry(
+  service: RegistryService,
+  change: (operation: ControlRequest<'registry'>['operation'], given: readonly unknown[], method: Method) => unknown,
+): RegistryService {
+  const operations: Omit<RegistryService, 'index' | 'confirmed'> = service
+  const { index, confirmed } = service
+  return { index, confirmed, ...rerouted(operations, registryServiceOperations, changes.registry, change) }
+}
+
+/** The subscriptions of a cluster on one of its nodes: changed by the coordinator, looked at here. */
+export function sharedSubscriptions(here: SubscriptionService, sharing: ControlSharing): SubscriptionService {
+  const confirmed = async <Read>(read: () => Promise<Result<Read, Unavailable>>) => {
+    const known = await sharing.confirmed()
+    return known.ok ? read() : known
+  }
+  return {
+    ...rerouted(here, subscriptionServiceOperations, changes.subscriptions, (operation, given) =>
+      sharing.change({ service: 'subscriptions', operation, given }),
+    ),
+    page: (which) => confirmed(() => here.page(which)),
+    one: (...which) => confirmed(() => here.one(...which)),
+  }
+}
+
+/** The registrations of a cluster on one of its nodes: changed by the coordinator, looked at here. */
+export function sharedRegistry(here: RegistryService, sharing: ControlSharing): RegistryService {
+  return reroutedRegistry(here, (operation, given) => sharing.change({ service: 'registry', operation, given }))
+}
+
+/** Subscriptions for callers that wait no longer than this for a change, which may be carried out after that. */
+export function patientSubscriptions(service: SubscriptionService, limit_ms: number): SubscriptionService {
+  return rerouted(service, subscriptionServiceOperations, changes.subscriptions, (_, given, method) =>
+    inTime(method(given), limit_ms),
+  )
+}
+
+/** A registry for callers that wait no longer than this for a change, which may be carried out after that. */
+export function patientRegistry(service: RegistryService, limit_ms: number): RegistryService {
+  return reroutedRegistry(service, (_, given, method) => inTime(method(given), limit_ms))
+}
+
+async function inTime(changing: unknown, limit_ms: number): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((resolve) => {
+    timer = setTimeout(() => resolve(err({ kind: 'outcomeUnknown' })), limit_ms)
+  })
+  try {
+    return await Promise.race([changing, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Reads the number of a record that another node names; undefined when the text names none. */
+export function parseMarkRequest(text: string): number | undefined {
+  const raw = parsed(text)
+  if (typeof raw !== 'object' || raw === null || !('control' in raw)) return undefined
+  return isCount(raw.control) ? raw.control : undefined
+}
+
+/** Reads the marks that another node has answered; undefined when it has none, or the text is malformed. */
+export function parseMarks(text: string): readonly PartitionMark[] | undefined {
+  const raw = parsed(text)
+  if (typeof raw !== 'object' || raw === null || !('marks' in raw) || !Array.isArray(raw.marks)) return undefined
+  return raw.marks.every(isMark) ? raw.marks : undefined
+}
+
+function isMark(raw: unknown): raw is PartitionMark {
+  return Array.isArray(raw) && raw.length === 2 && raw.every(isCount)
+}
+
+function isCount(raw: unknown): raw is number {
+  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 0
+}
+
+/** Reads the answer of another node to a change; undefined when the text is no answer of a service. */
+export function parseControlAnswer(text: string): Result<unknown, unknown> | undefined {
+  const raw = parsed(text)
+  if (typeof raw !== 'object' || raw === null || !('ok' in raw)) return undefined
+  if (raw.ok === true) return ok('value' in raw ? raw.value : undefined)
+  return raw.ok === false && 'error' in raw ? err(raw.error) : undefined
+}
+
+/**
+ * Whether a coordinator may give what its service has answered to a change. A refusal has no record in the log that would show that the
+ * node still coordinates: it is given only while nobody else can, and otherwise whoever coordinates is asked again.
+ */
+export function mayBeGiven(answer: unknown, isConfirmed: () => boolean): boolean {
+  const kind = refusalOf(answer)
+  if (kind === undefined || kind === 'outcomeUnknown') return true
+  return kind !== 'coordinatorAway' && isConfirmed()
+}
+
+/** The kind of a refusal; nothing of any other answer. */
+function refusalOf(answer: unknown): unknown {
+  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return undefined
+  const { error } = answer
+  return typeof error === 'object' && error !== null && 'kind' in error ? error.kind : 'unnamed'
+}

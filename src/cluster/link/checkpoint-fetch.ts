@@ -1,0 +1,64 @@
+import { err, ok, type Result } from '../../result.js'
+import type { LogName } from '../../storage/etcd/engine.js'
+import type { LogSequence } from '../../storage/wal/record-log.js'
+import type { NodeAddress } from '../membership/route-table.js'
+import { receivedCheckpoint } from './checkpoint-pieces.js'
+import { checksum_bytes, linkHeaders, methodOf, pathOf } from './link-protocol.js'
+import { callerHeaders, type LinkCaller, newLinkClient } from './node-connection.js'
+import type { NodeSilent } from './position-questions.js'
+
+/** The file of what follows a log, as it was on another node at one of its commits. */
+export interface FetchedCheckpoint {
+  /** The last record that it has applied. */
+  readonly applied: LogSequence
+  readonly bytes: number
+  /** Has to be read to its end, or ended by `return`. Throws when what came is not what was sent. */
+  readonly pieces: AsyncGenerator<Buffer, void>
+}
+
+/** Without a byte for so long a copy is given up. */
+const silence_ms = 30_000
+
+/** Asks a node for the file of what follows a log. Refuses when the node has none, or one that is larger than it may be. */
+export async function fetchCheckpoint(
+  from: NodeAddress,
+  caller: LinkCaller,
+  log: LogName,
+  most_bytes: number,
+): Promise<Result<FetchedCheckpoint, NodeSilent>> {
+  const client = newLinkClient(from, caller, silence_ms)
+  const silent = async (reason: string): Promise<Result<never, NodeSilent>> => {
+    await client.destroy()
+    return err({ kind: 'nodeSilent', reason })
+  }
+  const target = { kind: 'checkpoint', log } as const
+  try {
+    const request = { method: methodOf(target), path: pathOf(target), headers: [...callerHeaders(caller)] }
+    const { statusCode, headers, body } = await client.request(request)
+    if (statusCode !== 200) {
+      body.on('error', () => {}) // It is not read: the connection is closed within it.
+      return await silent(statusCode === 404 ? 'it gives no copy now' : `it answers ${statusCode}`)
+    }
+    const applied = Number(headers[linkHeaders.applied] ?? Number.NaN)
+    const bytes = Number(headers['content-length'] ?? Number.NaN) - checksum_bytes
+    const isRight = Number.isSafeInteger(applied) && applied >= 0 && bytes >= 0
+    if (!isRight || bytes > most_bytes) {
+      body.on('error', () => {})
+      return await silent(
+        isRight ? `its copy has ${bytes} bytes, and there is room for ${most_bytes}` : 'it sends no copy',
+      )
+    }
+    const pieces = endingWith(receivedCheckpoint(body, bytes), () => client.destroy())
+    return ok({ applied: applied as LogSequence, bytes, pieces })
+  } catch (fault) {
+    return silent(fault instanceof Error ? fault.message : String(fault))
+  }
+}
+
+async function* endingWith(pieces: AsyncIterable<Buffer>, ended: () => Promise<void>): AsyncGenerator<Buffer, void> {
+  try {
+    yield* pieces
+  } finally {
+    await ended()
+  }
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import { pinnedPieces } from '../../storage/archive/archive.js'
+import type { PinnedFile } from '../../storage/records/store.js'
+import { checksum_bytes } from './link-protocol.js'
+
+/**
+ * The bytes of a file of which a commit is kept, and behind them their checksum. Throws what the file system says, and in place
+ * of the checksum when the commit was not kept until then, as `wasKept` says: what was read may belong to several.
+ */
+export async function* checkpointPieces(
+  file: PinnedFile,
+  wasKept: () => Promise<boolean>,
+): AsyncGenerator<Buffer, void> {
+  const hash = createHash('sha256')
+  for await (const piece of pinnedPieces(file)) {
+    hash.update(piece)
+    yield piece
+  }
+  if (!(await wasKept())) throw new Error('the thread of the partition was replaced meanwhile')
+  yield hash.digest()
+}
+
+/**
+ * The bytes of the file that `checkpointPieces` sends, without the checksum. Throws after the last of them when they are not
+ * those that were sent, or more or fewer than was said: what was written of them by then is of no use.
+ */
+export async function* receivedCheckpoint(
+  pieces: AsyncIterable<Buffer>,
+  file_bytes: number,
+): AsyncGenerator<Buffer, void> {
+  const hash = createHash('sha256')
+  const checksum: Buffer[] = []
+  let received = 0
+  for await (const piece of pieces) {
+    const own = piece.subarray(0, Math.max(0, file_bytes - received))
+    if (own.length < piece.length) checksum.push(piece.subarray(own.length))
+    received += piece.length
+    if (received > file_bytes + checksum_bytes) break
+    if (own.length === 0) continue
+    hash.update(own)
+    yield own
+  }
+  if (received !== file_bytes + checksum_bytes) throw new Error('the copy is not as long as was said')
+  if (!hash.digest().equals(Buffer.concat(checksum))) throw new Error('the copy was damaged on its way')
+}

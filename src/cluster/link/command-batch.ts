@@ -1,0 +1,228 @@
+import type { Command, Reply } from '../../partition/turn/commands.js'
+import { decodeCommands, decodeReplies, encodeCommands, encodeReplies } from '../../partition/turn/encoding.js'
+import { err, ok, type Result } from '../../result.js'
+import type { CommandOutcome, CommandRefusal } from './batch-route.js'
+import { frameOf, type MalformedBatch, malformed, parseFrame } from './byte-frame.js'
+
+/** At most this many commands are in a batch between nodes. */
+export const commandsMost = 512
+
+const kinds: Readonly<Record<Command['kind'], true>> = {
+  update: true,
+  rawUpdate: true,
+  sweep: true,
+  ack: true,
+  ping: true,
+}
+
+/** The body of a request with commands. What their members are is part of the format of the link, which each request names. */
+export function commandsBody(commands: readonly Command[]): Buffer {
+  return frameOf(encodeCommands(commands))
+}
+
+/**
+ * The commands of a body, whose bytes may be anything. The members of a command of a known kind are believed: only a node of
+ * the cluster that writes the same format gets this far.
+ */
+export function parseCommandsBody(bytes: Buffer): Result<readonly Command[], MalformedBatch> {
+  const frame = parseFrame(bytes)
+  if (!frame.ok) return frame
+  const commands = attempt(() => decodeCommands(frame.value))
+  if (commands === undefined) return malformed('its text is no list of commands')
+  if (commands.length === 0 || commands.length > commandsMost) return malformed(`it has ${commands.length} commands`)
+  if (!commands.every(({ kind }) => Object.hasOwn(kinds, kind))) return malformed('it has a command of unknown kind')
+  return ok(commands)
+}
+
+/** The outcome of the command at a position of a batch. */
+export interface PlacedOutcome {
+  /** By what the first answer to the batch has called it. */
+  readonly batch: number
+  readonly at: number
+  readonly outcome: CommandOutcome
+}
+
+/** What the first answer to a batch says. */
+export interface FirstOutcomes {
+  /** In the order of the commands; nothing for one that is deferred. */
+  readonly outcomes: readonly (CommandOutcome | undefined)[]
+  /** What later answers call the batch, when they are to follow. */
+  readonly batch: number | undefined
+}
+
+/**
+ * What became of commands that follow each other: the times of their turn, why there is no reply to them, or, in the first answer to
+ * their batch, that they are deferred. In later answers it is said which commands of which batch they are.
+ */
+interface Run {
+  commands: number
+  readonly turn?: readonly [decided_ns: number, committed_ns: number]
+  readonly refusal?: CommandRefusal['kind']
+  readonly owner?: string | undefined
+  readonly deferred?: true
+  readonly batch?: number | undefined
+  readonly at?: number | undefined
+}
+
+/** The body of the first answer to a batch, with the outcomes of its commands in their order: nothing for one that is deferred. */
+export function outcomesBody(outcomes: readonly (CommandOutcome | undefined)[], batch?: number): Buffer {
+  return bodyOf(
+    outcomes.map((outcome) => (outcome === undefined ? { commands: 1, deferred: true, batch } : runOf(outcome))),
+    outcomes,
+  )
+}
+
+/** The body of an answer with outcomes of commands that were deferred. */
+export function laterOutcomesBody(later: readonly PlacedOutcome[]): Buffer {
+  return bodyOf(
+    later.map(({ batch, at, outcome }) => ({ ...runOf(outcome), batch, at })),
+    later.map(({ outcome }) => outcome),
+  )
+}
+
+/** Runs of one command each, with the replies to those that have some. */
+function bodyOf(ofEach: readonly Run[], outcomes: readonly (CommandOutcome | undefined)[]): Buffer {
+  const runs: Run[] = []
+  for (const run of ofEach) {
+    const last = runs.at(-1)
+    if (last !== undefined && isAlike(last, run)) last.commands += 1
+    else runs.push(run)
+  }
+  const replies = encodeReplies(outcomes.flatMap((outcome) => (outcome?.ok === true ? [outcome.value.reply] : [])))
+  return frameOf({ text: JSON.stringify(runs), bodies: [replies.text, ...replies.bodies] })
+}
+
+/** What the first answer to a batch says, of as many commands as were sent. */
+export function parseOutcomesBody(bytes: Buffer, commands: number): Result<FirstOutcomes, MalformedBatch> {
+  const parsed = parseRunsBody(bytes)
+  if (!parsed.ok) return parsed
+  const { runs, outcomesOf } = parsed.value
+  const said = runs.reduce((sum, run) => sum + run.commands, 0)
+  if (said !== commands) return malformed(`it has the outcomes of ${said} commands, ${commands} were sent`)
+  const names = new Set(runs.flatMap(({ deferred, batch }) => (deferred === true ? [batch] : [])))
+  if (names.size > 1 || names.has(undefined)) return malformed('it does not say what the deferred commands are called')
+  const [batch] = names
+  return ok({ outcomes: runs.flatMap(outcomesOf), batch })
+}
+
+/** The outcomes of commands that were deferred. */
+export function parseLaterOutcomesBody(bytes: Buffer): Result<readonly PlacedOutcome[], MalformedBatch> {
+  const parsed = parseRunsBody(bytes)
+  if (!parsed.ok) return parsed
+  const { runs, outcomesOf } = parsed.value
+  const later: PlacedOutcome[] = []
+  for (const run of runs) {
+    const { batch, at } = run
+    for (const [index, outcome] of outcomesOf(run).entries()) {
+      if (batch === undefined || at === undefined || outcome === undefined)
+        return malformed('it does not say what its outcomes are of')
+      later.push({ batch, at: at + index, outcome })
+    }
+  }
+  return ok(later)
+}
+
+interface ParsedRuns {
+  readonly runs: readonly Run[]
+  /** To be called with each run once, in their order. */
+  readonly outcomesOf: (run: Run) => readonly (CommandOutcome | undefined)[]
+}
+
+function parseRunsBody(bytes: Buffer): Result<ParsedRuns, MalformedBatch> {
+  const frame = parseFrame(bytes)
+  if (!frame.ok) return frame
+  const { text, bodies } = frame.value
+  const [repliesText = '', ...repliesBodies] = bodies
+  const runs = attempt(() => parseRuns(JSON.parse(text)))
+  const replies = attempt(() => decodeReplies({ text: repliesText, bodies: repliesBodies }))
+  if (runs === undefined || replies === undefined) return malformed('its texts are no outcomes of commands')
+  const replied = runs.reduce((sum, run) => sum + (run.turn === undefined ? 0 : run.commands), 0)
+  if (replied !== replies.length)
+    return malformed(`it has ${replies.length} replies and says that there are ${replied}`)
+  const left = replies.values()
+  return ok({ runs, outcomesOf: (run) => Array.from({ length: run.commands }, () => outcomeOf(run, left)) })
+}
+
+function runOf(outcome: CommandOutcome): Run {
+  if (outcome.ok) return { commands: 1, turn: [outcome.value.turn.decided_ns, outcome.value.turn.committed_ns] }
+  const { error } = outcome
+  return { commands: 1, refusal: error.kind, owner: error.kind === 'notOwner' ? error.owner : undefined }
+}
+
+/** Whether one command more makes the run longer. */
+function isAlike(run: Run, next: Run): boolean {
+  if (run.deferred !== next.deferred || run.batch !== next.batch) return false
+  if (run.at !== undefined && run.at + run.commands !== next.at) return false
+  const [turn, other] = [run.turn, next.turn]
+  return (
+    run.refusal === next.refusal && run.owner === next.owner && turn?.[0] === other?.[0] && turn?.[1] === other?.[1]
+  )
+}
+
+function outcomeOf({ turn, refusal, owner, deferred }: Run, left: Iterator<Reply>): CommandOutcome | undefined {
+  if (deferred === true) return undefined
+  if (turn === undefined)
+    return err(refusal === 'notOwner' ? { kind: refusal, owner } : { kind: refusal ?? 'outcomeUnknown' })
+  const { value, done } = left.next()
+  if (done) throw new Error('there are fewer replies than were counted')
+  const [decided_ns, committed_ns] = turn
+  // When it entered a mailbox, and when its turn began, is by the clock of the other node.
+  return ok({ reply: value, turn: { decided_ns, committed_ns }, entered: 0n })
+}
+
+const refusals: Readonly<Record<CommandRefusal['kind'], true>> = {
+  mailboxFull: true,
+  partitionLost: true,
+  outcomeUnknown: true,
+  notOwner: true,
+}
+
+/** Throws when they are none. */
+function parseRuns(raw: unknown): readonly Run[] {
+  if (!Array.isArray(raw)) throw new Error('no list')
+  return raw.map(parseRun)
+}
+
+function parseRun(raw: unknown): Run {
+  if (typeof raw !== 'object' || raw === null || !('commands' in raw) || !isCount(raw.commands))
+    throw new Error('no run')
+  const { commands } = raw
+  const batch = 'batch' in raw && isNumber(raw.batch) ? raw.batch : undefined
+  const at = 'at' in raw && isNumber(raw.at) ? raw.at : undefined
+  if ('deferred' in raw && raw.deferred === true) return { commands, deferred: true, batch }
+  if ('turn' in raw && Array.isArray(raw.turn)) {
+    const [decided_ns, committed_ns]: readonly unknown[] = raw.turn
+    if (typeof decided_ns === 'number' && typeof committed_ns === 'number') {
+      return { commands, turn: [decided_ns, committed_ns], batch, at }
+    }
+  }
+  if (!('refusal' in raw) || !isRefusal(raw.refusal)) throw new Error('no outcome')
+  return {
+    commands,
+    refusal: raw.refusal,
+    owner: 'owner' in raw && typeof raw.owner === 'string' ? raw.owner : undefined,
+    batch,
+    at,
+  }
+}
+
+function isNumber(raw: unknown): raw is number {
+  return Number.isSafeInteger(raw) && Number(raw) >= 0
+}
+
+function isCount(raw: unknown): raw is number {
+  return Number.isInteger(raw) && Number(raw) > 0 && Number(raw) <= commandsMost
+}
+
+function isRefusal(raw: unknown): raw is CommandRefusal['kind'] {
+  return typeof raw === 'string' && Object.hasOwn(refusals, raw)
+}
+
+/** What a parser gives; nothing when it throws. */
+function attempt<Parsed>(parse: () => Parsed): Parsed | undefined {
+  try {
+    return parse()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,91 @@
+import type { NodeFacts } from '../../storage/etcd/node-facts.js'
+import { type NodeAddress, parseAddress } from '../membership/route-table.js'
+import { parseClock } from './link-protocol.js'
+import { type LinkCaller, NodeConnection } from './node-connection.js'
+
+/** Whose clock differs by so much does not join; whose clock differs by less and more than this is warned of. */
+const refused_ms = 1000
+const warned_ms = 200
+
+/** How often a member is asked: the shortest way says most. The first one opens the connection. */
+const questions = 4
+/** How long it may take to answer all of them. */
+const answer_ms = 2000
+
+/** What the other members say of a node that is about to join, in words for the operator. */
+export type JoinVerdict =
+  | { readonly kind: 'right' }
+  | { readonly kind: 'warned'; readonly reason: string }
+  /** Most members do not take its requests, or its clock differs from theirs. */
+  | { readonly kind: 'refused'; readonly reason: string }
+
+type Answered =
+  /** How far the clock of this node is ahead of that of another one at least; negative: behind. */
+  | { readonly kind: 'lead'; readonly node: string; readonly lead_ms: number }
+  /** The other one does not take it for a node of its cluster. */
+  | { readonly kind: 'refusal'; readonly node: string; readonly reason: string }
+
+type Lead = Extract<Answered, { readonly kind: 'lead' }>
+
+/** How a node answers those who have no token of its cluster, or are of another cluster or version. */
+const refusals: readonly number[] = [401, 409]
+
+/**
+ * Whether the other members, as far as they answer, take requests of this node, and its clock of the day is theirs. `now` is the
+ * clock of this node. One member that is wrong itself keeps nobody out whom others agree with.
+ */
+export async function checkJoin(
+  members: readonly NodeFacts[],
+  caller: LinkCaller,
+  now: () => number,
+): Promise<JoinVerdict> {
+  const others = members.flatMap(({ name, address }) =>
+    name === caller.self.node ? [] : (parseAddress(name, address) ?? []),
+  )
+  const answers = (await Promise.all(others.map((other) => asked(other, caller, now)))).flatMap((each) => each ?? [])
+  const refusing = answers.flatMap((answer) => (answer.kind === 'refusal' ? answer : []))
+  if (2 * refusing.length > answers.length) {
+    const said = refusing.map(({ node, reason }) => `node ${node} answers ${reason}`).join(', ')
+    return { kind: 'refused', reason: `other nodes do not take this one for a node of their cluster: ${said}` }
+  }
+  return clockVerdict(answers.flatMap((answer) => (answer.kind === 'lead' ? answer : [])))
+}
+
+function clockVerdict(leads: readonly Lead[]): JoinVerdict {
+  const far = leads.filter(({ lead_ms }) => Math.abs(lead_ms) >= refused_ms)
+  const near = leads.filter(({ lead_ms }) => Math.abs(lead_ms) >= warned_ms)
+  if (near.length === 0) return { kind: 'right' }
+  const isRefused = 2 * far.length > leads.length
+  const said = (isRefused ? far : near).map(leadText).join(', ')
+  const reason = `the clock of the day of this machine is ${said}: let all machines take their time from the same servers (NTP)`
+  return { kind: isRefused ? 'refused' : 'warned', reason }
+}
+
+/** Nothing of one that does not answer in time. */
+async function asked(to: NodeAddress, caller: LinkCaller, now: () => number): Promise<Answered | undefined> {
+  const { node } = to
+  const connection = new NodeConnection(to, caller)
+  const limit = setTimeout(() => connection.close(), answer_ms)
+  let refusal: string | undefined
+  let [least_ms, most_ms] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  for (let question = 0; question < questions; question += 1) {
+    const asked_ms = now()
+    const response = await connection.ask({ kind: 'clock' }, Buffer.from('{}'))
+    if (response.kind === 'answered' && refusals.includes(response.status))
+      refusal = `${response.status}: ${response.bytes.toString('utf8', 0, 500)}`
+    const read_ms = response.kind === 'answered' ? parseClock(response.bytes.toString()) : undefined
+    if (read_ms === undefined) break
+    // It was read between the question and the answer.
+    least_ms = Math.max(least_ms, asked_ms - read_ms)
+    most_ms = Math.min(most_ms, now() - read_ms)
+  }
+  clearTimeout(limit)
+  connection.close()
+  if (refusal !== undefined) return { kind: 'refusal', node, reason: refusal }
+  if (least_ms === Number.NEGATIVE_INFINITY) return undefined
+  return { kind: 'lead', node, lead_ms: least_ms > 0 ? least_ms : Math.min(0, most_ms) }
+}
+
+function leadText({ node, lead_ms }: Lead): string {
+  return `${Math.abs(lead_ms)} ms ${lead_ms > 0 ? 'ahead of' : 'behind'} that of node ${node}`
+}

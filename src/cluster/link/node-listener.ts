@@ -1,0 +1,301 @@
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import { RefusalLines } from '../../http/client-access.js'
+import { stopListening } from '../../http/listen.js'
+import { errorFacts, type Log } from '../../observe/log/log.js'
+import { LaterOutcomes } from './later-outcomes.js'
+import { batchesPipelined, batchMost_bytes, linkFormat, linkHeaders, parseLinkTarget } from './link-protocol.js'
+import { type LinkAnswer, type LinkConnection, LinkRequests, type LinkServices } from './link-requests.js'
+import { type LinkSecurity, TokenCheck } from './link-security.js'
+import { ownClock } from './remote-clock.js'
+
+/** What names a node and its cluster to others. */
+export interface LinkSelf {
+  readonly cluster: string
+  readonly node: string
+}
+
+export interface NodeListenerParts {
+  readonly self: LinkSelf
+  readonly security: LinkSecurity
+  readonly services: LinkServices
+  readonly log: Log
+  readonly limits?: Partial<LinkLimits>
+}
+
+/** What others may take of this node. */
+export interface LinkLimits {
+  /** Connections at a time; those beyond are closed at once. */
+  readonly connections: number
+  /** Of these, connections that have not shown yet that they are of a node; the oldest is closed when one more comes. */
+  readonly unproven: number
+  /** For a TLS handshake and for the head of a request. */
+  readonly head_ms: number
+  /** From the first byte of a request to its last. */
+  readonly request_ms: number
+  /** Without a byte in either direction. Longer than nodes keep connections that they do not use. */
+  readonly idle_ms: number
+  /** Bodies that were read, or are being read, and are not answered, in this thread. */
+  readonly held_bytes: number
+}
+
+/** Connections at a time, beside those of streams. */
+export const plainConnections = 1024
+
+const usualLimits: LinkLimits = {
+  connections: plainConnections,
+  unproven: 64,
+  head_ms: 5_000,
+  request_ms: 30_000,
+  idle_ms: 90_000,
+  held_bytes: 128 * 2 ** 20,
+}
+
+const head_bytes = 4096
+const headersMost = 32
+/** How often Node looks for heads and requests that take too long. */
+const check_ms = 500
+/** A node has as many requests under way on a connection as are pipelined; one that has more is none. */
+const underWayMost = 2 * batchesPipelined
+/** How much of the body of a refused request is read, so that its sender finds the refusal. */
+const drained_bytes = 64 * 1024
+
+/** A connection with what is known of it. */
+interface Accepted extends LinkConnection {
+  underWay: number
+  /** A request was refused: what follows it is not looked at. */
+  isClosing: boolean
+}
+
+/**
+ * Where other nodes of the cluster reach this one. Whoever connects is unknown until it has shown a certificate of the
+ * cluster's authority, or a token: until then it gets little memory and little time, and no answer but a refusal.
+ */
+export class NodeListener {
+  readonly server: Server
+  readonly #parts: NodeListenerParts
+  readonly #limits: LinkLimits
+  readonly #tokens: TokenCheck
+  readonly #requests: LinkRequests
+  readonly #lines: RefusalLines
+  readonly #accepted = new WeakMap<Socket, Accepted>()
+  readonly #sockets = new Set<Socket>()
+  /** By the address and the port of the other end, the oldest first. */
+  readonly #unproven = new Map<string, Socket>()
+  #held_bytes = 0
+  #isClosed = false
+
+  constructor(parts: NodeListenerParts) {
+    const { security, services, log } = parts
+    this.#parts = parts
+    this.#limits = { ...usualLimits, ...parts.limits }
+    this.#tokens = new TokenCheck(security.tokens)
+    this.#requests = new LinkRequests(services, log)
+    this.#lines = new RefusalLines(log, 'cluster:link', 'see "Nodes know each other" in docs/cluster.md')
+    this.server = newServer(this.#limits, security, (incoming, outgoing) => this.#serve(incoming, outgoing))
+    this.server.on('connection', (socket: Socket) => this.#admit(socket))
+    this.server.on('tlsClientError', (fault: Error, socket: Socket) => {
+      this.#lines.refused(`from ${socket.remoteAddress} without a certificate of the cluster (${fault.message})`)
+      socket.destroy()
+    })
+  }
+
+  /**
+   * Takes no more connections, and closes those that there are when what was answered is sent. `isShared` says that another thread has
+   * opened the socket.
+   */
+  close(isShared = false): void {
+    this.#isClosed = true
+    stopListening(this, isShared)
+    for (const socket of this.#sockets) socket.destroySoon()
+  }
+
+  #admit(socket: Socket): void {
+    // The socket may be open for as long as another thread has it.
+    if (this.#isClosed) return void socket.destroy()
+    const peer = peerOf(socket)
+    this.#sockets.add(socket)
+    this.#unproven.set(peer, socket)
+    socket.once('close', () => {
+      this.#sockets.delete(socket)
+      if (this.#unproven.get(peer) === socket) this.#unproven.delete(peer)
+    })
+    if (this.#unproven.size <= this.#limits.unproven) return
+    const [oldest] = this.#unproven.values()
+    oldest?.destroy()
+  }
+
+  #serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const connection = this.#connectionOf(incoming.socket)
+    if (connection.isClosing) {
+      incoming.resume()
+      return
+    }
+    const refusal = this.#refusalOf(incoming)
+    if (refusal !== undefined) {
+      this.#refuse(connection, incoming, outgoing, refusal)
+      return
+    }
+    this.#unproven.delete(peerOf(incoming.socket))
+    connection.later.yield()
+    connection.underWay += 1
+    outgoing.once('close', () => {
+      connection.underWay -= 1
+    })
+    if (connection.underWay > underWayMost) {
+      incoming.socket.destroy()
+      return
+    }
+    this.#read(connection, incoming, outgoing)
+  }
+
+  #connectionOf(socket: Socket): Accepted {
+    const known = this.#accepted.get(socket)
+    if (known !== undefined) return known
+    const accepted: Accepted = { underWay: 0, isClosing: false, batches: undefined, later: new LaterOutcomes() }
+    this.#accepted.set(socket, accepted)
+    socket.once('close', () => accepted.later.close())
+    return accepted
+  }
+
+  /** Why a request is refused by its head alone. Who has no token learns nothing else. */
+  #refusalOf({ headers, method, url }: IncomingMessage): LinkAnswer | undefined {
+    const { cluster, node } = this.#parts.self
+    if (!this.#tokens.accepts(headers.authorization)) {
+      return refused(401, 'a token of the cluster is needed: give all nodes the same -clusterTokenFile')
+    }
+    const of = headers[linkHeaders.cluster]
+    if (of !== cluster) return refused(409, `this is node ${node} of cluster ${cluster}, not of ${String(of)}`)
+    const format = headers[linkHeaders.format]
+    if (format !== String(linkFormat)) {
+      return refused(409, `node ${node} has format ${linkFormat} of the link between nodes, not ${String(format)}`)
+    }
+    if (parseLinkTarget(method, url) === undefined) return refused(404, 'there is nothing of that name between nodes')
+    const length = headers['content-length']
+    if (method === 'GET') {
+      const hasBody = length !== undefined || headers['transfer-encoding'] !== undefined
+      return hasBody ? refused(413, 'nothing is taken with this') : undefined
+    }
+    if (length === undefined) return refused(411, 'a body is needed, with its Content-Length')
+    return Number(length) > batchMost_bytes ? refused(413, `at most ${batchMost_bytes} bytes are taken`) : undefined
+  }
+
+  #refuse(connection: Accepted, incoming: IncomingMessage, outgoing: ServerResponse, refusal: LinkAnswer): void {
+    connection.isClosing = true
+    const node = String(incoming.headers[linkHeaders.node] ?? 'no node').slice(0, 64)
+    this.#lines.refused(`from ${incoming.socket.remoteAddress} (${node}), with ${refusal.status}: ${refusal.text}`)
+    const answer = (): void => {
+      outgoing.shouldKeepAlive = false
+      send(outgoing, refusal)
+    }
+    if (Number(incoming.headers['content-length'] ?? 0) > drained_bytes) answer()
+    else incoming.resume().once('end', answer)
+  }
+
+  /** Bodies are read in the order of their requests, so what follows keeps it as long as nothing is waited for before. */
+  #read(connection: Accepted, incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const length = Number(incoming.headers['content-length'] ?? 0)
+    const isBusy = this.#held_bytes > 0 && this.#held_bytes + length > this.#limits.held_bytes
+    const pieces: Buffer[] = []
+    if (!isBusy) {
+      this.#held_bytes += length
+      outgoing.once('close', () => {
+        this.#held_bytes -= length
+      })
+      incoming.on('data', (piece: Buffer) => pieces.push(piece))
+    }
+    incoming.resume().once('end', () => {
+      if (isBusy) {
+        send(outgoing, refused(503, 'this node has too much to do'))
+        return
+      }
+      this.#answer(connection, incoming, outgoing, Buffer.concat(pieces)).catch((fault: unknown) => {
+        this.#parts.log.error('cluster:link', 'a request of another node failed', errorFacts(fault))
+        incoming.socket.destroy()
+      })
+    })
+  }
+
+  async #answer(
+    connection: Accepted,
+    { method, url, headers }: IncomingMessage,
+    outgoing: ServerResponse,
+    body: Buffer,
+  ): Promise<void> {
+    const target = parseLinkTarget(method, url)
+    if (target === undefined) throw new Error('a request has no target')
+    if (target.kind === 'positions') send(outgoing, this.#requests.positions(body))
+    else if (target.kind === 'clock') send(outgoing, this.#requests.clock())
+    else if (target.kind === 'control') send(outgoing, await this.#requests.control(body))
+    else if (target.kind === 'marks') send(outgoing, await this.#requests.marks(body))
+    else if (target.kind === 'statistics') send(outgoing, this.#requests.statistics())
+    else if (target.kind === 'confirmations') send(outgoing, await this.#requests.confirmation(body))
+    else if (target.kind === 'streams') await this.#requests.sendStream(body, outgoing)
+    else if (target.kind === 'checkpoint') await this.#requests.sendCheckpoint(target.log, outgoing)
+    else if (target.kind === 'opening') {
+      send(outgoing, await this.#requests.opening(connection, target.partition, headers))
+    } else if (target.kind === 'outcomes') send(outgoing, await this.#requests.laterOutcomes(connection))
+    else {
+      const answer = await this.#requests.batch(connection, target.partition, headers, body)
+      if (answer.over !== undefined) this.#hold(body, answer.over)
+      send(outgoing, answer)
+    }
+  }
+
+  /** The body counts until all of its commands are answered, not only the first of them. */
+  #hold({ length }: Buffer, over: Promise<void>): void {
+    this.#held_bytes += length
+    void over.then(() => {
+      this.#held_bytes -= length
+    })
+  }
+}
+
+function newServer(
+  { head_ms, request_ms, idle_ms, connections }: LinkLimits,
+  { tls }: LinkSecurity,
+  serve: (incoming: IncomingMessage, outgoing: ServerResponse) => void,
+): Server {
+  const options: ServerOptions = {
+    maxHeaderSize: head_bytes,
+    headersTimeout: head_ms,
+    requestTimeout: request_ms,
+    keepAliveTimeout: idle_ms,
+    connectionsCheckingInterval: check_ms,
+    noDelay: true,
+    keepAlive: true,
+  }
+  const server =
+    tls === undefined
+      ? createServer(options, serve)
+      : createTlsServer(
+          {
+            ...options,
+            ...tls,
+            requestCert: true,
+            rejectUnauthorized: true,
+            minVersion: 'TLSv1.3',
+            handshakeTimeout: head_ms,
+          },
+          serve,
+        )
+  server.timeout = idle_ms
+  server.maxConnections = connections
+  server.maxHeadersCount = headersMost
+  return server
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}
+
+function refused(status: number, text: string): LinkAnswer {
+  return { status, text }
+}
+
+function send(outgoing: ServerResponse, { status, text, bytes }: LinkAnswer): void {
+  const body = bytes ?? Buffer.from(JSON.stringify({ error: text }))
+  const type = { 'Content-Length': body.length, 'Content-Type': 'application/octet-stream' }
+  outgoing.writeHead(status, { ...type, [linkHeaders.clock]: ownClock() }).end(body)
+}

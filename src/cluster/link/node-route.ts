@@ -1,0 +1,218 @@
+import type { Log } from '../../observe/log/log.js'
+import type { MailboxRefusal, Posted } from '../../partition/mailbox/mailbox.js'
+import type { Command, FailedReply } from '../../partition/turn/commands.js'
+import { err, ok } from '../../result.js'
+import type { Tenure } from '../../threads/shared-memory/partition-position.js'
+import type { BatchRoute, CommandOutcome, OutcomePart, SentOutcome } from './batch-route.js'
+import { malformed } from './byte-frame.js'
+import { commandsBody, parseLaterOutcomesBody, parseOutcomesBody } from './command-batch.js'
+import { DeferredBatches } from './deferred-batches.js'
+import { batchesPipelined, batchMost_bytes, linkHeaders, parseEpoch, parseLast, parseOwner } from './link-protocol.js'
+import type { LinkResponse, NodeConnection } from './node-connection.js'
+import { OutcomeParts } from './outcome-parts.js'
+import { RemoteClock } from './remote-clock.js'
+
+export interface NodeRouteParts {
+  readonly partition: number
+  /** Only this route uses it. */
+  readonly connection: NodeConnection
+  readonly log: Log
+  /** Another node knows of a connection of this sender with that generation. */
+  readonly overtaken: (generation: number) => void
+}
+
+const nothing = Buffer.from('{}')
+
+/**
+ * The way to a partition on another node: a connection of its own, on which batches are pipelined. The first answer on it says
+ * what the clock of the other node shows, by which batches say how long they are waited for. Outcomes of commands that were deferred there are
+ * asked for by a request of the same connection, one at a time, see `LaterOutcomes`.
+ */
+export class NodeRoute implements BatchRoute {
+  readonly batchesMost = batchesPipelined
+  readonly opened: BatchRoute['opened']
+  readonly #parts: NodeRouteParts
+  /** A refusal was logged: those that follow on the connection say the same. */
+  #isRefused = false
+  readonly #clock = new RemoteClock()
+  readonly #deferred = new DeferredBatches(() => this.#askLater())
+
+  constructor(parts: NodeRouteParts) {
+    this.#parts = parts
+    this.opened = this.#open()
+  }
+
+  send(commands: readonly Command[], until_ms: number, take: (part: OutcomePart) => void): void {
+    const body = commandsBody(commands)
+    if (body.length > batchMost_bytes) {
+      this.#inHalves(commands, until_ms, take)
+      return
+    }
+    const until = this.#clock.at(until_ms)
+    if (until === undefined) throw new Error('a batch is sent by a way that is not opened')
+    const { connection, partition } = this.#parts
+    void connection
+      .ask({ kind: 'batches', partition }, body, [linkHeaders.until, String(until)])
+      .then((response) => this.#answered(commands.length, this.#heard(response), take))
+  }
+
+  close(): void {
+    this.#parts.connection.close()
+  }
+
+  async #open(): BatchRoute['opened'] {
+    const { connection, partition } = this.#parts
+    const response = this.#heard(await connection.ask({ kind: 'opening', partition }, nothing))
+    if (response.kind !== 'answered') return err({ kind: 'unsent' })
+    const epoch = response.status === 200 ? parseEpoch(response.bytes.toString()) : undefined
+    if (epoch !== undefined && this.#clock.isKnown) return ok({ epoch })
+    this.#refused(response)
+    return err({ kind: 'refused' })
+  }
+
+  #heard(response: LinkResponse): LinkResponse {
+    const { status, clock_ms } = response.kind === 'answered' ? response : { status: 0, clock_ms: undefined }
+    if (status === 200 && clock_ms !== undefined) this.#clock.heard(clock_ms)
+    return response
+  }
+
+  #inHalves(commands: readonly Command[], until_ms: number, take: (part: OutcomePart) => void): void {
+    if (commands.length === 1) {
+      take({ outcomes: [failed('recordTooLarge')] })
+      return
+    }
+    const half = Math.floor(commands.length / 2)
+    const placed =
+      (from: number) =>
+      ({ outcomes, at }: OutcomePart): void =>
+        take({ outcomes, at: outcomes.map((_, index) => from + (at === undefined ? index : (at[index] ?? index))) })
+    this.send(commands.slice(0, half), until_ms, placed(0))
+    this.send(commands.slice(half), until_ms, placed(half))
+  }
+
+  #answered(commands: number, response: LinkResponse, take: (part: OutcomePart) => void): void {
+    const bytes = response.kind === 'answered' && response.status === 200 ? response.bytes : undefined
+    const first = bytes && parseOutcomesBody(bytes, commands)
+    if (first === undefined || !first.ok) {
+      const outcome = first === undefined ? this.#outcomeOf(response) : this.#unread(first.error.what)
+      take({ outcomes: Array.from({ length: commands }, () => outcome) })
+      return
+    }
+    const { outcomes, batch } = first.value
+    if (batch === undefined) take({ outcomes: outcomes.filter((outcome) => outcome !== undefined) })
+    else this.#deferred.begin(batch, outcomes, take)
+  }
+
+  #askLater(): void {
+    const { connection, partition } = this.#parts
+    void connection
+      .ask({ kind: 'outcomes', partition }, nothing)
+      .then((response) => this.#answeredLater(this.#heard(response)))
+  }
+
+  #answeredLater(response: LinkResponse): void {
+    if (response.kind !== 'answered') {
+      this.#deferred.lost()
+      return
+    }
+    const { status, bytes } = response
+    const later = status === 200 ? parseLaterOutcomesBody(bytes) : malformed(`it has status ${status}`)
+    if (later.ok && this.#deferred.came(later.value)) return
+    this.#unread(later.ok ? 'it has outcomes of what was not sent' : later.error.what)
+    this.#deferred.lost()
+  }
+
+  #unread(what: string): SentOutcome {
+    this.#said(`its answer cannot be read: ${what}`)
+    this.#parts.connection.close()
+    return err({ kind: 'unanswered' })
+  }
+
+  /** The outcome of each command of a batch that was not answered with status 200. */
+  #outcomeOf(response: LinkResponse): SentOutcome {
+    if (response.kind !== 'answered') return err({ kind: response.kind === 'broken' ? 'unanswered' : 'unsent' })
+    switch (response.status) {
+      case 421:
+        return err({ kind: 'notOwner', owner: parseOwner(response.bytes.toString()) })
+      case 503:
+        return err({ kind: 'mailboxFull' })
+      case 413:
+        return failed('recordTooLarge')
+      default:
+        this.#refused(response)
+        return err({ kind: 'refused' })
+    }
+  }
+
+  #refused({ status, bytes }: Extract<LinkResponse, { kind: 'answered' }>): void {
+    if (status === 409) this.#parts.overtaken(parseLast(bytes.toString()) ?? 0)
+    if (!this.#isRefused) this.#said(`it answers ${status}: ${bytes.toString('utf8', 0, 500)}`)
+    this.#isRefused = true
+  }
+
+  #said(what: string): void {
+    const { log, partition } = this.#parts
+    log.warn('cluster:link', `updates of partition ${partition} do not reach their node: ${what}`)
+  }
+}
+
+/** The mailbox of a partition in this process. */
+interface LocalMailbox {
+  reserve(commands: number): MailboxRefusal | undefined
+  put(command: Command, until_ms: number, tenure?: Tenure, deferred?: () => void): Promise<CommandOutcome>
+}
+
+/** The way to a partition in this process, bound to a tenure if there is one. */
+export class LocalRoute implements BatchRoute {
+  readonly batchesMost = Number.POSITIVE_INFINITY
+  readonly opened: BatchRoute['opened']
+  readonly #mailbox: LocalMailbox
+  readonly #tenure: Tenure | undefined
+
+  constructor(mailbox: LocalMailbox, tenure?: Tenure) {
+    this.#mailbox = mailbox
+    this.#tenure = tenure
+    this.opened = Promise.resolve(ok({ epoch: tenure?.epoch ?? 0 }))
+  }
+
+  /** The commands are in the mailbox when this returns, or none of them. */
+  send(commands: readonly Command[], until_ms: number, take: (part: OutcomePart) => void): void {
+    putAll(this.#mailbox, commands, until_ms, this.#tenure, take)
+  }
+
+  /** Its mailbox is not its own. */
+  close(): void {}
+}
+
+/** Puts commands into a mailbox before it returns, or none of them where they have no room; gives their outcomes as `BatchRoute.send` does. */
+export function putAll(
+  mailbox: LocalMailbox,
+  commands: readonly Command[],
+  until_ms: number,
+  tenure: Tenure | undefined,
+  take: (part: OutcomePart<CommandOutcome>) => void,
+): void {
+  const full = mailbox.reserve(commands.length)
+  if (full !== undefined) {
+    take({ outcomes: commands.map(() => err(full)) })
+    return
+  }
+  const parts = new OutcomeParts(commands.length, take)
+  for (const [at, command] of commands.entries()) {
+    void mailbox
+      .put(command, until_ms, tenure, () => parts.deferred(at))
+      .then(outcomeOf, () => failed('fault'))
+      .then((outcome) => parts.came(at, outcome))
+  }
+}
+
+function outcomeOf(outcome: CommandOutcome): CommandOutcome {
+  if (!outcome.ok) return outcome
+  const { reply } = outcome.value
+  return reply.kind === 'failed' && reply.why === 'notOwner' ? err({ kind: 'notOwner', owner: undefined }) : outcome
+}
+
+function failed(why: FailedReply['why']): CommandOutcome {
+  const posted: Posted = { reply: { kind: 'failed', why }, turn: { decided_ns: 0, committed_ns: 0 }, entered: 0n }
+  return ok(posted)
+}

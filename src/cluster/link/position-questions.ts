@@ -1,0 +1,97 @@
+import { err, ok, type Result } from '../../result.js'
+import type { LogName } from '../../storage/etcd/engine.js'
+import type { LogSequence } from '../../storage/wal/record-log.js'
+import { parsePositionsAnswer } from './link-protocol.js'
+import type { LinkResponse, NodeConnection } from './node-connection.js'
+
+/** A node does not say what it has acknowledged: it is not reached, or not in time, or does not understand. */
+export interface NodeSilent {
+  readonly kind: 'nodeSilent'
+  /** In words for the operator. */
+  readonly reason: string
+}
+
+/** The last acknowledged sequences of logs; none of one that the node may not confirm. */
+export type Positions = Result<ReadonlyMap<LogName, LogSequence>, NodeSilent>
+
+/** What is used of a connection to the node. */
+export type AskedConnection = Pick<NodeConnection, 'ask' | 'close' | 'isOver'>
+
+/** A question that is not asked yet, of all who have come since the one before was asked. */
+interface Next {
+  readonly partitions: Set<LogName>
+  readonly answer: Promise<Positions>
+  readonly resolve: (positions: Positions) => void
+}
+
+/**
+ * Asks one node for the last acknowledged sequences of partitions, and of the coordinator's log. One question is under way at a time, and is of no use for
+ * who comes after it was asked: something may have been acknowledged since. All who come meanwhile share the next one.
+ */
+export class PositionQuestions {
+  readonly #connect: () => AskedConnection
+  readonly #limit_ms: number
+  #connection: AskedConnection | undefined
+  #isUnderWay = false
+  #next: Next | undefined
+
+  /** `connect` opens a connection to the node, whose address may have changed since. */
+  constructor(connect: () => AskedConnection, limit_ms: number) {
+    this.#connect = connect
+    this.#limit_ms = limit_ms
+  }
+
+  /** Never rejects. What a node answers has held at some moment after this was called. */
+  ask(partitions: readonly LogName[]): Promise<Positions> {
+    this.#next ??= newQuestion()
+    for (const partition of partitions) this.#next.partitions.add(partition)
+    const { answer } = this.#next
+    if (!this.#isUnderWay) void this.#askNext()
+    return answer
+  }
+
+  close(): void {
+    this.#connection?.close()
+  }
+
+  async #askNext(): Promise<void> {
+    this.#isUnderWay = true
+    for (let next = this.#next; next !== undefined; next = this.#next) {
+      this.#next = undefined
+      next.resolve(await this.#asked([...next.partitions]))
+    }
+    this.#isUnderWay = false
+  }
+
+  async #asked(partitions: readonly LogName[]): Promise<Positions> {
+    if (this.#connection === undefined || this.#connection.isOver) this.#connection = this.#connect()
+    const connection = this.#connection
+    const limit = setTimeout(() => connection.close(), this.#limit_ms)
+    const response = await connection.ask({ kind: 'positions' }, Buffer.from(JSON.stringify({ partitions })))
+    clearTimeout(limit)
+    return positionsOf(response, partitions)
+  }
+}
+
+function newQuestion(): Next {
+  let resolve: Next['resolve'] = () => {}
+  const answer = new Promise<Positions>((resolved) => {
+    resolve = resolved
+  })
+  return { partitions: new Set(), answer, resolve }
+}
+
+function positionsOf(response: LinkResponse, partitions: readonly LogName[]): Positions {
+  if (response.kind !== 'answered') return err({ kind: 'nodeSilent', reason: response.reason })
+  const text = response.bytes.toString('utf8')
+  const said = response.status === 200 ? parsePositionsAnswer(text, partitions.length) : undefined
+  if (said === undefined) {
+    return err({ kind: 'nodeSilent', reason: `it answers ${response.status}: ${text.slice(0, 500)}` })
+  }
+  const positions = new Map<LogName, LogSequence>()
+  for (const [at, partition] of partitions.entries()) {
+    const position = said[at] ?? null
+    if (position !== null) positions.set(partition, position as LogSequence)
+  }
+  return ok(positions)
+}

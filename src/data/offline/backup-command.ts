@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs'
+import { get as httpGet, type IncomingMessage } from 'node:http'
+import { get as httpsGet } from 'node:https'
+import { text } from 'node:stream/consumers'
+import { rootCertificates } from 'node:tls'
+import { systemFaultText } from '../../faults.js'
+import { archive_bytes, archived, backupContents, WrongArchive } from '../../storage/archive/archive.js'
+import { formatVersion } from '../../storage/folder/folder-format.js'
+import { now } from '../../time.js'
+import { checkIsFree, receiveBackup } from './backup-folder.js'
+import {
+  type CommandArguments,
+  CommandFailure,
+  type CommandSurroundings,
+  command,
+  commandCodes,
+  failureText,
+  urlOf,
+  WrongCommandLine,
+} from './command.js'
+import { currentFiles, openFolder } from './offline-folder.js'
+import { Progress } from './progress.js'
+
+const help = `Usage: rigel backup DIR [options]
+
+Writes a backup of all data at one moment to the folder DIR, which must not be there yet or be empty. By default it is
+taken from the broker that runs on this machine, while updates go on.
+
+  --url URL        the management interface of the broker (http://localhost:1026)
+  --token TOKEN    its token (RIGEL_ADMIN_TOKEN)
+  --ca FILE        the certificate to trust, in PEM form, where it is none of a public authority: its own, or that of its issuer
+  -dbPath FOLDER   instead, the data folder of a broker that does not run
+
+The exit code is 0 when DIR holds the whole backup, which was checked against its checksums, 1 when there is no backup, and
+2 for a wrong command line. 'rigel restore DIR' puts it back, 'rigel check DIR' looks into it.
+`
+
+/** `rigel backup`: from a running broker or from the folder of a stopped one to a folder of its own. */
+export const backupCommand = command({
+  name: 'backup',
+  help,
+  values: ['url', 'token', 'ca', 'dbPath'],
+  switches: [],
+  positionals: ['DIR'],
+  failed: 'no backup was made',
+  run: async (given, { environment, output, errors }) => {
+    const [folder] = given.positionals
+    if (folder === undefined) throw new WrongCommandLine("rigel backup needs a folder: 'rigel help backup'")
+    const open = sourceOf(given, environment)
+    checkIsFree(folder)
+    const source = await open()
+    const begun_ms = performance.now()
+    const progress = new Progress('backup', 'bytes', source.bytes, errors)
+    try {
+      const manifest = await receiveBackup(source, folder, (bytes) => progress.add(bytes))
+      progress.end()
+      const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
+      const took_s = ((performance.now() - begun_ms) / 1000).toFixed(1)
+      output.write(
+        `${folder}: backup of ${manifest.point}, ${manifest.partitions} partitions, ${bytes} bytes, in ${took_s} s\n`,
+      )
+      return commandCodes.done
+    } finally {
+      progress.end()
+      await source.close()
+    }
+  },
+})
+
+/** Reads where the backup comes from; the function that it returns opens it. Throws `WrongCommandLine`. */
+function sourceOf(given: CommandArguments, environment: CommandSurroundings['environment']): () => Promise<Source> {
+  const dbPath = given.value('dbPath')
+  const url = urlOf(given)
+  if (dbPath !== undefined) {
+    if (url !== undefined) throw new WrongCommandLine('rigel backup takes either --url or -dbPath')
+    return () => ofFolder(dbPath)
+  }
+  const address = new URL(`${url ?? 'http://localhost:1026'}/admin/backup`)
+  const token = given.value('token') ?? environment['RIGEL_ADMIN_TOKEN']
+  return () => ofBroker(address, token, given.value('ca'))
+}
+
+/** Longest silence of the broker. */
+const silence_ms = 60_000
+
+interface Source {
+  readonly pieces: AsyncIterable<Uint8Array>
+  readonly bytes: number | undefined
+  close(): Promise<void>
+}
+
+async function ofBroker(address: URL, token: string | undefined, ca: string | undefined): Promise<Source> {
+  const response = await asked(address, token, ca === undefined ? undefined : trusted(ca))
+  if (response.statusCode !== 200) throw new CommandFailure(await refusalOf(response, address))
+  const length = Number(response.headers['content-length'] ?? Number.NaN)
+  return {
+    pieces: whole(response),
+    bytes: Number.isSafeInteger(length) ? length : undefined,
+    close: async () => void response.destroy(),
+  }
+}
+
+/** Node's own client, since the response is long and read as it comes. */
+function asked(address: URL, token: string | undefined, ca: readonly string[] | undefined): Promise<IncomingMessage> {
+  const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` }
+  const options = { headers, timeout: silence_ms, ...(ca && { ca: [...ca] }) }
+  const get = address.protocol === 'https:' ? httpsGet : httpGet
+  return new Promise((resolve, reject) => {
+    get(address, options, resolve)
+      .on('timeout', function (this: { destroy(fault: Error): void }) {
+        this.destroy(new Error(`nothing came for ${silence_ms / 1000} s`))
+      })
+      .on('error', (fault) =>
+        reject(
+          new CommandFailure(
+            `${address} cannot be reached (${fault.message}): ${isOfTrust(fault) ? '--ca FILE names the certificate to trust' : 'is the broker running? For a stopped one use -dbPath'}`,
+          ),
+        ),
+      )
+  })
+}
+
+/** The certificates of public authorities and of a file. Throws `CommandFailure`. */
+function trusted(file: string): readonly string[] {
+  try {
+    return [...rootCertificates, readFileSync(file, 'utf8')]
+  } catch (fault) {
+    throw new CommandFailure(`--ca: ${file} cannot be read: ${systemFaultText(fault)}`)
+  }
+}
+
+/** Whether the certificate of the broker is not trusted. */
+function isOfTrust(fault: Error): boolean {
+  return 'code' in fault && /SELF_SIGNED|UNABLE_TO|CERT_UNTRUSTED/.test(String(fault.code))
+}
+
+async function refusalOf(response: IncomingMessage, address: URL): Promise<string> {
+  const said = (await text(response)).slice(0, 500)
+  const advice = response.statusCode === 401 ? ': give its token with --token or RIGEL_ADMIN_TOKEN' : ''
+  return `${address} answered ${response.statusCode}${advice} ${said}`
+}
+
+/** The pieces of a body. Throws `WrongArchive` if it breaks off. */
+async function* whole(body: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+  try {
+    for await (const piece of body) yield piece
+  } catch (fault) {
+    throw new WrongArchive(`the broker did not send all of it (${failureText(fault)}): its log says why`)
+  }
+}
+
+/** The data folder of a stopped broker, brought up to date with its logs. */
+async function ofFolder(dbPath: string): Promise<Source> {
+  const folder = await openFolder(dbPath)
+  try {
+    const contents = backupContents({
+      ...(await currentFiles(folder)),
+      folder: folder.id,
+      format: formatVersion,
+      time: now(),
+    })
+    const nothing = async (): Promise<void> => {}
+    return {
+      pieces: archived({ ...contents, readOn: nothing, allRead: nothing }),
+      bytes: archive_bytes(contents),
+      close: async () => folder.release(),
+    }
+  } catch (fault) {
+    folder.release()
+    throw fault
+  }
+}

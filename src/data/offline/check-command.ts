@@ -1,0 +1,95 @@
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { formatVersion, otherFormat } from '../../storage/folder/folder-format.js'
+import { type Finding, Findings } from '../../storage/store/check/findings.js'
+import { readBackedUp, readManifest } from './backup-folder.js'
+import { CommandFailure, command, WrongCommandLine } from './command.js'
+import { checkedFolder, checkedMembers, type FolderCounts } from './folder-check.js'
+import { Progress, type ProgressOutput } from './progress.js'
+
+const help = `Usage: rigel check -dbPath FOLDER
+       rigel check DIR
+
+Looks whether the data folder of a broker that does not run, or the backup in DIR, is sound: every page of its files, every
+record of its logs, every entity and all that is made of them, every notification, subscription and registration. A
+data folder is brought up to date with its logs, as by a start. Nothing is repaired.
+
+  -dbPath FOLDER   the data folder
+
+Each finding is a line with file, key and what is wrong; the first of each database are told, all are counted. The exit
+code is 0 when nothing was found, 1 when something was, and 2 when it could not be checked.
+`
+
+/** Exit codes of the check. */
+const checkCodes = { sound: 0, found: 1, notChecked: 2 } as const
+
+/** `rigel check`: looks for damage in a data folder or in a backup. */
+export const checkCommand = command({
+  name: 'check',
+  help,
+  values: ['dbPath'],
+  switches: [],
+  positionals: ['DIR'],
+  failed: 'it could not be checked',
+  failureCode: checkCodes.notChecked,
+  run: async (given, { output, errors }) => {
+    const [backup] = given.positionals
+    const dbPath = given.value('dbPath')
+    if ((backup === undefined) === (dbPath === undefined)) {
+      throw new WrongCommandLine("rigel check needs either -dbPath or the folder of a backup: 'rigel help check'")
+    }
+    const findings = new Findings((finding) => output.write(`${lineOf(finding)}\n`))
+    const begun_ms = performance.now()
+    const counts =
+      backup === undefined
+        ? await checkedFolder(dbPath ?? '', findings, errors)
+        : await checkedBackup(backup, findings, errors)
+    if (findings.untold > 0) output.write(`${findings.untold} more findings are not told\n`)
+    output.write(`${backup ?? dbPath}: ${summary(findings.count, counts, performance.now() - begun_ms)}\n`)
+    return findings.count === 0 ? checkCodes.sound : checkCodes.found
+  },
+})
+
+function lineOf({ file, key, what }: Finding): string {
+  return key === undefined ? `${file}: ${what}` : `${file} ${key}: ${what}`
+}
+
+function summary(found: number, counts: FolderCounts | undefined, took_ms: number): string {
+  const outcome = found === 0 ? 'sound' : `${found} ${found === 1 ? 'finding' : 'findings'}`
+  const time = `in ${(took_ms / 1000).toFixed(1)} s`
+  if (counts === undefined) return `${outcome}, the records were not looked at, ${time}`
+  const { partitions, entities, notices, subscriptions, registrations } = counts
+  return `${outcome}: ${entities} entities in ${partitions} partitions, ${notices} records of notifications, ${subscriptions} subscriptions, ${registrations} registrations, ${time}`
+}
+
+/** Compares checksums, then reads the files, which have no logs beside them. */
+async function checkedBackup(
+  folder: string,
+  findings: Findings,
+  errors: ProgressOutput,
+): Promise<FolderCounts | undefined> {
+  if (!existsSync(folder)) throw new CommandFailure(`${folder} is not there`)
+  const manifest = findings.attempt(folder, undefined, 'it is no whole backup', () => readManifest(folder))
+  if (manifest === undefined) return undefined
+  if (manifest.format !== formatVersion) {
+    throw new CommandFailure(otherFormat(folder, manifest.format, `Rigel ${manifest.rigel}`))
+  }
+  const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
+  const progress = new Progress('checksums', 'bytes', bytes, errors)
+  for (const file of manifest.files) {
+    await readBackedUp(folder, file, (taken) => progress.add(taken)).catch((fault: unknown) => {
+      if (!(fault instanceof CommandFailure)) throw fault
+      findings.add(folder, undefined, fault.message)
+    })
+  }
+  progress.end()
+  if (findings.count > 0) return undefined
+  const names = [...Array.from({ length: manifest.partitions }, (_, number) => `partition-${number}`), 'control']
+  const wereThere = names.filter((name) => existsSync(join(folder, name, 'lock.mdb')))
+  try {
+    return await checkedMembers(folder, manifest, findings, errors)
+  } finally {
+    // LMDB makes these files when it reads; the backup stays as it was.
+    for (const name of names) if (!wereThere.includes(name)) rmSync(join(folder, name, 'lock.mdb'), { force: true })
+  }
+}

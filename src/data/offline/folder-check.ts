@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { restoreCheckpoint } from '../../storage/environment/checkpoint.js'
+import { type EnvironmentSettings, figuresOf, openEnvironment } from '../../storage/environment/environment.js'
+import { damageOf } from '../../storage/environment/file-check.js'
+import { claimFolder } from '../../storage/folder/folder-claim.js'
+import { settleSwap } from '../../storage/folder/folder-swap.js'
+import { factOf, memberFact } from '../../storage/folder/member.js'
+import { type ControlCounts, checkControl } from '../../storage/store/check/control-check.js'
+import type { Findings } from '../../storage/store/check/findings.js'
+import { checkLog } from '../../storage/store/check/log-check.js'
+import { checkOutbox } from '../../storage/store/check/outbox-check.js'
+import { PartitionCheck } from '../../storage/store/check/partition-check.js'
+import { CommandFailure } from './command.js'
+import { currentFiles, formatOf, openFolder } from './offline-folder.js'
+import { Progress, type ProgressOutput } from './progress.js'
+
+/** What was looked at. */
+export interface FolderCounts extends Pick<ControlCounts, 'subscriptions' | 'registrations'> {
+  readonly partitions: number
+  readonly entities: number
+  readonly notices: number
+}
+
+/** A data folder or a backup: whose it is, and how many partitions it has. */
+interface Whole {
+  readonly folder: string
+  readonly partitions: number
+}
+
+const reading: EnvironmentSettings = { readOnly: true, sizeMax_bytes: 2 ** 40, maxReaders: 64 }
+
+/**
+ * Checks the data folder of a broker that does not run: its files and logs as they are, and, when nothing is found in those,
+ * its records once it is up to date. Throws, in words, when it cannot be checked. Gives what was looked at.
+ */
+export async function checkedFolder(
+  path: string,
+  findings: Findings,
+  errors: ProgressOutput,
+): Promise<FolderCounts | undefined> {
+  if (!existsSync(path)) throw new CommandFailure(`${path} is not there`)
+  const claim = claimFolder(path)
+  if (!claim.ok) throw new CommandFailure(claim.error.reason)
+  let partitions: number
+  try {
+    for (const _ of settleSwap(path));
+    partitions = formatOf(path).partitions
+    for (const name of namesOf(partitions)) checkFiles(join(path, name), name, findings)
+  } finally {
+    claim.value.release()
+  }
+  if (findings.count > 0) return undefined
+  const folder = await openFolder(path).catch((fault: unknown) => {
+    if (!(fault instanceof CommandFailure)) throw fault
+    findings.add(path, undefined, fault.message)
+  })
+  if (folder === undefined) return undefined
+  try {
+    try {
+      await currentFiles(folder)
+    } catch (fault) {
+      findings.add(path, undefined, fault instanceof Error ? fault.message : String(fault))
+      return undefined
+    }
+    return await checkedMembers(path, { folder: folder.id, partitions }, findings, errors)
+  } finally {
+    folder.release()
+  }
+}
+
+/** Checks the records of all members, whose pages are sound or are looked at here; nothing when they are not. */
+export async function checkedMembers(
+  path: string,
+  { folder, partitions }: Whole,
+  findings: Findings,
+  errors: ProgressOutput,
+): Promise<FolderCounts | undefined> {
+  const before = findings.count
+  for (const name of namesOf(partitions)) checkPages(join(path, name, 'data.mdb'), findings)
+  if (findings.count > before) return undefined
+  let entities = 0
+  let notices = 0
+  for (let partition = 0; partition < partitions; partition += 1) {
+    const counts = await checkPartition(path, { folder, partitions }, partition, findings, errors)
+    entities += counts.entities
+    notices += counts.notices
+  }
+  const control = await checkControl(join(path, 'control'), folder, reading, findings)
+  return { partitions, entities, notices, ...control }
+}
+
+function namesOf(partitions: number): readonly string[] {
+  return [...Array.from({ length: partitions }, (_, number) => `partition-${number}`), 'control']
+}
+
+/** What the broker was doing when it ended is in its log: its last checkpoint is what the file is. */
+function checkFiles(path: string, name: string, findings: Findings): void {
+  const file = join(path, 'data.mdb')
+  if (!existsSync(file)) {
+    findings.add(file, undefined, 'it is missing')
+    return
+  }
+  const restored = restoreCheckpoint(path)
+  if (!restored.ok) {
+    findings.add(join(path, 'checkpoint'), undefined, restored.error.reason)
+    return
+  }
+  checkPages(file, findings)
+  checkLog(path, name === 'control' ? 'control' : 'partition', findings)
+}
+
+function checkPages(file: string, findings: Findings): void {
+  const damage = damageOf(file, Number.POSITIVE_INFINITY)
+  if (damage !== undefined) findings.add(file, undefined, damage.what)
+}
+
+async function checkPartition(
+  folderPath: string,
+  { folder, partitions }: Whole,
+  partition: number,
+  findings: Findings,
+  errors: ProgressOutput,
+): Promise<{ readonly entities: number; readonly notices: number }> {
+  const name = `partition-${partition}`
+  const path = join(folderPath, name)
+  const environment = openEnvironment(path, reading)
+  const progress = new Progress(name, 'records', figuresOf(environment.records).entryCount, errors)
+  try {
+    const mark = environment.facts.get(memberFact)
+    if (mark !== factOf({ name }, folder)) {
+      findings.add(join(path, 'data.mdb'), memberFact, `it says ${mark} instead of ${factOf({ name }, folder)}`)
+    }
+    const check = new PartitionCheck({
+      ...{ environment, path, partition, partitions, findings },
+      checked: () => progress.add(1),
+    })
+    return { entities: check.run(), notices: checkOutbox(environment, path, findings) }
+  } finally {
+    progress.end()
+    await environment.root.close()
+  }
+}

@@ -1,0 +1,222 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { mergedStats } from '../../delivery/queue/delivery-records.js'
+import { halfTheProcessors } from '../../machine.js'
+import { compareBytes, type Entity, type Tenant } from '../../model/context/entity.js'
+import type { DeliveryStats } from '../../model/subscription/notice.js'
+import type { SubscriptionId } from '../../model/subscription/subscription.js'
+import type { WriterSettings } from '../../storage/environment/environment.js'
+import { pinnedFile } from '../../storage/environment/file-pin.js'
+import { type DataFolder, openDataFolder } from '../../storage/folder/data-folder.js'
+import { type FolderFormat, readFormat } from '../../storage/folder/folder-format.js'
+import { decideSwap, isDecided, type SwapSource, settleSwap } from '../../storage/folder/folder-swap.js'
+import type { PinnedFile } from '../../storage/records/store.js'
+import { LmdbRegistryStore } from '../../storage/store/control-registry.js'
+import { ControlStore } from '../../storage/store/control-store.js'
+import { mergeSorted } from '../../storage/store/merge-sorted.js'
+import { OutboxReader } from '../../storage/store/outbox-reader.js'
+import { LmdbPartitionStore } from '../../storage/store/partition-store.js'
+import { RecordWalk } from '../../storage/store/record-walk.js'
+import { CommandFailure, failureText, Unfinished } from './command.js'
+
+/** How a command opens a data folder that no broker runs on. */
+export interface FolderOpening {
+  readonly path: string
+  /** Whether a missing folder is made, and with how many partitions; undefined for the default. */
+  readonly make: false | { readonly partitions: number | undefined }
+  /** Limit of the data of a partition. */
+  readonly sizeMax_bytes: number
+  /** Free space of the disk that is left alone. */
+  readonly keepFree_bytes: number
+}
+
+/** Limit of open read transactions. */
+const maxReaders = 256
+
+/** The format of a data folder. Throws `CommandFailure` for any other folder, and for another format. */
+export function formatOf(path: string): FolderFormat {
+  const format = readFormat(path)
+  if (format.ok) return format.value
+  const { error } = format
+  throw new CommandFailure(error === 'missing' ? `${path} is no data folder: it has no format.json` : error.reason)
+}
+
+/**
+ * Opens the folder of a stopped broker for this process alone and finishes an exchange that was decided. Throws `CommandFailure` when the
+ * folder is missing, in use, damaged or of another format.
+ *
+ * @param everyPage_bytes size up to which each page is checked
+ */
+export async function openFolder(
+  path: string,
+  make: FolderOpening['make'] = false,
+  everyPage_bytes = 0,
+): Promise<DataFolder> {
+  // In the middle of an exchange the format is missing; opening the folder finishes the exchange.
+  if (!make && !isDecided(path)) formatOf(path)
+  const asked = make ? make.partitions : undefined
+  const folder = await openDataFolder(path, { asked, preferred: halfTheProcessors, everyPage_bytes, maxReaders })
+  if (!folder.ok) throw new CommandFailure(folder.error.reason)
+  return folder.value
+}
+
+/** The files of a folder that `openFolder` has opened, after its logs were applied as by a start. */
+export async function currentFiles(
+  folder: DataFolder,
+): Promise<{ readonly partitions: readonly PinnedFile[]; readonly control: PinnedFile }> {
+  // Removing expired data needs space too, so none is kept free.
+  const settings: WriterSettings = { durable: true, keepFree_bytes: 0, sizeMax_bytes: 2 ** 40, maxReaders }
+  const members = membersOf(folder)
+  for (const member of members) await new LmdbPartitionStore(member, settings).close()
+  await new ControlStore(folder.controlPath, settings, (reason) => {
+    throw new CommandFailure(reason)
+  }).close()
+  return { partitions: members.map(pinnedFile), control: pinnedFile(folder.controlPath) }
+}
+
+function membersOf(folder: DataFolder): readonly string[] {
+  return Array.from({ length: folder.partitions }, (_, number) => folder.partitionPath(number))
+}
+
+/** Bytes of records that each partition keeps in memory. */
+const cache_bytes = 2 ** 22
+
+/**
+ * All stores of a data folder, opened under its lock and recovered as by a start. Writes are not flushed one by one, as with
+ * `-writeConcern 0`; they are on disk when the folder is closed.
+ */
+export class StoredFolder {
+  readonly folder: DataFolder
+  readonly partitions: readonly LmdbPartitionStore[]
+  readonly control: ControlStore
+  readonly registry: LmdbRegistryStore
+  readonly #settings: WriterSettings
+  /** Readers, which are closed before the stores. */
+  readonly #readers: { close(): Promise<void> }[] = []
+
+  private constructor(folder: DataFolder, settings: WriterSettings) {
+    this.folder = folder
+    this.#settings = settings
+    this.partitions = membersOf(folder).map((member) => new LmdbPartitionStore(member, settings, { cache_bytes }))
+    const broken = (reason: string): never => {
+      throw new Error(reason)
+    }
+    const control = new ControlStore(folder.controlPath, settings, broken)
+    this.control = control
+    this.registry = new LmdbRegistryStore({
+      databases: { registrations: control.database('registrations'), availability: control.database('availability') },
+      transact: (change, grows) => control.transact(change, grows),
+    })
+  }
+
+  /** Opens a folder. Throws `CommandFailure`. */
+  static async open({ path, make, sizeMax_bytes, keepFree_bytes }: FolderOpening): Promise<StoredFolder> {
+    const folder = await openFolder(path, make, 2 ** 30)
+    try {
+      return new StoredFolder(folder, { durable: false, keepFree_bytes, sizeMax_bytes, maxReaders })
+    } catch (fault) {
+      folder.release()
+      throw new CommandFailure(`the data directory ${path} cannot be used: ${failureText(fault)}`)
+    }
+  }
+
+  get entityCount(): number {
+    return this.partitions.reduce((sum, { entityCount }) => sum + entityCount, 0)
+  }
+
+  /** Upper bound of the space that a copy of the data takes. */
+  get used_bytes(): number {
+    const partitions_bytes = this.partitions.reduce((sum, { size }) => sum + size.used_bytes, 0)
+    return partitions_bytes + statSync(join(this.folder.controlPath, 'data.mdb')).size
+  }
+
+  /** The highest sequence of any entity, also of removed ones. */
+  get highestSequence(): number {
+    return Math.max(...this.partitions.map(({ highestSequence }) => highestSequence))
+  }
+
+  /** All entities with their tenants: tenant by tenant, and each tenant's in the order of creation. */
+  *entities(only?: Tenant): Generator<readonly [tenant: Tenant, entity: Entity]> {
+    const walks = membersOf(this.folder).map((path) => new RecordWalk(path, this.#settings))
+    this.#readers.push(...walks)
+    const tenants = only === undefined ? new Set(walks.flatMap((walk) => walk.tenants())) : [only]
+    for (const tenant of [...tenants].sort(compareBytes)) {
+      const sequences = walks.map((walk) => walk.entities(tenant))
+      for (const entity of mergeSorted(sequences, (a, b) => a.sequence - b.sequence)) yield [tenant, entity]
+    }
+  }
+
+  /** The delivery stats of each subscription, merged over all outboxes or over those of partitions. */
+  stats(of: 'all' | 'partitions' = 'all'): ReadonlyMap<SubscriptionId, DeliveryStats> {
+    const parts = new Map<SubscriptionId, DeliveryStats[]>()
+    for (const path of [...membersOf(this.folder), ...(of === 'all' ? [this.folder.controlPath] : [])]) {
+      const reader = new OutboxReader(path, this.#settings, (damage) => {
+        throw damage
+      })
+      this.#readers.push(reader)
+      for (const [id, stats] of reader.stats()) {
+        const known = parts.get(id)
+        if (known === undefined) parts.set(id, [stats])
+        else known.push(stats)
+      }
+    }
+    return new Map([...parts].map(([id, all]) => [id, together(all)]))
+  }
+
+  /** Closes the stores, with everything on disk, then calls `last` while the folder is still locked, and releases it. */
+  async close(last = (): void => {}): Promise<void> {
+    for (const reader of this.#readers) await reader.close()
+    for (const partition of this.partitions) await partition.close()
+    await this.control.close()
+    try {
+      last()
+    } finally {
+      this.folder.release()
+    }
+  }
+}
+
+/** The stats of several outboxes as those of one. */
+function together(all: readonly DeliveryStats[]): DeliveryStats {
+  const { timesSent, failsCounter, ...merged } = mergedStats(all)
+  const attempted = all.map((stats) => stats.attempted ?? 0).sort((a, b) => b - a)[0]
+  return {
+    ...merged,
+    sent: timesSent,
+    fails: failsCounter,
+    tried: [],
+    ...(attempted && { attempted: attempted as NonNullable<DeliveryStats['attempted']> }),
+  }
+}
+
+/**
+ * Replaces the members of a folder by new ones, or by the previous ones; the caller has the lock of the folder. Throws
+ * `CommandFailure` when nothing was changed: what was built is removed then. Throws `Unfinished` when the exchange is decided, and the next
+ * command or start has to finish it.
+ */
+export function exchangeMembers(path: string, source: SwapSource): void {
+  try {
+    const decided = decideSwap(path, source)
+    if (!decided.ok) throw new CommandFailure(decided.error.reason)
+  } catch (fault) {
+    removeBuilt(path)
+    if (!isDecided(path)) throw fault
+  }
+  try {
+    for (const _ of settleSwap(path));
+  } catch (fault) {
+    throw new Unfinished(
+      `${path} is in the middle of an exchange of its files (${failureText(fault)}): see to that, the next start or command finishes it`,
+    )
+  }
+}
+
+/** Removes what was built for an exchange that was not decided. Errors are left to the next command, which removes it too. */
+export function removeBuilt(path: string): void {
+  if (isDecided(path)) return
+  try {
+    for (const _ of settleSwap(path));
+  } catch {
+    // The first error is the one to report.
+  }
+}

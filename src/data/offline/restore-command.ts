@@ -1,0 +1,133 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { type Manifest, manifestName } from '../../storage/archive/manifest.js'
+import { compactFile } from '../../storage/environment/compaction.js'
+import { noRoomFor } from '../../storage/environment/disk-room.js'
+import { claimFolder } from '../../storage/folder/folder-claim.js'
+import { formatFile, formatVersion, otherFormat, readFormat } from '../../storage/folder/folder-format.js'
+import {
+  beginNext,
+  fixedMember,
+  forgetPrevious,
+  hasPrevious,
+  membersIn,
+  previousFolder,
+  settleSwap,
+} from '../../storage/folder/folder-swap.js'
+import { readBackedUp, readManifest } from './backup-folder.js'
+import { type CommandArguments, CommandFailure, command, commandCodes, WrongCommandLine } from './command.js'
+import { exchangeMembers, removeBuilt } from './offline-folder.js'
+import { Progress, type ProgressOutput } from './progress.js'
+
+const help = `Usage: rigel restore DIR -dbPath FOLDER [--force] [--compact]
+       rigel restore --previous -dbPath FOLDER
+       rigel restore --forget-previous -dbPath FOLDER
+
+Puts the backup in DIR into the data folder of a broker that does not run. All checksums are compared before anything in
+the folder changes; killed at any moment, it leaves the folder as it was or as it was to be.
+
+  -dbPath FOLDER      the data folder (rigel-data); it is made if it is missing
+  --force             also when the folder holds data, which stays in FOLDER/previous
+  --compact           without the free pages that the files have, so that they take less of the disk
+  --previous          puts back what was replaced last, by a restore or by a new version; what is there now stays instead
+  --forget-previous   removes what was replaced last: there is no way back then
+
+The exit code is 0 when it is done, 1 when nothing was changed or when the next start has to finish it, which is said, and 2 for
+a wrong command line.
+`
+
+/** `rigel restore`: puts a backup, or what was replaced last, into a data folder. */
+export const restoreCommand = command({
+  name: 'restore',
+  help,
+  values: ['dbPath'],
+  switches: ['force', 'compact', 'previous', 'forget-previous'],
+  positionals: ['DIR'],
+  failed: 'nothing was restored',
+  run: async (given, { output, errors }) => {
+    const sources = [given.positionals.length > 0, given.isOn('previous'), given.isOn('forget-previous')]
+    if (sources.filter((each) => each).length !== 1) throw new WrongCommandLine(oneSource)
+    output.write(`${await restored(given, errors)}\n`)
+    return commandCodes.done
+  },
+})
+
+const oneSource =
+  "rigel restore needs either the folder of a backup, --previous or --forget-previous: 'rigel help restore'"
+
+/** Restores and returns the message for the operator. Throws when nothing was changed. */
+async function restored(given: CommandArguments, errors: ProgressOutput): Promise<string> {
+  const path = given.value('dbPath') ?? 'rigel-data'
+  const [backup] = given.positionals
+  // Read first: without a backup to put into it, a missing folder is not made.
+  const manifest = backup === undefined ? undefined : readManifest(backup)
+  if (manifest === undefined && !existsSync(path)) throw new CommandFailure(`${path} is not there`)
+  const claim = claimFolder(path)
+  if (!claim.ok) throw new CommandFailure(claim.error.reason)
+  try {
+    for (const _ of settleSwap(path));
+    if (given.isOn('forget-previous')) {
+      return forgetPrevious(path) ? `${previousFolder(path)} is removed` : `${previousFolder(path)} is not there`
+    }
+    if (backup !== undefined && manifest !== undefined) {
+      await build(path, backup, manifest, { force: given.isOn('force'), compact: given.isOn('compact') }, errors)
+      exchangeMembers(path, 'next')
+      return `${path} holds the backup of ${manifest.point}${hasPrevious(path) ? `; what it held before is in ${previousFolder(path)}` : ''}`
+    }
+    if (!hasPrevious(path)) throw new CommandFailure(`${previousFolder(path)} is not there: nothing was replaced`)
+    exchangeMembers(path, 'previous')
+    return `${path} holds what was replaced before; what it held now is in ${previousFolder(path)}`
+  } finally {
+    claim.value.release()
+  }
+}
+
+/** Copies the backup to the place of new members. Throws when the backup is damaged or incomplete. */
+async function build(
+  path: string,
+  backup: string,
+  manifest: Manifest,
+  { force, compact }: { readonly force: boolean; readonly compact: boolean },
+  errors: ProgressOutput,
+): Promise<void> {
+  if (manifest.format !== formatVersion) {
+    throw new CommandFailure(otherFormat(backup, manifest.format, `Rigel ${manifest.rigel}`))
+  }
+  if (!force && membersIn(path).length > 0) {
+    throw new CommandFailure(`${path} holds data: --force replaces it, and keeps it in ${previousFolder(path)}`)
+  }
+  if (hasPrevious(path) && membersIn(path).length > 0) {
+    throw new CommandFailure(
+      `${previousFolder(path)} still holds what was replaced before: remove it with \`rigel restore --forget-previous -dbPath ${path}\``,
+    )
+  }
+  const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
+  const impossible = fixedMember(path, path) ?? noRoomFor(path, compact ? 2 * bytes : bytes, 'the backup')
+  if (impossible !== undefined) throw new CommandFailure(impossible)
+  const next = beginNext(path)
+  const progress = new Progress('restore', 'bytes', bytes, errors)
+  try {
+    for (const file of manifest.files) {
+      const target = join(next, file.name)
+      mkdirSync(dirname(target), { recursive: true })
+      await readBackedUp(backup, file, (taken) => progress.add(taken), target)
+    }
+    checkFormatOf(next, manifest)
+    const members = manifest.files.map(({ name }) => dirname(name)).filter((name) => name !== '.')
+    if (compact) for (const member of members) await compactFile(join(next, member))
+  } catch (fault) {
+    removeBuilt(path)
+    throw fault
+  } finally {
+    progress.end()
+  }
+}
+
+/** Throws when the copied folder is not the one of the manifest. */
+function checkFormatOf(next: string, { folder, partitions }: Manifest): void {
+  const held = readFormat(next)
+  if (held.ok && held.value.partitions === partitions && held.value.folder === folder) {
+    return
+  }
+  throw new CommandFailure(`${basename(formatFile(next))} of the backup is not that of its ${manifestName}`)
+}

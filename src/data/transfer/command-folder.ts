@@ -1,0 +1,43 @@
+import { flags } from '../../flags/flags.js'
+import { type CommandArguments, urlOf, WrongCommandLine } from '../offline/command.js'
+import type { FolderOpening } from '../offline/offline-folder.js'
+import type { BrokerAddress } from './online/broker-connection.js'
+
+/** Exit code of an import that left something out, or part of something. */
+export const notAllTaken = 3
+
+/** The options of commands that open a data folder, named as the flags of the broker. */
+export const folderValues = ['dbPath', 'dbSizeMax'] as const
+
+/** Their lines of the help. */
+export const folderHelp = `  -dbPath FOLDER        the data folder of a broker that does not run (${flags.dbPath.default})
+  -dbSizeMax MIB        most that a partition of it may take (${flags.dbSizeMax_MiB.default})`
+
+/** How the options say to open the folder; `make` says whether a missing one is made. Throws `WrongCommandLine`. */
+export function openingOf(given: CommandArguments, make: FolderOpening['make']): FolderOpening {
+  const sizeMax_MiB = positiveInteger(given, 'dbSizeMax') ?? flags.dbSizeMax_MiB.default
+  return {
+    path: given.value('dbPath') ?? flags.dbPath.default,
+    make,
+    sizeMax_bytes: sizeMax_MiB * 2 ** 20,
+    keepFree_bytes: flags.dbFreeMin_MiB.default * 2 ** 20,
+  }
+}
+
+/** The broker of the option `--url`; undefined without it. Throws `WrongCommandLine`. */
+export function brokerAddressOf(given: CommandArguments): BrokerAddress | undefined {
+  const url = urlOf(given)
+  if (url === undefined) return undefined
+  const ofFolder = ['dbPath', 'dbSizeMax', 'partitions'].find((name) => given.value(name) !== undefined)
+  if (ofFolder !== undefined) throw new WrongCommandLine(`--url means a broker, -${ofFolder} a folder: leave one out`)
+  return { url, token: given.value('token') }
+}
+
+/** The number of an option; undefined without it. Throws `WrongCommandLine`. */
+export function positiveInteger(given: CommandArguments, name: string): number | undefined {
+  const text = given.value(name)
+  if (text === undefined) return undefined
+  const number = Number(text)
+  if (!/^\d{1,9}$/.test(text) || number === 0) throw new WrongCommandLine(`-${name}: '${text}' is no positive integer`)
+  return number
+}

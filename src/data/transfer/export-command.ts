@@ -1,0 +1,112 @@
+import type { EntityType, Tenant } from '../../model/context/entity.js'
+import type { PathRange } from '../../model/context/query.js'
+import { parseServicePaths, parseTenant } from '../../model/context/scope-headers.js'
+import { type CommandArguments, command, commandCodes, WrongCommandLine } from '../offline/command.js'
+import { type FolderOpening, StoredFolder } from '../offline/offline-folder.js'
+import { Progress, type ProgressOutput } from '../offline/progress.js'
+import { brokerAddressOf, folderHelp, folderValues, openingOf } from './command-folder.js'
+import { type ExportFilter, storedItems, writeExport } from './export-file.js'
+import { countsText, type ItemKind, itemKinds } from './items.js'
+import type { BrokerAddress } from './online/broker-connection.js'
+import { brokerItems } from './online/broker-items.js'
+
+const help = `Usage: rigel export FILE|- [options]
+
+Writes what a data folder holds as JSON lines; - is the standard output.
+
+${folderHelp}
+  --url URL             instead of a folder, a broker that runs, of any make that has NGSIv2: of one tenant what that shows
+  --token TOKEN         its key, sent as X-Auth-Token
+  --tenant NAME         only of this tenant ('' is the one without a name)
+  --path PATH           only in this service path; /a/# with all below it
+  --type TYPE           of entities only those of this type
+  --kind KINDS          only these, separated by commas: ${itemKinds.join(', ')}
+
+The exit code is 0 when everything was written, 1 when not, and 2 for a wrong command line. 'rigel import FILE' reads it.
+`
+
+/** `rigel export`: from the folder of a stopped broker, or from a running one, to a file. */
+export const exportCommand = command({
+  name: 'export',
+  help,
+  values: [...folderValues, 'url', 'token', 'tenant', 'path', 'type', 'kind'],
+  switches: [],
+  positionals: ['FILE'],
+  failed: 'nothing was exported',
+  run: async (given, { errors }) => {
+    const [file] = given.positionals
+    if (file === undefined) throw new WrongCommandLine("rigel export needs a file to write, or -: 'rigel help export'")
+    const filter = filterOf(given)
+    const address = brokerAddressOf(given)
+    if (address === undefined) await exported(openingOf(given, false), file, filter, errors)
+    else await exportedFrom(address, file, filter, errors)
+    return commandCodes.done
+  },
+})
+
+async function exported(
+  opening: FolderOpening,
+  file: string,
+  filter: ExportFilter,
+  errors: ProgressOutput,
+): Promise<void> {
+  const stored = await StoredFolder.open(opening)
+  const progress = new Progress('export', 'records', stored.entityCount, errors)
+  try {
+    const counts = await writeExport(file, storedItems(stored, filter), (items) => progress.at(items))
+    progress.end()
+    errors.write(`exported: ${countsText(counts)}\n`)
+  } finally {
+    progress.end()
+    await stored.close()
+  }
+}
+
+async function exportedFrom(
+  address: BrokerAddress,
+  file: string,
+  filter: ExportFilter,
+  errors: ProgressOutput,
+): Promise<void> {
+  const progress = new Progress('export', 'records', undefined, errors)
+  const lost: string[] = []
+  try {
+    const items = brokerItems(address, filter, (what, reason) => lost.push(`${what}: ${reason}`))
+    const counts = await writeExport(file, items, (items) => progress.at(items))
+    progress.end()
+    errors.write(`exported: ${countsText(counts)}\n`)
+    for (const line of [...lost, notShown]) errors.write(`${line}\n`)
+  } finally {
+    progress.end()
+  }
+}
+
+const notShown =
+  'NGSIv2 does not show: other tenants, further instances of an attribute, the paths of subscriptions and registrations (that of --path is taken), subscriptions by the clock and to registrations, and how deliveries went'
+
+function filterOf(given: CommandArguments): ExportFilter {
+  const names = given.value('kind')?.split(',') ?? itemKinds
+  const unknown = names.find((name) => !itemKinds.some((kind) => kind === name))
+  if (unknown !== undefined) throw new WrongCommandLine(`--kind: '${unknown}' is none of ${itemKinds.join(', ')}`)
+  return {
+    tenant: tenantOf(given.value('tenant')),
+    path: rangeOf(given.value('path')),
+    type: given.value('type') as EntityType | undefined, // Any text: there may be none of that type.
+    kinds: new Set<ItemKind>(itemKinds.filter((kind) => names.includes(kind))),
+  }
+}
+
+function tenantOf(text: string | undefined): Tenant | undefined {
+  if (text === undefined) return undefined
+  const tenant = parseTenant(text, true)
+  if (!tenant.ok) throw new WrongCommandLine(`--tenant: ${tenant.error}`)
+  return tenant.value
+}
+
+function rangeOf(text: string | undefined): PathRange | undefined {
+  if (text === undefined) return undefined
+  const paths = parseServicePaths(text, 'one')
+  if (!paths.ok) throw new WrongCommandLine(`--path: ${paths.error}`)
+  if (paths.value.length !== 1) throw new WrongCommandLine('--path: name one service path')
+  return paths.value[0]
+}

@@ -1,0 +1,164 @@
+import { once } from 'node:events'
+import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { systemFaultText } from '../../faults.js'
+import { syncFolder } from '../../folder.js'
+import type { EntityType, Tenant } from '../../model/context/entity.js'
+import { inRange, type PathRange } from '../../model/context/query.js'
+import { decided, isUndecided } from '../../model/subscription/decisions.js'
+import { CommandFailure } from '../offline/command.js'
+import type { StoredFolder } from '../offline/offline-folder.js'
+import { endLine, headerLine, lineOf } from './export-lines.js'
+import { type Item, type ItemCounts, type ItemKind, noCounts } from './items.js'
+
+/** Characters that are written at once. */
+const piece_characters = 2 ** 18
+
+/**
+ * Writes an export to a file, or to the standard output for `-`; gives how many items of each kind it has. A file gets its name
+ * when it is whole and on disk, so that an earlier export of that name stays until then; what fails leaves nothing. Passwords
+ * of subscriptions are in it, so it is for its owner alone. Throws `CommandFailure`.
+ */
+export async function writeExport(
+  file: string,
+  items: AsyncIterable<Item>,
+  progressed: (items: number) => void,
+): Promise<ItemCounts> {
+  if (file === '-') return written(new Output(undefined), items, progressed)
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new CommandFailure(`${file} is no file: name another one, or - for the standard output`)
+  }
+  const part = `${file}.part`
+  try {
+    // One that was left by an export that was killed may be readable by others.
+    rmSync(part, { force: true })
+    const counts = await written(new Output(part), items, progressed)
+    renameSync(part, file)
+    syncFolder(dirname(resolve(file)))
+    return counts
+  } catch (fault) {
+    rmSync(part, { force: true })
+    throw fault
+  }
+}
+
+async function written(
+  out: Output,
+  items: AsyncIterable<Item>,
+  progressed: (items: number) => void,
+): Promise<ItemCounts> {
+  const counts = noCounts()
+  let piece = `${headerLine()}\n`
+  let written = 0
+  for await (const item of items) {
+    piece += `${lineOf(item)}\n`
+    counts[item.kind] += 1
+    written += 1
+    if (piece.length < piece_characters) continue
+    await out.write(piece)
+    piece = ''
+    progressed(written)
+  }
+  await out.write(`${piece}${endLine(counts)}\n`)
+  await out.end()
+  return counts
+}
+
+/** Where an export goes: what it throws is a sentence for people. */
+class Output {
+  readonly #path: string | undefined
+  readonly #stream: NodeJS.WritableStream
+  #fault: unknown
+
+  constructor(path: string | undefined) {
+    this.#path = path
+    this.#stream =
+      path === undefined ? process.stdout : createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true })
+    this.#stream.on('error', (fault) => {
+      this.#fault = fault
+    })
+  }
+
+  async write(text: string): Promise<void> {
+    this.#check()
+    if (this.#stream.write(text)) return
+    await new Promise<void>((resolve) => {
+      const goOn = (): void => {
+        this.#stream.off('drain', goOn).off('close', goOn)
+        resolve()
+      }
+      this.#stream.on('drain', goOn).on('close', goOn)
+    })
+    this.#check()
+  }
+
+  async end(): Promise<void> {
+    if (this.#path === undefined) await new Promise<void>((resolve) => this.#stream.write('', () => resolve()))
+    else {
+      const closed = once(this.#stream, 'close').catch(() => {})
+      this.#stream.end()
+      await closed
+    }
+    this.#check()
+  }
+
+  #check(): void {
+    if (this.#fault === undefined) return
+    throw new CommandFailure(
+      `${this.#path ?? 'the standard output'} cannot be written: ${systemFaultText(this.#fault)}`,
+    )
+  }
+}
+
+/** Which items are exported; nothing for all. */
+export interface ExportFilter {
+  readonly tenant: Tenant | undefined
+  readonly path: PathRange | undefined
+  /** Of entities: those of other types are left out. */
+  readonly type: EntityType | undefined
+  readonly kinds: ReadonlySet<ItemKind>
+}
+
+/** Everything that a folder holds and a filter lets through, each kind in the order of creation. */
+export async function* storedItems(stored: StoredFolder, filter: ExportFilter): AsyncGenerator<Item> {
+  if (filter.kinds.has('entity')) yield* entitiesIn(stored, filter)
+  if (filter.kinds.has('subscription')) yield* subscriptionsIn(stored, filter)
+  if (filter.kinds.has('registration')) yield* registrationsIn(stored, filter)
+  if (filter.kinds.has('availability')) yield* availabilityIn(stored, filter)
+}
+
+function* entitiesIn(stored: StoredFolder, { tenant: only, path, type }: ExportFilter): Generator<Item> {
+  for (const [tenant, entity] of stored.entities(only)) {
+    if (path !== undefined && !inRange(entity.path, path)) continue
+    if (type === undefined || entity.type === type) yield { kind: 'entity', tenant, entity }
+  }
+}
+
+function* subscriptionsIn(stored: StoredFolder, { tenant, path }: ExportFilter): Generator<Item> {
+  const all = stored.stats()
+  const ticks = stored.control.ticks()
+  for (const record of stored.control.subscriptions()) {
+    // What was not decided when the broker ended is withdrawn by whoever starts next.
+    const subscription = isUndecided(record) ? decided(record, 'withdrawn') : record
+    if (subscription === undefined) continue
+    if (tenant !== undefined && subscription.tenant !== tenant) continue
+    if (path !== undefined && !inRange(subscription.path.path, path)) continue
+    const { id } = subscription
+    yield { kind: 'subscription', subscription, stats: all.get(id), ticked: ticks.get(id) }
+  }
+}
+
+function* registrationsIn(stored: StoredFolder, { tenant, path }: ExportFilter): Generator<Item> {
+  for (const registration of [...stored.registry.registrations()].sort((a, b) => a.order - b.order)) {
+    if (tenant !== undefined && registration.tenant !== tenant) continue
+    if (path === undefined || inRange(registration.path, path)) yield { kind: 'registration', registration }
+  }
+}
+
+/** They mean every path of their tenant. */
+function* availabilityIn(stored: StoredFolder, { tenant, path }: ExportFilter): Generator<Item> {
+  if (path !== undefined) return
+  for (const subscription of [...stored.registry.availability()].sort((a, b) => a.order - b.order)) {
+    if (tenant === undefined || subscription.tenant === tenant) yield { kind: 'availability', subscription }
+  }
+}

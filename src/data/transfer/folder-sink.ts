@@ -1,0 +1,102 @@
+import { StorageFull } from '../../faults.js'
+import { shardOf } from '../../hash.js'
+import type { Entity, Tenant } from '../../model/context/entity.js'
+import { type EntityChange, entityName } from '../../storage/records/store.js'
+import type { LmdbPartitionStore } from '../../storage/store/partition-store.js'
+import type { Sequence } from '../../threads/shared-memory/sequences.js'
+import type { StoredFolder } from '../offline/offline-folder.js'
+import { FolderControl } from './folder-control.js'
+import { type EntityItem, type Item, isThere, type Outcome, type Sink, type SinkSettings } from './items.js'
+
+/** Imports into a data folder that no broker runs on: exactly what the items say, in large transactions. */
+export class FolderSink implements Sink {
+  readonly #stored: StoredFolder
+  readonly #settings: SinkSettings
+  readonly #control: FolderControl
+  #sequence: number
+
+  constructor(stored: StoredFolder, settings: SinkSettings) {
+    this.#stored = stored
+    this.#settings = settings
+    this.#control = new FolderControl(stored, settings)
+    this.#sequence = stored.highestSequence
+  }
+
+  async put(items: readonly Item[]): Promise<readonly Outcome[]> {
+    const batch = new EntityBatch(this.#stored)
+    const outcomes: Outcome[] = []
+    for (const item of items) {
+      const outcome = item.kind === 'entity' ? this.#entity(item, batch) : await this.#control.put(item)
+      outcomes.push(outcome)
+      if (outcome.kind === 'refused' && !this.#settings.keepsGoing) break
+    }
+    if (!this.#settings.dry) batch.commit()
+    return outcomes
+  }
+
+  close(): Promise<void> {
+    return this.#stored.close()
+  }
+
+  #entity({ tenant, entity }: EntityItem, batch: EntityBatch): Outcome {
+    const held = batch.held(tenant, entity)
+    if (held === undefined) {
+      this.#sequence += 1
+      batch.put(tenant, { ...entity, sequence: this.#sequence as Sequence }, undefined)
+      return { kind: 'created' }
+    }
+    const { policy } = this.#settings
+    if (policy === 'skip') return { kind: 'skipped' }
+    if (policy === 'fail') return { kind: 'refused', reason: isThere }
+    batch.put(tenant, { ...entity, sequence: held.sequence }, held)
+    return { kind: 'replaced' }
+  }
+}
+
+/** Changes of entities, each partition's to be committed as one turn. */
+export class EntityBatch {
+  readonly #partitions: readonly LmdbPartitionStore[]
+  readonly #changes: EntityChange[][]
+  /** What the batch has put, which the stores do not hold yet. */
+  readonly #put = new Map<string, Entity[]>()
+
+  constructor({ partitions }: StoredFolder) {
+    this.#partitions = partitions
+    this.#changes = partitions.map(() => [])
+  }
+
+  held(tenant: Tenant, { path, id, type }: Pick<Entity, 'path' | 'id' | 'type'>): Entity | undefined {
+    const name = entityName(tenant, path, id)
+    const put = this.#put.get(name)?.find((entity) => entity.type === type)
+    if (put !== undefined) return put
+    const store = this.#partitions[shardOf(tenant, id, this.#partitions.length)]
+    return store?.entities(tenant, path, id).find((entity) => entity.type === type)
+  }
+
+  put(tenant: Tenant, entity: Entity, before: Entity | undefined): void {
+    const { path, id, type } = entity
+    const name = entityName(tenant, path, id)
+    const others = this.#put.get(name)?.filter((other) => other.type !== type) ?? []
+    this.#put.set(name, [...others, entity])
+    const changes = this.#changes[shardOf(tenant, id, this.#partitions.length)]
+    changes?.push({ kind: 'put', tenant, entity, before })
+  }
+
+  /** Logs and applies the changes of each partition. Throws what the stores throw. */
+  commit(): void {
+    for (const [number, store] of this.#partitions.entries()) {
+      const entities = this.#changes[number] ?? []
+      if (entities.length > 0) commitOffline(store, { entities, notices: [], acks: [] })
+    }
+  }
+}
+
+/** Takes a turn of a partition that nobody reads meanwhile. Throws `StorageFull` when there is no room for it. */
+function commitOffline(store: LmdbPartitionStore, changes: Parameters<LmdbPartitionStore['prepare']>[0]): void {
+  if (!store.hasRoom()) throw new StorageFull('no room for what is imported: see -dbSizeMax, and the disk')
+  const turn = store.prepare(changes)
+  if (turn === undefined) return
+  const appended = store.wal.appendSync(store.wal.last, turn.bytes)
+  if (!appended.ok) throw new StorageFull('no space for the log')
+  turn.apply(appended.value)
+}

@@ -1,0 +1,175 @@
+import { closeSync, existsSync, openSync, writeSync } from 'node:fs'
+import { systemFaultText } from '../../faults.js'
+import { formatFile } from '../../storage/folder/folder-format.js'
+import { now } from '../../time.js'
+import { type CommandArguments, CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
+import { StoredFolder } from '../offline/offline-folder.js'
+import { Progress, type ProgressOutput } from '../offline/progress.js'
+import { brokerAddressOf, folderHelp, folderValues, notAllTaken, openingOf, positiveInteger } from './command-folder.js'
+import { exportSource } from './export-lines.js'
+import { FolderSink } from './folder-sink.js'
+import { type ImportResult, type NotTaken, runImport } from './import-run.js'
+import { InputFile } from './input-file.js'
+import { conflictPolicies, countsText, type ItemSource, type Sink, type SinkSettings } from './items.js'
+import { BrokerSink } from './online/broker-sink.js'
+import { findDump } from './orion/dump-files.js'
+import { orionSource } from './orion/orion-source.js'
+
+const help = `Usage: rigel import FILE|- [options]
+       rigel import --orion DUMP [options]
+
+Reads what 'rigel export' wrote, also compressed by gzip, into a data folder, which is made if it is missing; - is the standard
+input. An import that was interrupted goes on with --on-conflict skip.
+
+${folderHelp}
+  --orion DUMP          instead of FILE, what mongodump or mongoexport gave of an Orion: a folder, a file or an archive; what
+                        cannot be kept is listed
+  --db NAME             the name of its database, before that of a tenant (orion)
+  --url URL             instead of a folder, a broker that runs, of any make that has NGSIv2
+  --token TOKEN         its key, sent as X-Auth-Token
+  -partitions N         the number of partitions of a folder that is made
+  --on-conflict WHAT    what is done with what is there already: fail (as without the option), skip or replace
+  --keep-going          goes on after what cannot be imported
+  --dry-run             reads and checks everything, and writes nothing
+  --report FILE         lists there what was not taken, or not as a whole; without it the first 100 are shown
+
+The exit code is 0 when everything was imported, 3 when something was not, or not as a whole, 1 when the import did not come to
+its end for another reason, and 2 for a wrong command line.
+`
+
+/** `rigel import`: from a file into the folder of a stopped broker, or into a running one. */
+export const importCommand = command({
+  name: 'import',
+  help,
+  values: [...folderValues, 'orion', 'db', 'url', 'token', 'partitions', 'on-conflict', 'report'],
+  switches: ['keep-going', 'dry-run'],
+  positionals: ['FILE'],
+  failed: 'the import did not come to its end',
+  run: async (given, { errors }) => {
+    const files = [given.positionals[0], given.value('orion')].filter((each) => each !== undefined)
+    if (files.length !== 1) {
+      throw new WrongCommandLine("rigel import needs a file to read, or -, or --orion: 'rigel help import'")
+    }
+    const settings = settingsOf(given)
+    const openSink = sinkOf(given, settings)
+    return await imported(sourceOf(given), openSink, settings, given, errors)
+  },
+})
+
+function settingsOf(given: CommandArguments): SinkSettings {
+  const named = given.value('on-conflict') ?? 'fail'
+  const policy = conflictPolicies.find((each) => each === named)
+  if (policy === undefined)
+    throw new WrongCommandLine(`--on-conflict: '${named}' is none of ${conflictPolicies.join(', ')}`)
+  // A dump cannot be corrected, so what cannot be imported is listed instead.
+  const keepsGoing = given.isOn('keep-going') || given.value('orion') !== undefined
+  return { policy, keepsGoing, dry: given.isOn('dry-run') }
+}
+
+function sourceOf(given: CommandArguments): ItemSource {
+  const file = given.value('orion') ?? given.positionals[0] ?? '-'
+  const database = given.value('db') ?? 'orion'
+  try {
+    if (given.value('orion') !== undefined) return orionSource(findDump(file, database), database, now())
+    return exportSource(new InputFile(file), now())
+  } catch (fault) {
+    if (fault instanceof CommandFailure) throw fault
+    throw new CommandFailure(`${file} cannot be read: ${systemFaultText(fault)}`)
+  }
+}
+
+/** Reads where the import goes to; the function that it returns opens it. Throws `WrongCommandLine`. */
+function sinkOf(given: CommandArguments, settings: SinkSettings): () => Promise<Sink> {
+  const address = brokerAddressOf(given)
+  if (address !== undefined) return async () => new BrokerSink(address, settings)
+  const opening = openingOf(given, { partitions: positiveInteger(given, 'partitions') })
+  return async () => {
+    if (settings.dry && !existsSync(formatFile(opening.path))) return missingFolder
+    return new FolderSink(await StoredFolder.open(opening), settings)
+  }
+}
+
+/** Stands for a data folder that is missing, where nothing is to be written. */
+const missingFolder: Sink = {
+  put: async (items) => items.map(() => ({ kind: 'created' })),
+  close: async () => {},
+}
+
+async function imported(
+  source: ItemSource,
+  openSink: () => Promise<Sink>,
+  settings: SinkSettings,
+  given: CommandArguments,
+  errors: ProgressOutput,
+): Promise<number> {
+  const report = new ImportReport(given.value('report'))
+  const sink = await openSink()
+  const total = source.progress()?.total
+  const progress = new Progress('import', total === undefined ? 'records' : 'bytes', total, errors)
+  try {
+    const result = await runImport(source, sink, {
+      keepsGoing: settings.keepsGoing,
+      report: (notTaken) => report.note(notTaken),
+      progressed: (items) => progress.at(source.progress()?.done ?? items),
+    })
+    progress.end()
+    errors.write(report.text(result, settings.dry))
+    if (given.value('url') !== undefined) errors.write(`${notSent}\n`)
+    return result.notTaken > 0 ? notAllTaken : commandCodes.done
+  } finally {
+    progress.end()
+    await sink.close()
+    report.close()
+  }
+}
+
+const notSent =
+  'the broker gives its own dates of creation and modification, ids of subscriptions and registrations, and counts of deliveries'
+
+/** As many are shown at the end; the file of `--report` has all. */
+const shown_max = 100
+
+/** What was not imported, or not as a whole: shown at the end, and listed in a file. */
+class ImportReport {
+  readonly #file: number | undefined
+  readonly #shown: string[] = []
+
+  /** Throws `CommandFailure` when the file cannot be written. */
+  constructor(path: string | undefined) {
+    try {
+      this.#file = path === undefined ? undefined : openSync(path, 'w', 0o600)
+    } catch (fault) {
+      throw new CommandFailure(`--report: ${path} cannot be written: ${systemFaultText(fault)}`)
+    }
+  }
+
+  note({ where, what, reason, isPart }: NotTaken): void {
+    const subject = what === '' ? where : `${where}: ${what}`
+    const line = `${subject}: ${isPart ? 'imported without ' : ''}${reason}`
+    if (this.#shown.length < shown_max) this.#shown.push(line)
+    if (this.#file !== undefined) writeSync(this.#file, `${line}\n`)
+  }
+
+  /** What an import came to, for people. */
+  text({ counts, notTaken, hasStopped }: ImportResult, isDry: boolean): string {
+    const rows = (['created', 'replaced', 'skipped'] as const).flatMap((outcome) => {
+      const text = countsText(counts[outcome])
+      return text === 'nothing' ? [] : [`${isDry ? 'would be ' : ''}${outcome}: ${text}`]
+    })
+    const more = notTaken - this.#shown.length
+    return [
+      ...(rows.length === 0 ? ['nothing was imported'] : rows),
+      ...this.#shown,
+      ...(more > 0 ? [`and ${more} more: --report FILE lists them all`] : []),
+      ...(hasStopped ? [isDry ? 'it stopped there: --keep-going lists all' : stopped] : []),
+      '',
+    ].join('\n')
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+  }
+}
+
+const stopped =
+  'it stopped there, and what comes before is imported: correct it and go on with --on-conflict skip, or use --keep-going'

@@ -1,0 +1,113 @@
+import { createReadStream, statSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { findJsonFault } from '../../json-reader.js'
+
+/** A file, or the standard input, that is read from its beginning to its end; what is compressed by gzip is unpacked. */
+export class InputFile {
+  readonly #path: string
+  #read = 0
+  readonly #total: number | undefined
+
+  /** `-` is the standard input. Throws what the system says when there is no such file. */
+  constructor(path: string) {
+    this.#path = path
+    this.#total = path === '-' ? undefined : statSync(path).size
+  }
+
+  get progress(): { readonly done: number; readonly total: number } | undefined {
+    return this.#total === undefined ? undefined : { done: this.#read, total: this.#total }
+  }
+
+  /** What is in it, piece by piece. Throws what the system says, and what unpacking says of a damaged file. */
+  async *bytes(): AsyncGenerator<Buffer> {
+    const raw = this.#path === '-' ? process.stdin : createReadStream(this.#path, { highWaterMark: 2 ** 18 })
+    const { head, rest } = await headOf(this.#counted(raw), gzipMagic.length)
+    if (!head.subarray(0, gzipMagic.length).equals(gzipMagic)) {
+      yield* rest
+      return
+    }
+    const packed = Readable.from(rest)
+    const unpacked = createGunzip({ chunkSize: 2 ** 18 })
+    packed.on('error', (fault: Error) => unpacked.destroy(fault))
+    for await (const piece of packed.pipe(unpacked)) yield Buffer.from(piece)
+  }
+
+  async *#counted(raw: NodeJS.ReadableStream): AsyncGenerator<Buffer> {
+    for await (const piece of raw) {
+      const bytes = Buffer.from(piece)
+      this.#read += bytes.length
+      yield bytes
+    }
+  }
+}
+
+/** What a file that is compressed by gzip begins with. */
+const gzipMagic = Buffer.from([0x1f, 0x8b])
+
+/** The first pieces of a stream together, until there are enough bytes to tell what it is, and all of it again. */
+export async function headOf(
+  pieces: AsyncGenerator<Buffer>,
+  bytes: number,
+): Promise<{ readonly head: Buffer; readonly rest: AsyncGenerator<Buffer> }> {
+  let head: Buffer = Buffer.alloc(0)
+  while (head.length < bytes) {
+    const next = await pieces.next()
+    if (next.done) break
+    head = Buffer.concat([head, next.value])
+  }
+  async function* all(): AsyncGenerator<Buffer> {
+    yield head
+    yield* pieces
+  }
+  return { head, rest: all() }
+}
+
+/** A line is no longer: the entity in it would be larger than any that can be written. */
+const maxLine_bytes = 2 ** 26
+
+/** A line of a text. */
+export interface TextLine {
+  readonly number: number
+  /** Without the end of the line; nothing for one that is too long, which is the last one that is given. */
+  readonly text: string | undefined
+}
+
+/** In longer lines it is looked first whether they are nested too deep: millions of levels would take gigabytes to parse. */
+const shortLine = 2 ** 20
+
+/** Whether a line can be parsed in bounded memory. */
+export function mayBeParsed(text: string): boolean {
+  return text.length <= shortLine || findJsonFault(text) === undefined
+}
+
+/** The lines of a text in UTF-8, as many together as came together. Empty ones are left out. */
+export async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<readonly TextLine[]> {
+  let begun: Buffer[] = []
+  let begun_bytes = 0
+  let number = 0
+  for await (const piece of pieces) {
+    const lines: TextLine[] = []
+    let from = 0
+    for (let end = piece.indexOf(10); end !== -1; end = piece.indexOf(10, from)) {
+      number += 1
+      const part = piece.subarray(from, end)
+      const text = (begun.length === 0 ? part : Buffer.concat([...begun, part])).toString('utf8').trimEnd()
+      if (text !== '') lines.push({ number, text })
+      begun = []
+      begun_bytes = 0
+      from = end + 1
+    }
+    if (from < piece.length) {
+      begun.push(piece.subarray(from))
+      begun_bytes += piece.length - from
+    }
+    if (lines.length > 0) yield lines
+    if (begun_bytes > maxLine_bytes) {
+      yield [{ number: number + 1, text: undefined }]
+      return
+    }
+  }
+  const text = Buffer.concat(begun).toString('utf8').trimEnd()
+  if (text !== '') yield [{ number: number + 1, text }]
+}

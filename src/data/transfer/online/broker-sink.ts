@@ -1,0 +1,242 @@
+import { type GivenObject, isGivenObject } from '../../../api/ngsi2/parse/tree.js'
+import { entityText, type Representation } from '../../../api/ngsi2/render/entity-text.js'
+import { renderRegistration, subscriptionShown } from '../../../api/ngsi2/render/shown-resources.js'
+import { now } from '../../../time.js'
+import { CommandFailure } from '../../offline/command.js'
+import {
+  type EntityItem,
+  type Item,
+  isThere,
+  type Outcome,
+  type RegistrationItem,
+  type Sink,
+  type SinkSettings,
+  type SubscriptionItem,
+  type UnnumberedEntity,
+} from '../items.js'
+import { pathText } from '../line-fields.js'
+import { askBroker, type BrokerAddress, type BrokerAnswer, type BrokerRequest } from './broker-connection.js'
+import { instanceUpdate, lossesOf, withoutInstances } from './instance-update.js'
+
+/** Entities of one request, and their characters: brokers take 1 MiB by default. */
+const batch_entities = 200
+const batch_characters = 500_000
+
+/** Requests that are under way at one time. */
+const connections = 4
+
+/** Imports into a broker that runs, through NGSIv2, and NGSIv1 where only that has instances. */
+export class BrokerSink implements Sink {
+  readonly #address: BrokerAddress
+  readonly #settings: SinkSettings
+
+  constructor(address: BrokerAddress, settings: SinkSettings) {
+    this.#address = address
+    this.#settings = settings
+  }
+
+  async put(items: readonly Item[]): Promise<readonly Outcome[]> {
+    const outcomes = new Map<Item, Outcome>()
+    const batches = batchesOf(items.flatMap((item) => (item.kind === 'entity' ? [item] : [])))
+    await inParallel(batches, (batch) => this.#entities(batch, outcomes))
+    for (const item of items) if (item.kind !== 'entity') outcomes.set(item, await this.#other(item))
+    return items.map((item) => outcomes.get(item) ?? { kind: 'refused', reason: 'it was not sent' })
+  }
+
+  async close(): Promise<void> {}
+
+  /** Entities of one tenant and path. */
+  async #entities(batch: readonly Sendable[], outcomes: Map<Item, Outcome>): Promise<void> {
+    const [first] = batch
+    if (first === undefined) return
+    const held = await this.#held(batch)
+    const wanted = batch.filter((each) => {
+      const outcome = this.#known(held.has(keyOf(each.item.entity)))
+      if (outcome !== undefined) outcomes.set(each.item, outcome)
+      return outcome === undefined
+    })
+    const done = ({ entity }: EntityItem) => ({ kind: held.has(keyOf(entity)) ? 'replaced' : 'created' }) as const
+    if (this.#settings.dry) {
+      for (const { item } of wanted) outcomes.set(item, done(item))
+      return
+    }
+    if (wanted.length === 0) return
+    const answer = await this.#ask(first.item, '/v2/op/update', {
+      actionType: 'append',
+      entities: wanted.map(({ body }) => body),
+    })
+    for (const each of wanted) {
+      // Which of them is refused is found out by sending them one by one.
+      const own = isTaken(answer)
+        ? answer
+        : await this.#ask(each.item, '/v2/op/update', { actionType: 'append', entities: [each.body] })
+      const refused = isTaken(own) ? await this.#instances(each.item) : refusalOf(own)
+      outcomes.set(each.item, refused ?? { ...done(each.item), losses: lossesOf(each.item.entity) })
+    }
+  }
+
+  #known(isHeld: boolean): Outcome | undefined {
+    const { policy } = this.#settings
+    if (!isHeld || policy === 'replace') return undefined
+    return policy === 'skip' ? { kind: 'skipped' } : { kind: 'refused', reason: isThere }
+  }
+
+  /** Which of these entities the broker has. */
+  async #held(batch: readonly Sendable[]): Promise<ReadonlySet<string>> {
+    const [first] = batch
+    if (first === undefined) return new Set()
+    const entities = batch.map(({ item: { entity } }) => ({ id: entity.id, ...typeOf(entity) }))
+    const query = { entities, attrs: ['dateCreated'] }
+    const answer = await this.#ask(first.item, '/v2/op/query?limit=1000&options=keyValues', query)
+    if (answer.status === 400) {
+      // What it cannot be asked of it has not: when it is written, it says why.
+      const found = new Set<string>()
+      if (batch.length > 1) for (const each of batch) for (const key of await this.#held([each])) found.add(key)
+      return found
+    }
+    if (answer.status !== 200) {
+      const said = `${answer.status} ${answer.text.slice(0, 300)}`
+      throw new CommandFailure(`${this.#address.url} was asked what is there already and answered ${said}`)
+    }
+    const found: readonly { readonly id: string; readonly type: string }[] = JSON.parse(answer.text)
+    return new Set(found.map(keyOf))
+  }
+
+  /** Sends what only NGSIv1 can say; gives why it was refused. */
+  async #instances(item: EntityItem): Promise<Outcome | undefined> {
+    const body = instanceUpdate(item.entity)
+    if (body === undefined) return undefined
+    const answer = await this.#ask(item, '/v1/updateContext', body)
+    if (answer.status === 200 && codesOf(answer.text).every((code) => code === '200')) return undefined
+    return { kind: 'refused', reason: `its instances: ${answer.status} ${answer.text.slice(0, 300)}` }
+  }
+
+  #other(item: Exclude<Item, EntityItem>): Promise<Outcome> | Outcome {
+    if (item.kind === 'availability') return { kind: 'refused', reason: 'NGSIv2 has no subscriptions to registrations' }
+    return item.kind === 'subscription' ? this.#subscription(item) : this.#registration(item)
+  }
+
+  async #subscription({ subscription }: SubscriptionItem): Promise<Outcome> {
+    if (this.#settings.dry) return { kind: 'created' }
+    const delivery = { timesSent: 0, discarded: 0, failsCounter: 0, queueDepth: 0, queueBytes: 0 }
+    const shown = { subscription: { ...subscription, order: 0 }, delivery, fired: false }
+    const { id: _, status, ...body } = withPassword(subscriptionShown(shown, now()), subscription)
+    const { tenant, path } = subscription
+    const kept = status === 'active' || status === 'expired' ? body : { ...body, status }
+    const request = {
+      method: 'POST',
+      path: '/v2/subscriptions',
+      tenant,
+      servicePath: pathText(path),
+      body: kept,
+    } as const
+    const answer = await askBroker(this.#address, request)
+    return isTaken(answer) ? { kind: 'created', losses: lossesOfSubscription(subscription) } : refusalOf(answer)
+  }
+
+  /** Each of its contexts becomes a registration of its own, as NGSIv2 shows them. */
+  async #registration({ registration }: RegistrationItem): Promise<Outcome> {
+    const { tenant, path: servicePath, contexts } = registration
+    for (const [at, context] of contexts.entries()) {
+      if (this.#settings.dry) continue
+      const { id: _, ...body } = JSON.parse(
+        renderRegistration({ registration: { ...registration, order: 0 }, context, at }),
+      )
+      const answer = await askBroker(this.#address, {
+        method: 'POST',
+        path: '/v2/registrations',
+        tenant,
+        servicePath,
+        body,
+      })
+      if (!isTaken(answer)) return refusalOf(answer)
+    }
+    return { kind: 'created' }
+  }
+
+  #ask({ tenant, entity }: EntityItem, path: string, body: BrokerRequest['body']): Promise<BrokerAnswer> {
+    return askBroker(this.#address, { method: 'POST', path, tenant, servicePath: entity.path, body })
+  }
+}
+
+/** An entity as NGSIv2 has it, and its characters. */
+interface Sendable {
+  readonly item: EntityItem
+  readonly body: unknown
+}
+
+/** Entities of one tenant and path, few enough for one request. */
+function batchesOf(items: readonly EntityItem[]): readonly (readonly Sendable[])[] {
+  const open = new Map<string, { readonly batch: Sendable[]; characters: number }>()
+  const full: Sendable[][] = []
+  for (const item of items) {
+    const key = `${item.tenant} ${item.entity.path}`
+    const text = entityText(withoutInstances(item.entity), everything)
+    const gathered = open.get(key) ?? { batch: [], characters: 0 }
+    gathered.batch.push({ item, body: JSON.parse(text) })
+    gathered.characters += text.length
+    open.set(key, gathered)
+    if (gathered.batch.length < batch_entities && gathered.characters < batch_characters) continue
+    full.push(gathered.batch)
+    open.delete(key)
+  }
+  return [...full, ...[...open.values()].map(({ batch }) => batch)]
+}
+
+/** All attributes, of which NGSIv2 shows that of an expiration only where it is named. */
+const everything: Representation = { form: 'normalized', attributes: ['*', 'dateExpires'], metadata: [] }
+
+/** Does something with each, with some at a time. */
+async function inParallel<Each>(all: readonly Each[], work: (each: Each) => Promise<void>): Promise<void> {
+  const rest = all.values()
+  const worker = async (): Promise<void> => {
+    for (const each of rest) await work(each)
+  }
+  await Promise.all(Array.from({ length: connections }, worker))
+}
+
+/** What identifies an entity within its path. One without a type is shown as a Thing. */
+function keyOf({ id, type }: { readonly id: string; readonly type: string }): string {
+  return `${id} ${type === '' ? 'Thing' : type}`
+}
+
+function typeOf({ type }: UnnumberedEntity): { readonly type?: string } {
+  return type === '' ? {} : { type }
+}
+
+function isTaken({ status }: BrokerAnswer): boolean {
+  return status >= 200 && status < 300
+}
+
+function refusalOf({ status, text }: BrokerAnswer): Outcome {
+  return { kind: 'refused', reason: `the broker answered ${status} ${text.slice(0, 300)}` }
+}
+
+/** A subscription as it is sent: what is shown of it hides the password. */
+function withPassword(shown: unknown, { terms }: SubscriptionItem['subscription']): GivenObject {
+  const body = given(shown)
+  const notification = given(body['notification'])
+  const target = terms?.notification.target
+  if (target?.kind !== 'mqtt' || target.passwd === undefined) return body
+  const name = target.custom === undefined ? 'mqtt' : 'mqttCustom'
+  const mqtt = { ...given(notification[name]), passwd: target.passwd }
+  return { ...body, notification: { ...notification, [name]: mqtt } }
+}
+
+function given(value: unknown): GivenObject {
+  if (!isGivenObject(value)) throw new Error('what NGSIv2 shows is an object')
+  return value
+}
+
+/** What NGSIv2 cannot say of a subscription of NGSIv1. */
+function lossesOfSubscription({ interval_ms, scopes }: SubscriptionItem['subscription']): readonly string[] {
+  return [
+    ...(interval_ms === undefined ? [] : ['its notifications by the clock']),
+    ...(scopes.length === 0 ? [] : ['the restriction of its initial notifications']),
+  ]
+}
+
+/** The first three characters of all codes in a response of NGSIv1. */
+function codesOf(text: string): readonly (string | undefined)[] {
+  return Array.from(text.matchAll(/"code"\s*:\s*"(.{0,3})/gs), ([, code]) => code)
+}

@@ -1,0 +1,57 @@
+import type { Attribute, Metadata, Value } from '../../../model/context/entity.js'
+import { isMarked } from '../../../model/context/location.js'
+import { isArray, isObject } from '../../../model/context/value.js'
+import type { UnnumberedEntity } from '../items.js'
+
+/** The payload of `updateContext` for what of an entity only NGSIv1 can say; nothing when there is nothing. */
+export function instanceUpdate({ id, type, attributes }: UnnumberedEntity): object | undefined {
+  const own = attributes.filter(isOfNgsi1)
+  if (own.length === 0) return undefined
+  const element = { id, type, isPattern: 'false', attributes: own.map(attributeOf) }
+  return { updateAction: 'APPEND', contextElements: [element] }
+}
+
+/** The same entity with only what NGSIv2 can say. */
+export function withoutInstances<Read extends UnnumberedEntity>(entity: Read): Read {
+  return { ...entity, attributes: entity.attributes.filter((attribute) => !isOfNgsi1(attribute)) }
+}
+
+/** What is lost on the way, whichever interface it takes. */
+export function lossesOf({ type, attributes }: UnnumberedEntity): readonly string[] {
+  const numbers = attributes.filter((attribute) => isOfNgsi1(attribute) && !hasOnlyTexts(attribute.value))
+  return [
+    ...(type === '' ? ['being without a type: it is a Thing'] : []),
+    ...numbers.map(({ name }) => `the kind of the value of ${name}: through NGSIv1 it is text`),
+  ]
+}
+
+/** Instances, and locations that are marked by metadata. */
+function isOfNgsi1(attribute: Attribute): boolean {
+  return attribute.instance !== '' || isMarked(attribute)
+}
+
+function attributeOf(attribute: Attribute): object {
+  const { name, type, value, instance, metadata } = attribute
+  const marks = [
+    ...(instance === '' ? [] : [{ name: 'ID', type: 'string', value: instance }]),
+    ...(isMarked(attribute) ? [{ name: 'location', type: 'string', value: 'WGS84' }] : []),
+  ]
+  return { name, type, value: asText(value), metadatas: [...marks, ...metadata.map(metadataOf)] }
+}
+
+function metadataOf({ name, type, value }: Metadata): object {
+  return { name, type, value: typeof value === 'string' ? value : JSON.stringify(value) }
+}
+
+/** NGSIv1 knows only texts as leaves. */
+function asText(value: Value): Value {
+  if (typeof value === 'string') return value
+  if (isArray(value)) return value.map(asText)
+  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, asText(member)]))
+  return String(value)
+}
+
+function hasOnlyTexts(value: Value): boolean {
+  if (isArray(value)) return value.every(hasOnlyTexts)
+  return isObject(value) ? Object.values(value).every(hasOnlyTexts) : typeof value === 'string'
+}

@@ -1,0 +1,82 @@
+import { noRoomFor } from '../../storage/environment/disk-room.js'
+import { beginNext, fixedMember, hasPrevious, previousFolder } from '../../storage/folder/folder-swap.js'
+import { CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
+import { exchangeMembers, type FolderOpening, removeBuilt, StoredFolder } from '../offline/offline-folder.js'
+import { Progress, type ProgressOutput } from '../offline/progress.js'
+import { folderHelp, folderValues, openingOf, positiveInteger } from './command-folder.js'
+import { type Resharded, reshardInto } from './reshard.js'
+
+const most = 256
+
+const help = `Usage: rigel reshard -partitions N [options]
+
+Gives the data folder of a broker that does not run another number of partitions. The new ones are built beside the present
+ones, which takes as much of the disk again, and take their place at once: killed at any moment it leaves the one or the other.
+
+  -partitions N         the number of partitions from then on, 1 to ${most}
+${folderHelp}
+
+What was there before stays in the folder 'previous' of the data folder: 'rigel restore --forget-previous' removes it. The exit
+code is 0 when the folder has N partitions, 1 when it is as it was or when the next start has to finish it, which is said, and 2
+for a wrong command line.
+`
+
+/** `rigel reshard`: exactly the same data in another number of partitions. */
+export const reshardCommand = command({
+  name: 'reshard',
+  help,
+  values: [...folderValues, 'partitions'],
+  switches: [],
+  positionals: [],
+  failed: 'nothing was changed',
+  run: async (given, { errors }) => {
+    const partitions = positiveInteger(given, 'partitions')
+    if (partitions === undefined) throw new WrongCommandLine("rigel reshard needs -partitions N: 'rigel help reshard'")
+    if (partitions > most) throw new WrongCommandLine(`-partitions: ${partitions} is more than ${most}`)
+    const { entities, notices } = await resharded(openingOf(given, false), partitions, errors)
+    errors.write(`${entities} entities and ${notices} notifications that wait are in ${partitions} partitions\n`)
+    return commandCodes.done
+  },
+})
+
+async function resharded(opening: FolderOpening, partitions: number, errors: ProgressOutput): Promise<Resharded> {
+  const { path } = opening
+  const source = await StoredFolder.open(opening)
+  let done: Resharded
+  try {
+    if (source.partitions.length === partitions)
+      throw new CommandFailure(`${path} has ${partitions} partitions already`)
+    if (hasPrevious(path)) {
+      throw new CommandFailure(
+        `${previousFolder(path)} holds what was replaced before: 'rigel restore --forget-previous' removes it`,
+      )
+    }
+    const needed_bytes = source.used_bytes + opening.keepFree_bytes
+    const impossible = fixedMember(path, path) ?? noRoomFor(path, needed_bytes, 'the copy of the data')
+    if (impossible !== undefined) throw new CommandFailure(impossible)
+    const target = { ...opening, path: beginNext(path), make: { partitions } }
+    done = await built(source, target, errors).catch((fault: unknown) => {
+      removeBuilt(path) // The room that it takes may be what others need.
+      throw fault
+    })
+  } catch (fault) {
+    await source.close()
+    throw fault
+  }
+  // The lock is kept until the members are exchanged: a broker that started in between would remove the new ones.
+  await source.close(() => exchangeMembers(path, 'next'))
+  return done
+}
+
+async function built(
+  source: StoredFolder,
+  target: Parameters<typeof reshardInto>[1],
+  errors: ProgressOutput,
+): Promise<Resharded> {
+  const progress = new Progress('reshard', 'records', source.entityCount, errors)
+  try {
+    return await reshardInto(source, target, (entities) => progress.at(entities))
+  } finally {
+    progress.end()
+  }
+}

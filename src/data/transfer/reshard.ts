@@ -1,0 +1,146 @@
+import type { RootDatabase } from 'lmdb'
+import { openDatabase, openEnvironment, openRoot, type WriterSettings } from '../../storage/environment/environment.js'
+import { writeInTransaction } from '../../storage/environment/write-transaction.js'
+import { openDataFolder } from '../../storage/folder/data-folder.js'
+import type { Key } from '../../storage/records/keys.js'
+import { encodeNotice } from '../../storage/records/outbox-record.js'
+import { goOnBehind, Outbox, openOutbox } from '../../storage/store/outbox.js'
+import { OutboxMove } from '../../storage/store/outbox-move.js'
+import { noticeAt, noticesAfter, OutboxReader } from '../../storage/store/outbox-reader.js'
+import { putHighestSequence } from '../../storage/store/partition-store.js'
+import { CommandFailure } from '../offline/command.js'
+import { type FolderOpening, StoredFolder } from '../offline/offline-folder.js'
+import { EntityBatch } from './folder-sink.js'
+
+/** What a reshard came to. */
+export interface Resharded {
+  readonly entities: number
+  /** Notifications that wait, which were moved as well. */
+  readonly notices: number
+}
+
+/** Entities that are committed together. */
+const together = 2000
+
+/**
+ * Builds in a folder that is not there yet what another one holds, with another number of partitions: entities with their sequences,
+ * notices that wait, delivery stats, and all that is the coordinator's. The other one is only read. Throws `CommandFailure`.
+ */
+export async function reshardInto(
+  source: StoredFolder,
+  target: FolderOpening & { readonly make: { readonly partitions: number } },
+  progressed: (entities: number) => void,
+): Promise<Resharded> {
+  const notices = await moveOutboxes(source, target)
+  const stored = await StoredFolder.open(target)
+  try {
+    let entities = 0
+    let batch = new EntityBatch(stored)
+    for (const [tenant, entity] of source.entities()) {
+      batch.put(tenant, entity, undefined)
+      entities += 1
+      if (entities % together !== 0) continue
+      batch.commit()
+      batch = new EntityBatch(stored)
+      progressed(entities)
+      await new Promise(setImmediate) // The timers of logs and checkpoints have their turn.
+    }
+    batch.commit()
+    return { entities, notices }
+  } finally {
+    await stored.close()
+  }
+}
+
+/** Makes the members, and writes what stands beside entities before any log is begun; gives how many notices there are. */
+async function moveOutboxes(
+  source: StoredFolder,
+  { path, make, sizeMax_bytes, keepFree_bytes }: FolderOpening & { readonly make: { readonly partitions: number } },
+): Promise<number> {
+  const settings: WriterSettings = { durable: false, maxReaders: 256, sizeMax_bytes, keepFree_bytes }
+  const { partitions } = make
+  const made = await openDataFolder(path, {
+    asked: partitions,
+    preferred: partitions,
+    everyPage_bytes: 0,
+    maxReaders: 256,
+  })
+  if (!made.ok) throw new CommandFailure(made.error.reason)
+  const readers = source.partitions.map(
+    (_, number) => new OutboxReader(source.folder.partitionPath(number), settings, thrown),
+  )
+  const last = Math.max(...readers.map((reader) => reader.last()))
+  const targets = Array.from({ length: partitions }, (_, number) => {
+    const folder = made.value.partitionPath(number)
+    const environment = openEnvironment(folder, { ...settings, readOnly: false })
+    putHighestSequence(environment, source.highestSequence)
+    goOnBehind(environment, last)
+    return { outbox: new Outbox(environment, folder), root: environment.root }
+  })
+  const move = new OutboxMove(readers, targets)
+  await copyControl(source.folder.controlPath, made.value.controlPath, settings, move)
+  move.move()
+  for (const [id, stats] of source.stats('partitions')) move.putStats(id, stats)
+  for (const { root } of targets) await root.close()
+  made.value.release()
+  return move.count
+}
+
+function thrown(damage: Error): never {
+  throw damage
+}
+
+/** The databases of the coordinator, but for the facts about its environment itself. */
+const controlDatabases = [
+  'subscriptions',
+  'ticks',
+  'registrations',
+  'availability',
+  'notices',
+  'groups',
+  'shown',
+  'accounts',
+] as const
+
+/**
+ * Copies what is the coordinator's. A notice that waits for those before it in the partitions waits for the same ones under
+ * their new numbers: they are moved before those that wait for it.
+ */
+async function copyControl(from: string, to: string, settings: WriterSettings, move: OutboxMove): Promise<void> {
+  const source = openRoot(from, { ...settings, readOnly: true })
+  const target = openRoot(to, { ...settings, readOnly: false })
+  for (const name of controlDatabases) copyDatabase(source, target, name)
+  const outbox = openOutbox(target)
+  goOnBehind(outbox, new Outbox(openOutbox(source), from).last)
+  for (let number = 0; ; ) {
+    const page = noticesAfter(outbox, number, 500)
+    for (const { number: own, notice } of page) {
+      number = own
+      if (notice.after === undefined) continue
+      const whole = noticeAt(outbox, own)
+      if (whole === undefined || whole.body === undefined) throw new Error(`notice ${own} cannot be read`)
+      outbox.notices.putSync([own], encodeNotice({ ...whole, after: move.move(notice.after) }))
+    }
+    if (page.length === 0) break
+  }
+  await target.close()
+}
+
+/** Entries that are copied in one transaction. */
+const entriesAtOnce = 10_000
+
+function copyDatabase(from: RootDatabase<string, Key>, to: RootDatabase<string, Key>, name: string): void {
+  const [source, target] = [openDatabase(from, name), openDatabase(to, name)]
+  const entries = source.getRange({})[Symbol.iterator]()
+  for (let done = false; !done; ) {
+    writeInTransaction(to, () => {
+      for (let count = 0; count < entriesAtOnce; count += 1) {
+        const next = entries.next()
+        done = next.done === true
+        if (next.done) return
+        const { key, value } = next.value
+        target.putSync(Array.isArray(key) ? key : [key], value)
+      }
+    })
+  }
+}

@@ -1,0 +1,110 @@
+import { readExpression } from '../../api/ngsi2/parse/selectors.js'
+import { readTarget } from '../../api/ngsi2/parse/target-body.js'
+import { type Given, type GivenObject, isGivenObject, refuse } from '../../api/ngsi2/parse/tree.js'
+import { parseNotificationUrl, streamReference } from '../../model/subscription/targets.js'
+import {
+  alterations,
+  attributeFormats,
+  type FiringCondition,
+  type NotificationTarget,
+  type NotificationTerms,
+  type SubscriptionTerms,
+  statuses,
+} from '../../model/subscription/terms.js'
+import type { Milliseconds } from '../../time.js'
+import { LineFields, lineDate } from './line-fields.js'
+
+/** What only NGSIv2 says of a subscription, as lines have it. What its expression means is found anew when it is read. */
+export function termsMembers({
+  description,
+  status,
+  armed,
+  condition,
+  notification,
+  maxFails,
+}: SubscriptionTerms): object {
+  return {
+    description: description === '' ? undefined : description,
+    status,
+    armed: status === 'oneshot' || armed > 0 ? lineDate(armed) : undefined,
+    condition: condition && { ...condition, scopes: undefined },
+    notification,
+    maxFails,
+  }
+}
+
+const termsNames = new Set(['description', 'status', 'armed', 'condition', 'notification', 'maxFails'])
+
+/** Reads what only NGSIv2 says of a subscription that is notified at this URL. Only within `checked`. */
+export function readTerms(given: Given, reference: string): SubscriptionTerms {
+  const fields = new LineFields(given, 'terms').only(termsNames)
+  const condition = fields.given('condition')
+  return {
+    description: fields.text('description', ''),
+    status: fields.one('status', statuses, 'active'),
+    armed: fields.date('armed', 0 as Milliseconds),
+    condition: condition === undefined ? undefined : readCondition(condition),
+    notification: readNotification(fields.given('notification'), reference),
+    maxFails: fields.optionalNumber('maxFails', 1),
+  }
+}
+
+const conditionNames = new Set(['alterations', 'onMetadata', 'expression', 'jexl'])
+
+function readCondition(given: Given): FiringCondition {
+  const fields = new LineFields(given, 'terms.condition').only(conditionNames)
+  const expression = fields.given('expression')
+  const isEmpty = isGivenObject(expression) && Object.keys(expression).length === 0
+  return {
+    alterations: fields.list('alterations', (name, where) => {
+      return alterations.find((each) => each === name) ?? refuse(`${where} is none of ${alterations.join(', ')}`)
+    }),
+    onMetadata: fields.flag('onMetadata'),
+    ...readExpression(isEmpty ? undefined : expression),
+    jexl: fields.optionalText('jexl'),
+  }
+}
+
+const notificationNames = new Set(['target', 'format', 'excepts', 'metadata', 'onlyChanged', 'covered'])
+
+function readNotification(given: Given, reference: string): NotificationTerms {
+  const fields = new LineFields(given, 'terms.notification').only(notificationNames)
+  return {
+    target: readLineTarget(fields.given('target'), reference),
+    format: fields.one('format', attributeFormats),
+    excepts: fields.flag('excepts'),
+    metadata: fields.texts('metadata'),
+    onlyChanged: fields.flag('onlyChanged'),
+    covered: fields.flag('covered'),
+  }
+}
+
+/** Has the target checked as NGSIv2 checks it, except for a plain URL, which NGSIv1 may have given. */
+function readLineTarget(given: Given, url: string): NotificationTarget {
+  if (!isGivenObject(given)) refuse('terms.notification.target is missing')
+  const { kind, timeout_ms: timeout, custom, ...members } = given
+  if (kind === 'mqtt')
+    return checkedTarget(custom === undefined ? 'mqtt' : 'mqttCustom', { url, ...members, ...customOf(custom) })
+  if (kind !== 'http') refuse('terms.notification.target.kind is neither http nor mqtt')
+  if (custom !== undefined) return checkedTarget('httpCustom', { url, timeout, ...customOf(custom) })
+  const scheme = parseNotificationUrl(url)?.scheme
+  if (scheme !== 'http' && scheme !== 'https' && url !== streamReference) {
+    refuse(`url is no URL of http or https: ${url}`)
+  }
+  const { target } = checkedParts('http', { url: 'http://localhost/', timeout })
+  return target
+}
+
+function checkedTarget(kind: string, given: GivenObject): NotificationTarget {
+  return checkedParts(kind, given).target
+}
+
+function checkedParts(kind: string, given: GivenObject): { readonly target: NotificationTarget } {
+  const read = readTarget({ [kind]: given })
+  return read === 'kafka' ? refuse('kafka notifications are not supported', 'NotImplemented') : read
+}
+
+function customOf(given: Given): GivenObject {
+  if (given === undefined) return {}
+  return isGivenObject(given) ? given : refuse('terms.notification.target.custom is not an object')
+}

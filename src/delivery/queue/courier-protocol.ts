@@ -1,0 +1,221 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { NoticeAck } from '../../model/subscription/notice.js'
+import type {
+  Decisions,
+  SubscriptionClock,
+  SubscriptionId,
+  SubscriptionInForce,
+} from '../../model/subscription/subscription.js'
+import type { NotificationTarget, SubscriptionTerms } from '../../model/subscription/terms.js'
+import type { Operations } from '../../threads/calls/service.js'
+import type { Milliseconds } from '../../time.js'
+import type { OutboxNumber } from './outboxes.js'
+import type { AttemptAlarm } from './outgoing.js'
+
+/** A subscription of either kind as a courier knows it. */
+export interface Recipient {
+  readonly id: SubscriptionId
+  readonly kind: 'context' | 'availability'
+  readonly reference: string
+  /** Names of the attributes to show, empty for all; of a context subscription. */
+  readonly attributes: readonly string[]
+  /** Nothing for those that only NGSIv1 knows. */
+  readonly terms?: RecipientTerms | undefined
+  /** From this moment on nothing is sent, and what waits is dropped [subscriptions 5.6]. */
+  readonly expires: Milliseconds
+  /** How changes of it were decided; nothing where none but its creation was ever proposed. */
+  readonly decisions?: Pick<Decisions, 'last' | 'withdrawn'> | undefined
+  /** Where the courier notes, while it starts, when the last notice was made. */
+  readonly clock: SubscriptionClock
+}
+
+/** How notifications go out whose subscription has gone through NGSIv2. */
+export interface RecipientTerms {
+  /** Nothing is sent: what is made waits [NGSIv2 subscriptions 8.2]. */
+  readonly paused: boolean
+  /** More failed attempts in a row than these end the subscription [NGSIv2 subscriptions 8.3]. */
+  readonly maxFails: number | undefined
+  readonly target: NotificationTarget
+}
+
+/** A subscription to context as a courier knows it. */
+export function recipientOf({ subscription, clock }: SubscriptionInForce): Recipient {
+  const { id, reference, attributes, expires, terms, decisions } = subscription
+  return {
+    ...{ id, kind: 'context', reference, attributes, expires, clock },
+    decisions: decisions && { last: decisions.last, withdrawn: decisions.withdrawn },
+    terms: terms && recipientTerms(terms),
+  }
+}
+
+/** A template is no concern of a courier: it was filled in with the update. */
+function recipientTerms({ status, maxFails, notification: { target } }: SubscriptionTerms): RecipientTerms {
+  return { paused: status === 'inactive', maxFails, target: { ...target, custom: undefined } }
+}
+
+/** What a courier begins with because the one before it was told so. */
+export interface CourierStart {
+  /** Nothing of these subscriptions is begun until they are put. */
+  readonly held: readonly SubscriptionId[]
+  /** Outboxes that this node is about to release, and under which epoch of its own each is sent no more. */
+  readonly closed: readonly (readonly [outbox: OutboxNumber, epoch: number])[]
+}
+
+/** What the coordinator has a courier do that has begun. */
+export interface DeliveryOperations {
+  /** The clients of a front end ask for streams by this port. */
+  connectStreams(port: MessagePort): void
+  /** A new recipient, or a changed one: its failures are forgotten, and a hold ends. */
+  put(recipient: Recipient): void
+  /** Nothing of this subscription is begun from the answer on, until it is put again; it need not be known yet. */
+  hold(id: SubscriptionId): Promise<void>
+  /** The subscription has ended: what waits is dropped, and no attempt begins from the answer on. */
+  remove(id: SubscriptionId): Promise<void>
+  /** Drops what waits, since an expired subscription is about to be revived. Answers when that is on disk. */
+  expire(id: SubscriptionId): Promise<void>
+  /**
+   * This node is about to release an outbox that it owns under an epoch, so that another one sends what it holds: nothing of it is begun
+   * under this epoch any more. Answers when what was under way has ended and its outcome is on disk, or when the time is over.
+   */
+  release(outbox: OutboxNumber, epoch: number, limit_ms: number): Promise<void>
+  /** The states of these recipients, of those that are known. */
+  report(ids: readonly SubscriptionId[]): Promise<readonly KnownState[]>
+  /** What waits for one subscription, and which attempts have failed. */
+  inspect(id: SubscriptionId): Promise<InspectedQueue>
+  /** A page of the receivers. */
+  receivers(which: WhichReceivers): Promise<ReceiverPage>
+}
+
+/** What the coordinator has the thread of the courier do. */
+export interface CourierOperations extends DeliveryOperations {
+  connect(partition: number, port: MessagePort): void
+  /** All partitions are there, and with them the outboxes: comes first of all but `connect`. Answers when all that waits is known. */
+  begin(): Promise<void>
+  /** Begins nothing that would have to wait, finishes what is under way for at most this long, stores the outcomes; the thread ends then. */
+  drain(limit_ms: number): Promise<void>
+}
+
+export const deliveryOperations: Operations<DeliveryOperations> = {
+  connectStreams: 'told',
+  put: 'told',
+  hold: 'asked',
+  remove: 'asked',
+  expire: 'asked',
+  release: 'asked',
+  report: 'asked',
+  inspect: 'asked',
+  receivers: 'asked',
+}
+
+export const courierOperations: Operations<CourierOperations> = {
+  ...deliveryOperations,
+  connect: 'told',
+  begin: 'asked',
+  drain: 'asked',
+}
+
+/** What the courier tells the coordinator. */
+export interface CourierEvents {
+  /** Stores acks in the coordinator's own outbox. Says whether they are on disk, or were refused, since another node coordinates. */
+  ack(acks: readonly NoticeAck[]): Promise<boolean>
+  /** An attempt failed, for a reason, or succeeded again, at this URL or MQTT broker [management 10.7]. */
+  alarm(alarm: AttemptAlarm, subject: string, reason: string | undefined): void
+  /** So many attempts in a row have failed that the subscription has to end [NGSIv2 subscriptions 8.3]. */
+  failing(id: SubscriptionId, fails: number): void
+}
+
+export const courierEvents: Operations<CourierEvents> = { ack: 'asked', alarm: 'told', failing: 'told' }
+
+export interface KnownState {
+  readonly id: SubscriptionId
+  readonly delivery: DeliveryState
+}
+
+/** The deliveries of a subscription of which nothing has been sent and nothing waits. */
+export const neverDelivered: DeliveryState = {
+  timesSent: 0,
+  failsCounter: 0,
+  queueDepth: 0,
+  queueBytes: 0,
+  discarded: 0,
+}
+
+/** How the deliveries of a subscription go, over all outboxes [subscriptions 5.7]. What never happened is absent. */
+export interface DeliveryState {
+  readonly timesSent: number
+  readonly lastNotification?: Milliseconds
+  readonly lastSuccess?: Milliseconds
+  readonly lastSuccessCode?: number
+  readonly lastFailure?: Milliseconds
+  readonly lastFailureReason?: string
+  readonly failsCounter: number
+  readonly queueDepth: number
+  readonly queueBytes: number
+  readonly oldestQueued?: Milliseconds
+  readonly nextAttempt?: Milliseconds
+  readonly discarded: number
+}
+
+/** An attempt that has failed. */
+export interface FailedAttempt {
+  readonly at: Milliseconds
+  /** `trouble: timeout`, `refused: 404` [subscriptions 5.7]. */
+  readonly reason: string
+}
+
+/** What waits for one subscription. */
+export interface InspectedQueue {
+  /** Why nothing is begun now, if something waits. */
+  readonly state: 'idle' | 'sending' | 'pausing after a failure' | 'inactive' | 'on hold'
+  readonly underWay: number
+  /** The last ones since the courier began, the newest first. */
+  readonly failures: readonly FailedAttempt[]
+}
+
+/** Where no courier is any more. */
+export const nothingInspected: InspectedQueue = { state: 'idle', underWay: 0, failures: [] }
+
+/** Which receivers are asked for: those whose name has the text, in lower case. */
+export interface WhichReceivers {
+  readonly text?: string | undefined
+  readonly offset: number
+  readonly limit: number
+}
+
+/** Those for which most waits first. */
+export interface ReceiverPage {
+  /** Of all that fit. */
+  readonly count: number
+  readonly receivers: readonly ReceiverState[]
+}
+
+/** Where no courier is any more. */
+export const noReceivers: ReceiverPage = { count: 0, receivers: [] }
+
+/** One scheme, host and port, or MQTT broker and user, with all subscriptions that notify it [console: data]. */
+export interface ReceiverState extends Partial<ReceiverCounts> {
+  /** Without secrets. */
+  readonly receiver: string
+  readonly subscriptions: number
+  /** The first of them. */
+  readonly ids: readonly SubscriptionId[]
+  readonly underWay: number
+  /** Notices that wait or are under way, and their bytes. */
+  readonly queueDepth: number
+  readonly queueBytes: number
+  readonly oldestQueued?: Milliseconds | undefined
+  /** When the first of its subscriptions that pause is tried again. */
+  readonly nextAttempt?: Milliseconds | undefined
+}
+
+/** How the attempts at a receiver went since the courier began. */
+export interface ReceiverCounts {
+  readonly accepted: number
+  readonly failed: number
+  /** How long attempts took lately, on average, and the last one. */
+  readonly meanLatency_ms: number
+  readonly lastLatency_ms: number
+  readonly lastSuccess?: Milliseconds | undefined
+  readonly lastFailure?: Milliseconds | undefined
+  readonly lastFailureReason?: string | undefined
+}

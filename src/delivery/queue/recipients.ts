@@ -1,0 +1,242 @@
+import type { SubscriptionId } from '../../model/subscription/subscription.js'
+import type { Log } from '../../observe/log/log.js'
+import type { DeliveryMeter } from '../../observe/measure/delivery-figures.js'
+import type { Recipient } from './courier-protocol.js'
+import type { QueuedNotice } from './notice-list.js'
+import type { OutboxNumber } from './outboxes.js'
+import type { ReceiverLimits } from './receiver-turns.js'
+import { SubscriptionQueue, type SubscriptionQueueParts, Watermark } from './subscription-queue.js'
+
+/** How much may wait, and how long [subscriptions 5.5]. */
+export interface QueueLimits extends ReceiverLimits {
+  readonly retention_ms: number
+  /** Notifications that wait per subscription. */
+  readonly queueMax: number
+  /** In all. Each notice that waits takes memory, however small it is, so that their number is bounded too. */
+  readonly bytesMax: number
+  readonly noticesMax: number
+}
+
+export interface RecipientsParts extends SubscriptionQueueParts {
+  readonly limits: QueueLimits
+  readonly meter: DeliveryMeter
+  readonly log: Log
+}
+
+/** Notices that are kept although their subscription is not known yet. */
+const mostUnknown = 10_000
+/** Ended subscriptions that are remembered, so that notices of them which arrive later are not kept. */
+const mostEnded = 10_000
+
+/**
+ * The subscriptions of either kind as the courier knows them, with the queues of those that need one, and the sums of what waits or
+ * is under way in these: over all, and by outbox.
+ */
+export class Recipients {
+  readonly #parts: RecipientsParts
+  readonly #known = new Map<SubscriptionId, Recipient>()
+  /** Most subscriptions never have one: it is made for the first notice, or for a hold. */
+  readonly #queues = new Map<SubscriptionId, SubscriptionQueue>()
+  /** The queues that are not empty. */
+  readonly #filled = new Set<SubscriptionQueue>()
+  readonly #ended = new Set<SubscriptionId>()
+  readonly #byOutbox: { depth: number; bytes: number }[]
+  readonly #watermark = new Watermark()
+  #depth = 0
+  #bytes = 0
+  /** Waiting notices of subscriptions that are not known yet. */
+  #unknownDepth = 0
+  /** The drop of such notices was warned of; reset when fewer than half of `mostUnknown` wait. */
+  #isUnknownWarned = false
+
+  constructor(parts: RecipientsParts) {
+    this.#parts = parts
+    this.#byOutbox = Array.from({ length: parts.coordinator + 1 }, () => ({ depth: 0, bytes: 0 }))
+  }
+
+  get known(): ReadonlyMap<SubscriptionId, Recipient> {
+    return this.#known
+  }
+
+  queue(id: SubscriptionId): SubscriptionQueue | undefined {
+    return this.#queues.get(id)
+  }
+
+  /** The queues that are not empty; those that become empty meanwhile are left out. */
+  get filled(): Iterable<SubscriptionQueue> {
+    return this.#filled
+  }
+
+  /** The queue that a notice joins; undefined if its subscription has ended, or is unknown and `keepsUnknown` is false or there is no room. */
+  queueOfNotice(id: SubscriptionId, keepsUnknown: boolean): SubscriptionQueue | undefined {
+    if (this.#queues.has(id) || this.#known.has(id)) return this.#queueOf(id)
+    if (!keepsUnknown || this.#ended.has(id) || !this.#hasRoomForUnknown()) return undefined
+    const queue = this.#queueOf(id)
+    queue.isUnknown = true
+    return queue
+  }
+
+  /** Takes a new or changed subscription; returns its queue if it has one. */
+  put(recipient: Recipient): SubscriptionQueue | undefined {
+    this.#known.set(recipient.id, recipient)
+    const queue = this.#queues.get(recipient.id)
+    if (queue === undefined) return undefined
+    this.#noLongerUnknown(queue)
+    queue.put(recipient)
+    return queue
+  }
+
+  hold(id: SubscriptionId): void {
+    const queue = this.#queueOf(id)
+    this.#noLongerUnknown(queue)
+    queue.onHold = true
+  }
+
+  /** Ends a subscription; returns the notices that were in its queue. */
+  end(id: SubscriptionId): readonly QueuedNotice[] {
+    this.#known.delete(id)
+    this.#ended.add(id)
+    if (this.#ended.size > mostEnded) {
+      for (const oldest of this.#ended) {
+        this.#ended.delete(oldest)
+        break
+      }
+    }
+    const queue = this.#queues.get(id)
+    if (queue === undefined) return []
+    const notices = [...queue.order.notices()]
+    this.#queues.delete(id)
+    this.#filled.delete(queue)
+    this.#noLongerUnknown(queue)
+    for (const { outbox, size_bytes } of notices) this.#count(outbox, -1, -size_bytes)
+    queue.end()
+    return notices
+  }
+
+  /** Whether a subscription has ended here lately. */
+  hasEnded(id: SubscriptionId): boolean {
+    return this.#ended.has(id)
+  }
+
+  /** Forgets a queue that has nothing to send, and nothing to remember. */
+  forgetIdle({ id, depth, dropWarned, onHold }: SubscriptionQueue): void {
+    if (depth === 0 && !dropWarned && !onHold) this.#queues.delete(id)
+  }
+
+  /** A notice has joined a queue. */
+  added(queue: SubscriptionQueue, outbox: OutboxNumber, size_bytes: number): void {
+    this.#filled.add(queue)
+    if (queue.isUnknown) this.#unknownDepth += 1
+    this.#count(outbox, 1, size_bytes)
+  }
+
+  /** A notice has left a queue. */
+  removed(queue: SubscriptionQueue, { outbox, size_bytes }: QueuedNotice): void {
+    if (queue.depth === 0) this.#filled.delete(queue)
+    if (queue.isUnknown) this.#unknownDepth -= 1
+    this.#count(outbox, -1, -size_bytes)
+  }
+
+  /** Why something has to be dropped; undefined while no more waits than is allowed. */
+  get excess(): string | undefined {
+    const { bytesMax, noticesMax } = this.#parts.limits
+    if (this.#bytes <= bytesMax && this.#depth <= noticesMax) return undefined
+    return `${this.#depth} wait in all, of ${this.#bytes} bytes`
+  }
+
+  /** Warns once when the queue of a subscription is nearly full. */
+  warnOfQueue({ id, depth, watermark }: SubscriptionQueue): void {
+    if (!watermark.passed(depth, this.#parts.limits.queueMax)) return
+    const message = `the queue of subscription ${id} is nearly full: ${depth} notifications wait`
+    this.#parts.log.warn('notif:queue', message, { waiting: depth })
+  }
+
+  /** Warns once when the space for all is nearly full. */
+  warnOfAll(): void {
+    const { bytesMax, noticesMax } = this.#parts.limits
+    if (!this.#watermark.passed(Math.max(this.#bytes / bytesMax, this.#depth / noticesMax), 1)) return
+    const message = `the space for notifications is nearly full: ${this.#depth} wait, of ${this.#bytes} bytes`
+    this.#parts.log.warn('notif:queue', message, { waiting: this.#depth, bytes: this.#bytes })
+  }
+
+  #count(outbox: OutboxNumber, depth: 1 | -1, bytes: number): void {
+    this.#depth += depth
+    this.#bytes += bytes
+    const own = this.#byOutbox[outbox]
+    if (own === undefined) return
+    own.depth += depth
+    own.bytes += bytes
+    this.#parts.meter.queue(outbox, own.depth, own.bytes)
+  }
+
+  #queueOf(id: SubscriptionId): SubscriptionQueue {
+    let queue = this.#queues.get(id)
+    if (queue === undefined) {
+      queue = new SubscriptionQueue(id, this.#parts)
+      this.#queues.set(id, queue)
+      const recipient = this.#known.get(id)
+      if (recipient !== undefined) queue.put(recipient)
+    }
+    return queue
+  }
+
+  #noLongerUnknown(queue: SubscriptionQueue): void {
+    if (queue.isUnknown) this.#unknownDepth -= queue.depth
+    queue.isUnknown = false
+  }
+
+  #hasRoomForUnknown(): boolean {
+    const waiting = this.#unknownDepth
+    if (waiting * 2 < mostUnknown) this.#isUnknownWarned = false
+    if (waiting < mostUnknown) return true
+    if (!this.#isUnknownWarned) {
+      this.#isUnknownWarned = true
+      this.#parts.log.warn('notif:drop', 'notifications of unknown subscriptions are dropped', { waiting })
+    }
+    return false
+  }
+}
+
+/** Queues of which the one with the most bytes comes first, also after it has become smaller: a heap. */
+export class LargestFirst {
+  readonly #queues: SubscriptionQueue[]
+
+  constructor(queues: Iterable<SubscriptionQueue>) {
+    this.#queues = [...queues]
+    for (let at = this.#queues.length >> 1; at >= 0; at -= 1) this.#sink(at)
+  }
+
+  get first(): SubscriptionQueue | undefined {
+    return this.#queues[0]
+  }
+
+  /** The first one has fewer bytes now. */
+  shrunk(): void {
+    this.#sink(0)
+  }
+
+  /** The first one is left out from now on. */
+  leave(): void {
+    const last = this.#queues.pop()
+    if (last === undefined || this.#queues.length === 0) return
+    this.#queues[0] = last
+    this.#sink(0)
+  }
+
+  #sink(from: number): void {
+    const queues = this.#queues
+    for (let at = from; ; ) {
+      const [left, right] = [2 * at + 1, 2 * at + 2]
+      const child = this.#bytesAt(right) > this.#bytesAt(left) ? right : left
+      const [own, larger] = [queues[at], queues[child]]
+      if (own === undefined || larger === undefined || larger.bytes <= own.bytes) return
+      queues[at] = larger
+      queues[child] = own
+      at = child
+    }
+  }
+
+  #bytesAt(at: number): number {
+    return this.#queues[at]?.bytes ?? -1
+  }
+}

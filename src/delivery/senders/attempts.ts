@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { StoredNotice } from '../../model/subscription/notice.js'
+import { alarmSubject } from '../../observe/log/secrets.js'
+import type { CounterName } from '../../observe/measure/counters.js'
+import type { DeliveryMeter } from '../../observe/measure/delivery-figures.js'
+import type { SentRequest } from '../../observe/measure/service-metrics.js'
+import { now } from '../../time.js'
+import type { Recipient } from '../queue/courier-protocol.js'
+import type { DeliveryQueue } from '../queue/delivery-queue.js'
+import type { OutboxNumber } from '../queue/outboxes.js'
+import {
+  type AttemptAlarm,
+  type AttemptOutcome,
+  type HttpMessage,
+  type Outgoing,
+  reasonText,
+  receiverName,
+} from '../queue/outgoing.js'
+import type { BegunAttempt } from '../queue/receiver-turns.js'
+import { type AttemptLineParts, AttemptLines } from './attempt-lines.js'
+import type { HttpSender } from './http-sender.js'
+import type { MqttSender } from './mqtt-sender.js'
+import { type PreparingParts, preparedNotice, type ReadyNotice } from './prepared-notice.js'
+import { sentRequest } from './request.js'
+
+export interface AttemptParts extends AttemptLineParts, PreparingParts {
+  readonly http: HttpSender
+  readonly mqtt: MqttSender
+  readonly queue: DeliveryQueue
+  readonly meter: DeliveryMeter
+  readonly count: (name: CounterName) => void
+  /** An attempt has ended; what the receiver responded beside its status is not measured [management 6.2]. */
+  readonly sent: (request: SentRequest) => void
+  /** An attempt at this URL or MQTT broker failed, for a reason, or succeeded again. */
+  readonly alarm: (alarm: AttemptAlarm, subject: string, reason: string | undefined) => void
+}
+
+/** Receivers whose last attempt failed that are remembered: as many as there are alarms [management 10.7]. */
+const mostAlarmed = 10_000
+
+/** How often it is checked whether all attempts have ended. */
+const idleCheck_ms = 10
+
+/** Makes the attempts that the delivery queue begins, and tells it how they ended [subscriptions 5.3]. */
+export class Attempts {
+  readonly #parts: AttemptParts
+  readonly #alarmed = new Map<string, readonly [alarm: AttemptAlarm, subject: string]>()
+  /** Attempts under way, by outbox. */
+  readonly #underWay = new Map<OutboxNumber, number>()
+  #ended = 0
+  #scheduled = false
+  #running = false
+  #closed = false
+
+  constructor(parts: AttemptParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    this.#running = true
+    this.schedule()
+  }
+
+  /** Begins what the queue has to begin, once the caller is done. */
+  schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    // The caller is in the middle of a change of the queue.
+    queueMicrotask(() => {
+      this.#scheduled = false
+      this.#beginAll()
+    })
+  }
+
+  /**
+   * Resolves when nothing is under way and nothing can be begun, and at the latest after this time, or when no attempt
+   * has ended for as long as patience lasts. Time in which the process stood still does not count as patience: what has
+   * arrived meanwhile is read only afterwards.
+   */
+  async idle(limit_ms: number, patience_ms: number): Promise<void> {
+    const begun = performance.now()
+    let [ended, looked, quiet_ms] = [this.#ended, begun, 0]
+    while (!this.#parts.queue.isIdle) {
+      const at = performance.now()
+      quiet_ms = this.#ended === ended ? quiet_ms + Math.min(at - looked, 2 * idleCheck_ms) : 0
+      ;[ended, looked] = [this.#ended, at]
+      if (at - begun >= limit_ms || quiet_ms >= patience_ms) return
+      await sleep(idleCheck_ms)
+    }
+  }
+
+  /** Resolves when no attempt of an outbox is under way, and at the latest after this time. */
+  async ended(outbox: OutboxNumber, limit_ms: number): Promise<void> {
+    const until_ms = performance.now() + limit_ms
+    while (this.#underWay.has(outbox) && performance.now() < until_ms) await sleep(idleCheck_ms)
+  }
+
+  /** Ends all alarms, since another node makes some of the attempts now; the next failures of this node raise them again. */
+  releaseAlarms(): void {
+    for (const [alarm, subject] of this.#alarmed.values()) this.#parts.alarm(alarm, subject, undefined)
+    this.#alarmed.clear()
+  }
+
+  /** Begins no attempt any more and gives up those under way, whose outcomes are ignored. */
+  close(): void {
+    this.#running = false
+    this.#closed = true
+    this.#parts.http.close()
+    this.#parts.mqtt.close()
+  }
+
+  #beginAll(): void {
+    const { queue } = this.#parts
+    while (this.#running) {
+      const attempt = queue.next()
+      if (attempt === undefined) return
+      const { outbox } = attempt.notice
+      this.#count(outbox, 1)
+      // A fault in here ends the thread, as every fault does.
+      this.#make(attempt).finally(() => {
+        this.#count(outbox, -1)
+        this.#ended += 1
+      })
+    }
+  }
+
+  #count(outbox: OutboxNumber, change: number): void {
+    const underWay = (this.#underWay.get(outbox) ?? 0) + change
+    if (underWay > 0) this.#underWay.set(outbox, underWay)
+    else this.#underWay.delete(outbox)
+  }
+
+  async #make(attempt: BegunAttempt): Promise<void> {
+    const { queue } = this.#parts
+    const { notice, recipient } = attempt
+    const prepared = preparedNotice(this.#parts, notice, recipient)
+    if (prepared.kind === 'ready') {
+      const lines = new AttemptLines(this.#parts, prepared.notice, prepared.body)
+      await this.#send(attempt, prepared.notice, outgoingOf(prepared, recipient, lines.onBody), lines)
+    } else queue.ended(attempt, prepared)
+  }
+
+  async #send(attempt: BegunAttempt, notice: StoredNotice, outgoing: Outgoing, lines: AttemptLines): Promise<void> {
+    const { queue, http, mqtt, meter, sent, count } = this.#parts
+    const { kind } = attempt.recipient
+    lines.begun(outgoing)
+    const begun = process.hrtime.bigint()
+    const outcome = await (outgoing.kind === 'http' ? http.send(outgoing) : mqtt.send(outgoing))
+    if (this.#closed) return // It was cut off by the end of the courier, which is no failure of the receiver.
+    const duration = process.hrtime.bigint() - begun
+    meter.attempted(outcome.kind, duration)
+    const { receiver, recipient } = attempt
+    queue.receiverRecords.ended(receiver.name, recipient.id, outcome, Number(duration) / 1e6, now())
+    lines.ended(outgoing, outcome, duration)
+    sent(sentRequest(notice, outgoing.body.length, outcome))
+    // If the notice has left meanwhile, another node attempts it and reports.
+    if (attempt.notice.state !== 'left') this.#alarm(outgoing, outcome)
+    if (outcome.kind === 'accepted') count(kind === 'context' ? 'notificationsSent' : 'availabilityNotificationsSent')
+    queue.ended(attempt, outcome)
+  }
+
+  #alarm(outgoing: Outgoing, outcome: AttemptOutcome): void {
+    if (outcome.kind === 'accepted' && this.#alarmed.size === 0) return
+    const alarm: AttemptAlarm = outgoing.kind === 'http' ? 'NotificationError' : 'MqttConnectionError'
+    const subject = alarmSubject(receiverName(outgoing))
+    const key = `${alarm} ${subject}`
+    if (outcome.kind === 'accepted') {
+      if (this.#alarmed.delete(key)) this.#parts.alarm(alarm, subject, undefined)
+      return
+    }
+    this.#alarmed.set(key, [alarm, subject])
+    if (this.#alarmed.size > mostAlarmed)
+      for (const oldest of this.#alarmed.keys()) return void this.#alarmed.delete(oldest)
+    this.#parts.alarm(alarm, subject, reasonText(outcome))
+  }
+}
+
+/** How a notice goes out: as its message says, else as its subscription does now. */
+function outgoingOf(
+  { notice: { message }, url, headers, body: text }: ReadyNotice,
+  { terms }: Recipient,
+  onBody: HttpMessage['onBody'],
+): Outgoing {
+  const body = Buffer.from(text)
+  const target = terms?.target
+  if (target?.kind !== 'mqtt') {
+    const timeout_ms = target?.timeout_ms || undefined
+    return { kind: 'http', url, method: message?.method, headers, timeout_ms, body, onBody }
+  }
+  const { topic, qos, retain, user, passwd: password } = target
+  return { kind: 'mqtt', url, user, password, topic: message?.topic ?? topic, qos, retain, body }
+}

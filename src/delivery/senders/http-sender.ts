@@ -1,0 +1,134 @@
+import { isSecretHeader } from '../../observe/log/secrets.js'
+import { now } from '../../time.js'
+import type { Destinations } from '../http-client/destinations.js'
+import { GivenUp, type HttpResponse } from '../http-client/exchange.js'
+import { HttpClient, type OutgoingRequest } from '../http-client/http-client.js'
+import {
+  type Acceptance,
+  type AttemptOutcome,
+  type HttpMessage,
+  outcomeOf,
+  outcomeOfFault,
+  refusal,
+  retryAfter,
+} from '../queue/outgoing.js'
+
+export interface HttpSettings {
+  /** Time limit of an attempt, up to the head of the response. */
+  readonly timeout_ms: number
+  readonly accept: Acceptance
+  /** Whether connections are used again. */
+  readonly kept: boolean
+  readonly total: number
+  readonly insecure: boolean
+  readonly destinations: Destinations
+}
+
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+const maxRedirects = 5
+
+/** The body of a response is discarded: a receiver whose body is longer or takes longer loses the connection. */
+const bodyLimit = { bytes: 64 * 1024, time_ms: 1000 }
+const bodyTooLong = new GivenUp('response too long')
+/** How much of a body is kept for `onBody`. */
+const kept_bytes = 16 * 1024
+
+/** Sends messages to receivers [subscriptions 4.1, 5.3]. */
+export class HttpSender {
+  readonly #settings: HttpSettings
+  readonly #client: HttpClient
+  /** Responses whose attempt is over and whose body is still read. */
+  #draining = 0
+
+  constructor(settings: HttpSettings) {
+    this.#settings = settings
+    const { kept, total, insecure, timeout_ms, destinations } = settings
+    this.#client = new HttpClient({
+      kept,
+      insecure,
+      destinations,
+      maxIdle: total,
+      connectLimit_ms: timeout_ms,
+      retried: true,
+    })
+  }
+
+  /** One attempt; its outcome is known with the head of the response, the body is discarded afterwards. */
+  async send(message: HttpMessage): Promise<AttemptOutcome> {
+    try {
+      return await this.#attempt(message, performance.now() + (message.timeout_ms ?? this.#settings.timeout_ms))
+    } catch (fault) {
+      return outcomeOfFault(fault)
+    }
+  }
+
+  /** Gives up what is under way and closes all connections. */
+  close(): void {
+    void this.#client.close()
+  }
+
+  async #attempt(message: HttpMessage, deadline_ms: number): Promise<AttemptOutcome> {
+    const { url, headers, body, onBody } = message
+    const method = verbOf(message.method)
+    const named = httpUrl(url)
+    if (named === undefined) return refusal('invalid URL')
+    let [target, sentHeaders] = [named, headers]
+    for (let followed = 0; ; followed += 1) {
+      const limits = { headDeadline_ms: deadline_ms, bodyLimit_ms: bodyLimit.time_ms }
+      const response = await this.#send({ target, headers: sentHeaders, body, method, ...limits }, onBody)
+      const next = followed < maxRedirects ? redirectOf(response, target) : undefined
+      if (next === undefined) {
+        return outcomeOf(response.status, this.#settings.accept, retryAfter(response.retryAfter, now()))
+      }
+      if (next.origin !== target.origin) sentHeaders = withoutSecretHeaders(sentHeaders)
+      target = next
+    }
+  }
+
+  async #send(request: Omit<OutgoingRequest, 'take'>, onBody: HttpMessage['onBody']): Promise<HttpResponse> {
+    const start: Buffer[] = []
+    let bytes = 0
+    const take = (piece: Buffer): Error | undefined => {
+      if (onBody !== undefined && bytes < kept_bytes) start.push(piece)
+      bytes += piece.length
+      return bytes > bodyLimit.bytes ? bodyTooLong : undefined
+    }
+    const response = await this.#client.send({ ...request, take })
+    this.#draining += 1
+    // Attempts are limited, and so are the responses that they leave behind. What came with the head is read in any case.
+    if (this.#draining > this.#settings.total) setImmediate(() => response.cut(bodyTooLong))
+    response.ended.then(() => {
+      this.#draining -= 1
+      if (onBody !== undefined && bytes > 0) onBody(Buffer.concat(start).toString())
+    })
+    return response
+  }
+}
+
+/** The verbs that a notification may have are checked with its subscription; another one is a fault. */
+function verbOf(method: string | undefined): OutgoingRequest['method'] {
+  const verb = verbs.find((each) => each === method)
+  if (verb === undefined && method !== undefined) throw new Error(`${method} is no verb of notifications`)
+  return verb
+}
+
+const verbs = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE'] as const
+
+/** Where a response redirects to, if that can be followed. */
+function redirectOf({ status, location }: HttpResponse, from: URL): URL | undefined {
+  return redirectStatuses.has(status) && location !== undefined ? httpUrl(location, from) : undefined
+}
+
+function httpUrl(text: string, base?: URL): URL | undefined {
+  if (!URL.canParse(text, base?.href)) return undefined
+  const url = new URL(text, base)
+  return url.protocol === 'http:' || url.protocol === 'https:' ? url : undefined
+}
+
+/** What is secret is for the receiver that the subscription names, as its host is, not for one that this receiver redirects to. */
+function withoutSecretHeaders(headers: readonly string[]): readonly string[] {
+  return headers.filter((_, at) => {
+    const name = headers[at - (at % 2)] ?? ''
+    return !isSecretHeader(name) && name.toLowerCase() !== 'host'
+  })
+}

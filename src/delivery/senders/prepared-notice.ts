@@ -1,0 +1,82 @@
+import type { NoticeRenderer, NumberedNotice, StoredNotice } from '../../model/subscription/notice.js'
+import { streamReference } from '../../model/subscription/targets.js'
+import type { Log } from '../../observe/log/log.js'
+import type { Recipient } from '../queue/courier-protocol.js'
+import type { QueuedNotice } from '../queue/notice-list.js'
+import type { Outboxes, OutboxNumber } from '../queue/outboxes.js'
+import type { Unsendable } from '../queue/outgoing.js'
+import { headersOf, messageSize } from './request.js'
+
+/** What decides how long a notification is, and how long it may be. */
+export interface MessageLimits {
+  /** Names this broker in the notifications [subscriptions 8.4]. */
+  readonly brokerId: string
+  /** Bytes of a notification as it is sent, head and body. */
+  readonly maxSize: number
+}
+
+export interface PreparingParts extends MessageLimits {
+  readonly outboxes: Outboxes
+  /** Renders the bodies that were not rendered when their change was made. */
+  readonly render: NoticeRenderer
+  readonly log: Log
+}
+
+/** A notice as it can be sent, by an attempt or on a stream. */
+export interface ReadyNotice {
+  readonly kind: 'ready'
+  readonly notice: StoredNotice
+  readonly url: string
+  /** Names and values in turn; none over MQTT. */
+  readonly headers: readonly string[]
+  readonly body: string
+}
+
+/** Reads a notice from its outbox and renders its body, if that was not done when its change was made. */
+export function preparedNotice(
+  { outboxes, render, log, maxSize, brokerId }: PreparingParts,
+  { outbox, number }: Pick<QueuedNotice, 'outbox' | 'number'>,
+  recipient: Recipient,
+): ReadyNotice | Unsendable {
+  const { id, attributes, terms } = recipient
+  const notice = outboxes.all[outbox]?.at(number)
+  if (notice === undefined) return { kind: 'missing' }
+  if (notice === 'damaged') return { kind: 'unsendable', reason: `notice ${number} cannot be read` }
+  const undeliverable = notice.message?.undeliverable
+  if (undeliverable !== undefined) {
+    // Told of each notice, not once for the subscription as other drops are.
+    const message = `a notification of subscription ${id} is dropped: ${undeliverable.reason}`
+    log[undeliverable.level]('notif:drop', message, { subscription: id })
+    return { kind: 'unsendable' }
+  }
+  const url = urlOf(notice, recipient)
+  const headers = terms?.target.kind === 'mqtt' ? [] : headersOf(notice, outbox, number, brokerId)
+  if (notice.body !== undefined) return { kind: 'ready', notice, url, headers, body: notice.body }
+  const body = render({ id, attributes }, [notice.entity])
+  const reason = tooLong(messageSize(url, headers, Buffer.byteLength(body)), maxSize)
+  return reason === undefined ? { kind: 'ready', notice, url, headers, body } : { kind: 'unsendable', reason }
+}
+
+/** What a notification is longer than its record on disk, at most: names of headers, and what they always contain. */
+const headSpare_bytes = 1024
+
+/** Why a notice whose body is rendered is too long to be sent to a recipient; undefined of any other notice. */
+export function tooLongFor(
+  recipient: Recipient,
+  outbox: OutboxNumber,
+  { number, notice, size_bytes, body_bytes }: NumberedNotice,
+  { maxSize, brokerId }: MessageLimits,
+): string | undefined {
+  const url = urlOf(notice, recipient)
+  if (body_bytes === undefined || size_bytes + url.length + headSpare_bytes <= maxSize) return undefined
+  return tooLong(messageSize(url, headersOf(notice, outbox, number, brokerId), body_bytes), maxSize)
+}
+
+function tooLong(size_bytes: number, maxSize: number): string | undefined {
+  return size_bytes > maxSize ? `${size_bytes} bytes are more than a notification may have` : undefined
+}
+
+/** Where a notice goes: as its message says, else as its subscription does now. */
+function urlOf({ message }: Pick<StoredNotice, 'message'>, { reference }: Recipient): string {
+  return reference === streamReference ? reference : (message?.url ?? reference)
+}

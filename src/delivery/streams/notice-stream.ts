@@ -1,0 +1,206 @@
+import type { NoticeNumber } from '../../model/subscription/notice.js'
+import type { SubscriptionId } from '../../model/subscription/subscription.js'
+import type { Nanoseconds } from '../../time.js'
+import { Fifo, type QueuedNotice } from '../queue/notice-list.js'
+import type { OutboxNumber } from '../queue/outboxes.js'
+import { type LargeNotices, onTheWay, type StreamLimits } from './stream-limits.js'
+import type { StreamPosition } from './stream-position.js'
+
+/** An event that can be sent, and what is said when it was. */
+export interface ReadyEvent {
+  readonly text: string
+  /** It was handed to the client: it is logged and counted as an attempt. */
+  readonly sent: (duration: Nanoseconds) => void
+}
+
+export interface NoticeStreamParts {
+  readonly subscription: SubscriptionId
+  /** By which it is told apart from all others since the start of the thread. */
+  readonly serial: number
+  readonly group: string | undefined
+  readonly isExplicit: boolean
+  readonly limits: StreamLimits
+  readonly large: LargeNotices
+  readonly steady_ms: () => number
+  /** How many notices were sent on all streams, with the one that is sent now. */
+  readonly ordinal: () => number
+  /** The event of a notice; nothing when it can not be sent, in which case it has left. */
+  readonly event: (notice: QueuedNotice, stream: NoticeStream) => ReadyEvent | undefined
+  /** Sends events, of so many notices. */
+  readonly post: (text: string, notices: number) => void
+  /** A notice counts as arrived; `waited` from when it was made until it was sent. */
+  readonly arrived: (notice: QueuedNotice, waited: Nanoseconds) => void
+  /** Others may have waited for the room of large notices. */
+  readonly roomFreed: () => void
+}
+
+interface Posted extends Pick<ReadyEvent, 'sent'> {
+  readonly notice: QueuedNotice
+  readonly posted_ms: number
+}
+
+/** There may be very many of them: nothing is kept of what was sent but the notice. */
+interface Taken {
+  readonly notice: QueuedNotice
+  /** When the client was handed it. */
+  readonly taken_ms: number
+}
+
+/** Notices that may be meant for a stream before it can be sent them: as long as others of its group wait for them. */
+const mostAhead = 128
+/** While a client does not take what is next for so long, nothing that it was sent before counts as arrived. */
+const stalled_ms = 5000
+
+/**
+ * The notices that were sent on one stream, in order, until they count as arrived: confirmed, or sent for long enough on a
+ * stream that is still read.
+ *
+ *     assign ──▶ ahead ── event ──▶ posted ── took ──▶ taken ── confirm, expire ──▶ arrived
+ *                   └────────────────┴──────────────────┴────── close ──▶ they wait again
+ */
+export class NoticeStream {
+  /** How many of the slots of its group are its own. */
+  slots = 0
+  /** For each outbox the number of the last notice that was sent; in a group of the last one only. */
+  readonly position = new Map<OutboxNumber, NoticeNumber>()
+  readonly #parts: NoticeStreamParts
+  readonly #ahead = new Fifo<QueuedNotice>()
+  readonly #posted = new Fifo<Posted>()
+  readonly #taken = new Fifo<Taken>()
+  #posted_bytes = 0
+  #bytes = 0
+  #confirmed: StreamPosition | undefined
+
+  constructor(parts: NoticeStreamParts) {
+    this.#parts = parts
+  }
+
+  get serial(): number {
+    return this.#parts.serial
+  }
+
+  get group(): string | undefined {
+    return this.#parts.group
+  }
+
+  /** Whether it takes another notice. */
+  get hasRoom(): boolean {
+    const { isExplicit, limits } = this.#parts
+    if (this.#ahead.size >= mostAhead) return false
+    return !isExplicit || (this.#size < limits.kept && this.#bytes < limits.kept_bytes)
+  }
+
+  get #size(): number {
+    return this.#ahead.size + this.#posted.size + this.#taken.size
+  }
+
+  /** Takes a notice behind those before it; `flush` sends it. */
+  assign(notice: QueuedNotice): void {
+    this.#bytes += notice.size_bytes
+    this.#ahead.push(notice)
+  }
+
+  /** Sends what may be on the way to the client. */
+  flush(): void {
+    let text = ''
+    let notices = 0
+    for (let next = this.#ahead.first; next !== undefined && this.#maySend(next); next = this.#ahead.first) {
+      this.#ahead.shift()
+      if (this.group !== undefined) this.position.clear()
+      this.position.set(next.outbox, next.number)
+      next.stream = this.serial
+      next.ordinal = this.#parts.ordinal()
+      const event = this.#parts.event(next, this)
+      if (event === undefined) this.#forget(next)
+      else {
+        text += event.text
+        notices += 1
+        this.#posted_bytes += next.sent_bytes
+        this.#posted.push({ notice: next, posted_ms: this.#parts.steady_ms(), sent: event.sent })
+      }
+    }
+    if (notices > 0) this.#parts.post(text, notices)
+  }
+
+  #maySend({ sent_bytes }: QueuedNotice): boolean {
+    if (this.#posted.size >= onTheWay.notices || this.#posted_bytes >= onTheWay.bytes) return false
+    return this.#parts.large.take(sent_bytes)
+  }
+
+  #forget(notice: QueuedNotice): void {
+    this.#bytes -= notice.size_bytes
+    this.#giveRoom(notice)
+  }
+
+  #giveRoom({ sent_bytes }: QueuedNotice): void {
+    if (this.#parts.large.give(sent_bytes)) this.#parts.roomFreed()
+  }
+
+  /** The client was handed so many more notices. */
+  took(notices: number): void {
+    const now_ms = this.#parts.steady_ms()
+    for (let count = 0; count < notices; count += 1) {
+      const sent = this.#posted.shift()
+      if (sent === undefined) break
+      const { notice, posted_ms } = sent
+      this.#posted_bytes -= notice.sent_bytes
+      this.#giveRoom(notice)
+      sent.sent(nanoseconds(now_ms - posted_ms))
+      this.#taken.push({ notice, taken_ms: now_ms })
+    }
+    if (this.#confirmed !== undefined) this.confirm(this.#confirmed)
+    this.expire()
+    this.flush()
+  }
+
+  /** The client has everything up to a position; what it was not handed yet arrives when it is. */
+  confirm(upTo: StreamPosition): void {
+    this.#confirmed = upTo
+    for (let first = this.#taken.first; first !== undefined; first = this.#taken.first) {
+      if (!isCovered(first.notice, upTo)) break
+      this.#arrive(first)
+    }
+  }
+
+  /** What was sent for long enough counts as arrived, and what is too much to be kept; the first one sent first. */
+  expire(): void {
+    const { isExplicit, limits, steady_ms } = this.#parts
+    if (isExplicit) return
+    const now_ms = steady_ms()
+    const isStalled = now_ms - (this.#posted.first?.posted_ms ?? now_ms) >= stalled_ms
+    for (let first = this.#taken.first; first !== undefined; first = this.#taken.first) {
+      const isTooMuch = this.#size > limits.kept || this.#bytes > limits.kept_bytes
+      if (!isTooMuch && (isStalled || now_ms - first.taken_ms < limits.kept_ms)) break
+      this.#arrive(first)
+    }
+  }
+
+  #arrive({ notice, taken_ms }: Taken): void {
+    this.#taken.shift()
+    this.#bytes -= notice.size_bytes
+    this.#parts.arrived(notice, nanoseconds(taken_ms - notice.since_ms))
+  }
+
+  /** It is over: gives what has not arrived. */
+  close(): readonly QueuedNotice[] {
+    const left: QueuedNotice[] = []
+    for (let sent = this.#taken.shift(); sent !== undefined; sent = this.#taken.shift()) left.push(sent.notice)
+    for (let sent = this.#posted.shift(); sent !== undefined; sent = this.#posted.shift()) {
+      this.#giveRoom(sent.notice)
+      left.push(sent.notice)
+    }
+    for (let notice = this.#ahead.shift(); notice !== undefined; notice = this.#ahead.shift()) left.push(notice)
+    return left
+  }
+}
+
+/** Whether a notice is one of those that a possible position says were sent, of those that were sent on its stream. */
+export function isCovered({ outbox, number, ordinal }: QueuedNotice, { ofGroup, sent }: StreamPosition): boolean {
+  if (ofGroup === undefined) return number <= (sent.get(outbox) ?? -1)
+  const [bound = -1] = ofGroup.values()
+  return ordinal <= bound
+}
+
+function nanoseconds(duration_ms: number): Nanoseconds {
+  return BigInt(Math.round(Math.max(0, duration_ms) * 1e6))
+}

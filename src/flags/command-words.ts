@@ -1,0 +1,125 @@
+import { closest, distance } from 'fastest-levenshtein'
+import { builtFile } from '../version.js'
+
+/** A command that is a program of its own beside the broker. */
+interface ProgramCommand {
+  readonly summary: string
+  /** The script that takes the words behind the command. */
+  readonly script: string
+}
+
+/** What the first word of the command line may be, when it is no flag. Without one the broker serves. */
+const programs: ReadonlyMap<string, ProgramCommand> = new Map([
+  ['bench', { summary: 'measures brokers and writes reports', script: builtFile('bench/run.js') }],
+  [
+    'feed',
+    { summary: 'updates, kills and restarts a broker, and checks what it kept', script: builtFile('bench/feed.js') },
+  ],
+  [
+    'cluster',
+    {
+      summary: 'shows a cluster, removes nodes that will not return, and begins it anew when etcd has lost it',
+      script: builtFile('src/runtime/commands/cluster-program.js'),
+    },
+  ],
+  [
+    'health',
+    { summary: 'asks a broker whether it is ready', script: builtFile('src/runtime/commands/health-program.js') },
+  ],
+  [
+    'key',
+    {
+      summary: 'makes a key for a client, for the file of -apiKeys',
+      script: builtFile('src/runtime/commands/key-program.js'),
+    },
+  ],
+])
+
+/** Commands on the data of a broker, which are part of the program, with what they do. */
+const dataCommands = {
+  backup: 'writes a backup of a running broker, or of a stopped one, to a folder',
+  restore: 'puts a backup into a data folder, or back what was there before',
+  check: 'looks whether a data folder or a backup is sound',
+  reshard: 'gives a data folder another number of partitions',
+  export: 'writes what a data folder holds as JSON lines',
+  import: 'reads such lines, or what was dumped of an Orion, into a data folder',
+} as const
+
+/** The name of a command on the data of a broker. */
+export type DataCommand = keyof typeof dataCommands
+
+function isDataCommand(word: string): word is DataCommand {
+  return Object.hasOwn(dataCommands, word)
+}
+
+const others = new Map([
+  ['version', 'the versions of the program and of what it runs on'],
+  ['help', 'this text, or that of a command: rigel help bench'],
+])
+
+/** What a command line asks for that begins with a word instead of a flag. */
+export type Asked =
+  | { readonly kind: 'program'; readonly script: string; readonly words: readonly string[] }
+  | { readonly kind: 'data'; readonly command: DataCommand; readonly words: readonly string[] }
+  | { readonly kind: 'flags'; readonly words: readonly string[] }
+  | { readonly kind: 'print'; readonly text: string }
+  | { readonly kind: 'wrong'; readonly text: string }
+
+/** Reads the command off a command line; without a command it is about the flags of the broker. */
+export function readCommand(words: readonly string[]): Asked {
+  const [first, ...rest] = words
+  if (first === undefined || first.startsWith('-')) return { kind: 'flags', words }
+  const program = programs.get(first)
+  if (program !== undefined) return { kind: 'program', script: program.script, words: rest }
+  if (isDataCommand(first)) return { kind: 'data', command: first, words: rest }
+  if (first === 'version') return { kind: 'flags', words: ['--version'] }
+  if (first === 'help') return helpOf(rest[0])
+  return unknown(first)
+}
+
+function helpOf(name: string | undefined): Asked {
+  if (name === undefined) return { kind: 'print', text: commandsText() }
+  const program = programs.get(name)
+  if (program !== undefined) return { kind: 'program', script: program.script, words: ['--help'] }
+  if (isDataCommand(name)) return { kind: 'data', command: name, words: ['--help'] }
+  return others.has(name) ? { kind: 'print', text: `rigel ${name}: ${others.get(name)}\n` } : unknown(name)
+}
+
+function unknown(word: string): Asked {
+  const near = nearest(word, [...Object.keys(dataCommands), ...programs.keys(), ...others.keys()])
+  const advice = near === undefined ? '' : `did you mean 'rigel ${near}'?\n`
+  return {
+    kind: 'wrong',
+    text: `'${word}' not recognized\n${advice}'rigel help' lists the commands, 'rigel -h' the flags\n`,
+  }
+}
+
+function commandsText(): string {
+  const summaries = [
+    ...Object.entries(dataCommands),
+    ...[...programs].map(([name, { summary }]) => [name, summary] as const),
+    ...others,
+  ]
+  return `Usage: rigel [flags]           serves; rigel -h explains the flags
+       rigel <command> [options]
+
+Commands
+${summaries.map(([name, summary]) => `  ${name.padEnd(10)}${summary}`).join('\n')}
+`
+}
+
+/** The name that a mistyped word most likely means; nothing when none is alike. Case is no difference. */
+export function nearest(word: string, names: readonly string[]): string | undefined {
+  const lower = word.toLowerCase()
+  const alike = closest(
+    lower,
+    names.map((name) => name.toLowerCase()),
+  )
+  return distance(lower, alike) <= mistakesIn(lower) ? names.find((name) => name.toLowerCase() === alike) : undefined
+}
+
+/** How many letters may be wrong, a swapped pair counting as two: with more, the guess would be a riddle. */
+function mistakesIn(word: string): number {
+  if (word.length < 3) return 0
+  return word.length === 3 ? 1 : Math.max(2, Math.floor(word.length / 3))
+}

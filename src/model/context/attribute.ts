@@ -1,0 +1,198 @@
+import { err, ok, type Result } from '../../result.js'
+import type { Milliseconds } from '../../time.js'
+import { type Attribute, compareBytes, type Metadata, type Value } from './entity.js'
+import {
+  type AttributeParts,
+  attributeOf,
+  type HeldMetadata,
+  type HeldValue,
+  metadataHeld,
+  plainMetadata,
+  plainValue,
+  valueHeld,
+} from './large/large-attribute.js'
+import { LargeMetadata, sameElement } from './large/large-metadata.js'
+import { isOperation, operated } from './operators.js'
+import type { GivenAttribute, UnmetTerms, UpdateRefusal, UpdateTerms } from './update.js'
+import { castText, dateValue, isDateType, isUnrestricted, sameValue } from './value.js'
+
+/** How an attribute is made from what a request gives. */
+interface Making {
+  readonly time: Milliseconds
+  readonly autocast: boolean
+  readonly isLocation: boolean
+}
+
+/** A new attribute: value and metadata as given, the last of doubled metadata [context 2.3, 2.6]. */
+export function newAttribute(given: GivenAttribute, { time, autocast, isLocation }: Making): Attribute {
+  const value = given.value ?? ''
+  return {
+    name: given.name,
+    instance: given.instance,
+    type: given.type,
+    value: autocast ? castText(value, given.type) : value,
+    isLocation,
+    metadata: overlayMetadata([], given.metadata),
+    created: time,
+    modified: time,
+  }
+}
+
+/**
+ * An attribute after an update: what is not given stays, value, type and metadata alike [context 2.6]. It is the very
+ * object that was held when the update changes nothing [context 11].
+ */
+export function updatedAttribute(
+  held: Attribute,
+  given: GivenAttribute,
+  { time, autocast, isLocation }: Making,
+): Attribute {
+  const type = given.type === '' ? held.type : given.type
+  const value = given.value === undefined ? valueHeld(held) : storedText(held, given.value, type, autocast)
+  const metadata = metadataAfter(metadataHeld(held), given.metadata)
+  const same =
+    type === held.type &&
+    isLocation === held.isLocation &&
+    isSameValue(value, valueHeld(held)) &&
+    isSameMetadata(metadata, metadataHeld(held))
+  if (same) return held
+  const { name, instance, created } = held
+  return attributeOf({ name, instance, type, value, isLocation, metadata, created, modified: time })
+}
+
+/** What NGSIv1 writes is text; where a date is stored, a text that is one stays a date [NGSIv2 context 14.2]. */
+function storedText(held: Attribute, value: Value, type: string, autocast: boolean): Value {
+  if (autocast || (isDateType(held.type) && typeof held.value === 'number')) return castText(value, type)
+  return value
+}
+
+/** What an update of NGSIv2 makes of an attribute, before it is known whether that is the location. */
+export interface Drafted extends Pick<AttributeParts, 'name' | 'instance' | 'type' | 'value' | 'metadata'> {
+  /** Whether its value is what an update operator has left: that is a change even where it is equal [NGSIv2 context 12.1]. */
+  readonly isOperated: boolean
+}
+
+/**
+ * What an update of NGSIv2 makes of an attribute: its value, with operators resolved, and its type as given, metadata merged or
+ * replaced. Nothing for a new attribute that its operator does not create. Refuses an operator that does not fit, and, for
+ * PUT of a value, what the stored type does not allow [NGSIv2 context 2.2, 2.3, 9.3, 12].
+ */
+export function draftAttribute(
+  held: Attribute | undefined,
+  given: GivenAttribute,
+  { overridesMetadata, valueOnly }: UpdateTerms,
+): Result<Drafted | undefined, UpdateRefusal> {
+  const { name } = given
+  const keeps = held !== undefined && valueOnly !== undefined
+  const type = keeps ? held.type : given.type
+  const before = held === undefined || overridesMetadata ? [] : metadataHeld(held)
+  const metadata = metadataAfter(before, given.metadata)
+  const read = keeps ? readAsStored(held, given.value ?? null, valueOnly) : ok(given.value ?? null)
+  if (!read.ok) return read
+  const isOperated = isOperation(read.value)
+  const value = isOperation(read.value) ? operated(read.value, held && valueHeld(held)) : read
+  if (!value.ok) return unmet({ kind: 'operatorUnfit', operator: value.error, name })
+  if (value.value === undefined) return ok(undefined)
+  const instance = given.instance === '' ? (held?.instance ?? '') : given.instance
+  const kept = keeps ? metadataHeld(held) : metadata
+  return ok({ name, instance, type, value: value.value, metadata: kept, isOperated })
+}
+
+/** The value as the stored type reads it [NGSIv2 context 9.3]. */
+function readAsStored(
+  held: Attribute,
+  value: Value,
+  valueOnly: UpdateTerms['valueOnly'],
+): Result<Value, UpdateRefusal> {
+  const { name, type } = held
+  if (valueOnly === 'forbiddenCharacters' && !isUnrestricted(type, held.metadata))
+    return unmet({ kind: 'valueForbidden', name })
+  if (!isDateType(type)) return ok(value)
+  const date = dateValue(value)
+  return date.ok ? date : unmet({ kind: 'dateMalformed', name })
+}
+
+function unmet(why: UnmetTerms): Result<never, UpdateRefusal> {
+  return err({ kind: 'termsUnmet', why })
+}
+
+/** The attribute that was drafted; the very object that was held when it is no other and was not forced. */
+export function draftedAttribute(
+  held: Attribute | undefined,
+  drafted: Drafted,
+  isLocation: boolean,
+  time: Milliseconds,
+  forced: boolean,
+): Attribute {
+  const { name, instance, type, value, metadata } = drafted
+  const same =
+    held !== undefined &&
+    !forced &&
+    !drafted.isOperated &&
+    type === held.type &&
+    isLocation === held.isLocation &&
+    instance === held.instance &&
+    isSameValue(value, valueHeld(held)) &&
+    isSameMetadata(metadata, metadataHeld(held))
+  if (same) return held
+  return attributeOf({
+    name,
+    instance,
+    type,
+    value,
+    isLocation,
+    metadata,
+    created: held?.created ?? time,
+    modified: time,
+  })
+}
+
+/** Two large values are compared only if they are the very same: an update gives a plain one. */
+function isSameValue(a: HeldValue, b: HeldValue): boolean {
+  return a === b || sameValue(plainValue(a), plainValue(b))
+}
+
+function metadataAfter(held: HeldMetadata, given: readonly Metadata[]): HeldMetadata {
+  if (!(held instanceof LargeMetadata)) return overlayMetadata(held, given)
+  return given.length === 0 ? held : held.overlaid(given)
+}
+
+/**
+ * The metadata of an attribute after an update, ascending by name. An element given again takes the new value, and the
+ * new type if it names one; a new element joins; none is ever lost [context 2.6].
+ */
+function overlayMetadata(held: readonly Metadata[], given: readonly Metadata[]): readonly Metadata[] {
+  if (given.length === 0) return held
+  const after = [...held]
+  const positions = held.length + given.length < indexFrom ? undefined : new Map(held.map(({ name }, at) => [name, at]))
+  for (const element of given) {
+    const at = positions ? (positions.get(element.name) ?? -1) : positionOf(after, element.name)
+    const before = after[at]
+    if (before) after[at] = element.type === '' ? { ...element, type: before.type } : element
+    else {
+      positions?.set(element.name, after.length)
+      after.push(element)
+    }
+  }
+  return after.length === held.length ? after : after.sort((a, b) => compareBytes(a.name, b.name))
+}
+
+/** From this many elements on, building an index costs less than looking through all of them for each one given. */
+const indexFrom = 16
+
+function positionOf(elements: readonly Metadata[], name: string): number {
+  for (let at = 0; at < elements.length; at += 1) if (elements[at]?.name === name) return at
+  return -1
+}
+
+function isSameMetadata(a: HeldMetadata, b: HeldMetadata): boolean {
+  if (a === b) return true
+  if (a.length !== b.length) return false
+  if (a instanceof LargeMetadata && b instanceof LargeMetadata) return a.isSame(b)
+  const [left, right] = [plainMetadata(a), plainMetadata(b)]
+  return left.every((element, at) => isSameElement(element, right[at]))
+}
+
+function isSameElement(a: Metadata, b: Metadata | undefined): boolean {
+  return b !== undefined && sameElement(a, b)
+}

@@ -1,0 +1,195 @@
+import { err, ok, type Result } from '../../result.js'
+import type { Value } from '../context/entity.js'
+import { isArray, isObject } from '../context/value.js'
+import type { Expressions } from './expressions.js'
+import { type ExpressionScope, metadataName, resultSize, textOf } from './scope.js'
+
+/** Why a template cannot be filled in: a `${` has no `}`, or the outcome would be longer than a message may be. */
+export type Unfilled = { readonly kind: 'macroOpen' } | { readonly kind: 'filledTooLong' }
+
+/** What stands for a macro that is unknown or null [NGSIv2 subscriptions 6.1]. */
+export type Blank = '' | 'null'
+
+/** To copy a member of an object. */
+const member_steps = 10
+
+/** Whether there is something to fill in. */
+export function hasMacro(text: string): boolean {
+  return text.includes('${')
+}
+
+/** Fills in templates from one scope [NGSIv2 subscriptions 6.1, 6.2]. */
+export class Filler {
+  readonly #expressions: Expressions
+  readonly #scope: ExpressionScope
+
+  constructor(expressions: Expressions, scope: ExpressionScope) {
+    this.#expressions = expressions
+    this.#scope = scope
+  }
+
+  /** A text with its macros filled in. Refuses one with a macro that does not end, and one that becomes too long. */
+  text(template: string, blank: Blank): Result<string, Unfilled> {
+    const whole = onlyMacro(template)
+    if (whole !== undefined) return this.#within(this.#shown(whole, blank))
+    let filled = ''
+    let from = 0
+    for (let start = template.indexOf('${'); start !== -1; start = template.indexOf('${', from)) {
+      const end = template.indexOf('}', start)
+      if (end === -1) return err({ kind: 'macroOpen' })
+      filled += template.slice(from, start) + this.#shown(template.slice(start + 2, end), blank)
+      if (filled.length > this.#scope.max_bytes) return err({ kind: 'filledTooLong' })
+      from = end + 1
+    }
+    return this.#within(filled + template.slice(from))
+  }
+
+  /**
+   * A JSON value with all texts in it filled in, but not the names of members. A text that is one macro becomes the value
+   * itself with its kind, and one with a macro that does not end stays as it stands. Refuses what becomes too long.
+   */
+  value(template: Value): Result<Value, Unfilled> {
+    const filled = this.#filled(template)
+    return resultSize(filled, this.#scope) === undefined ? err({ kind: 'filledTooLong' }) : ok(filled)
+  }
+
+  #filled(template: Value): Value {
+    if (!this.#scope.budget.spend(1)) return null
+    if (typeof template === 'string') return this.#filledText(template)
+    if (isArray(template)) return template.map((item) => this.#filled(item))
+    if (!isObject(template)) return template
+    if (!this.#scope.budget.spend(member_steps * this.#scope.sizes.of(template))) return null
+    return Object.fromEntries(Object.entries(template).map(([name, member]) => [name, this.#filled(member)]))
+  }
+
+  #filledText(template: string): Value {
+    const whole = onlyMacro(template)
+    if (whole !== undefined) return this.#expressions.evaluate(whole, this.#scope)
+    const filled = hasMacro(template) ? this.text(template, 'null') : ok(template)
+    if (filled.ok) return filled.value
+    return filled.error.kind === 'macroOpen' ? template : null
+  }
+
+  #shown(expression: string, blank: Blank): string {
+    const value = this.#expressions.evaluate(expression, this.#scope)
+    return value === null ? blank : textOf(value)
+  }
+
+  #within(filled: string): Result<string, Unfilled> {
+    return filled.length <= this.#scope.max_bytes ? ok(filled) : err({ kind: 'filledTooLong' })
+  }
+}
+
+/**
+ * The expression of a text that is one macro and nothing else: it begins with `${`, ends with `}` and has no second `${`. It
+ * goes up to the last character, so that it may have object literals in it [NGSIv2 subscriptions 6.2, 6.3].
+ */
+export function onlyMacro(text: string): string | undefined {
+  const isOne = text.startsWith('${') && text.endsWith('}') && text.indexOf('${', 2) === -1
+  return isOne ? text.slice(2, -1) : undefined
+}
+
+/** The expressions of the macros that are evaluated to fill in a text, in their order. */
+export function* macrosOf(template: string): Generator<string> {
+  const whole = onlyMacro(template)
+  if (whole !== undefined) {
+    yield whole
+    return
+  }
+  let end = 0
+  for (let start = template.indexOf('${'); start !== -1; start = template.indexOf('${', end + 1)) {
+    end = template.indexOf('}', start)
+    if (end === -1) return
+    yield template.slice(start + 2, end)
+  }
+}
+
+const percentSequence =
+  /%[0-7][\da-f]|%[cd][\da-f]%[\da-f]{2}|%e[\da-f](?:%[\da-f]{2}){2}|%f[\da-f](?:%[\da-f]{2}){3}/gi
+
+/** A text with its percent sequences decoded as UTF-8; those that stand for no character stay as they are [NGSIv2 subscriptions 6.1]. */
+export function percentDecoded(text: string): string {
+  return text.includes('%') ? text.replace(percentSequence, decodedOrSame) : text
+}
+
+function decodedOrSame(sequence: string): string {
+  try {
+    return decodeURIComponent(sequence)
+  } catch (thrown) {
+    if (thrown instanceof URIError) return sequence
+    throw thrown
+  }
+}
+
+/** What `ngsi` of a custom notification changes of an entity [NGSIv2 subscriptions 6.2]. */
+export interface PatchTemplate {
+  readonly id: string | undefined
+  readonly type: string | undefined
+  readonly attributes: readonly PatchedAttribute[]
+}
+
+export interface PatchedAttribute {
+  readonly name: string
+  readonly value: Value
+  /** The metadata `evalPriority`; nothing without it. */
+  readonly priority: number | undefined
+}
+
+/** The priority of an attribute that names none, and the highest there is [NGSIv2 subscriptions 6.3]. */
+const lastPriority = 100_000
+
+/** A patch filled in. What is undefined stays as the entity has it. */
+interface FilledPatch {
+  readonly id: string | undefined
+  readonly type: string | undefined
+  readonly values: ReadonlyMap<string, Value>
+}
+
+/**
+ * Fills in a patch: attributes by ascending priority, those of equal ones as they are written, each result a name for
+ * the later ones in place of the entity's attribute; `id` and `type` come last [NGSIv2 subscriptions 6.3]. Attributes that
+ * name no priority ask for no order: what the entity has is the same to all of them, whichever is written first, so that
+ * `heat` may be replaced beside another attribute that is computed from it. Refuses what becomes too long.
+ */
+export function filledPatch(
+  patch: PatchTemplate,
+  expressions: Expressions,
+  scope: ExpressionScope,
+): Result<FilledPatch, Unfilled> {
+  const values = new Map<string, Value>()
+  const unranked = new Set<string>()
+  const result = (name: string) => (isHiding(name) && values.has(name) ? values.get(name) : scope.lookUp(name))
+  const ownFirst = (name: string) => {
+    const own = unranked.has(name) ? scope.lookUp(name) : undefined
+    return own === undefined ? result(name) : own
+  }
+  const filler = new Filler(expressions, { ...scope, lookUp: result })
+  const unrankedFiller = new Filler(expressions, { ...scope, lookUp: ownFirst })
+  for (const { name, value, priority } of patch.attributes.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+    const filled = (priority === undefined ? unrankedFiller : filler).value(value)
+    if (!filled.ok) return filled
+    values.set(name, filled.value)
+    if (priority === undefined) unranked.add(name)
+  }
+  const id = identification(patch.id, filler)
+  if (!id.ok) return id
+  const type = identification(patch.type, filler)
+  return type.ok ? ok({ id: id.value, type: type.value, values }) : type
+}
+
+function rankOf({ priority = lastPriority }: PatchedAttribute): number {
+  return priority
+}
+
+/** Whether an attribute of this name is what an expression means by it. */
+function isHiding(name: string): boolean {
+  return name !== metadataName && name !== 'id' && name !== 'type'
+}
+
+/** As text, whatever the kind; nothing when it is null, and a macro that does not end stays as it stands. */
+function identification(template: string | undefined, filler: Filler): Result<string | undefined, Unfilled> {
+  if (template === undefined) return ok(undefined)
+  const filled = filler.text(template, onlyMacro(template) === undefined ? 'null' : '')
+  if (filled.ok) return ok(filled.value === '' && onlyMacro(template) !== undefined ? undefined : filled.value)
+  return filled.error.kind === 'macroOpen' ? ok(template) : filled
+}

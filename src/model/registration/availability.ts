@@ -1,0 +1,183 @@
+import type { Steps } from '../../slices.js'
+import type { Milliseconds } from '../../time.js'
+import type { EntityId, Tenant } from '../context/entity.js'
+import type { Selector } from '../context/query.js'
+import type { Notice } from '../subscription/notice.js'
+import type { SubscriptionId } from '../subscription/subscription.js'
+import type { Discovery } from './discovery.js'
+import { MeantEntities, type Pauses } from './meant-entities.js'
+import {
+  inForce,
+  type RegisteredContext,
+  type RegisteredEntity,
+  type Registration,
+  type RegistrationChange,
+} from './registration.js'
+
+/** A subscription to registrations, of every service path of its tenant [subscriptions 7.4]. */
+export interface AvailabilitySubscription {
+  readonly id: SubscriptionId
+  /** Its number in the order of creation. */
+  readonly order: number
+  readonly tenant: Tenant
+  /** A registered entity that one of them matches is meant; one without type means every type. */
+  readonly selectors: readonly Selector[]
+  /** Names of the attributes to hear of; empty for all. */
+  readonly attributes: readonly string[]
+  /** Where notifications are posted to; an absolute URL of http or https. */
+  readonly reference: string
+  /** It is silent from this moment on. */
+  readonly expires: Milliseconds
+}
+
+/** The body of a notification about what is registered, as an API renders it, in steps [subscriptions 7.4]. */
+export type AvailabilityRenderer = (
+  subscription: SubscriptionId,
+  contexts: readonly RegisteredContext[],
+) => Steps<string>
+
+/**
+ * What is to be sent when these contexts have been registered: everything that is now known about those of their
+ * entities that the subscription means. Nothing when no context has both such an entity and, if the subscription names
+ * attributes, one of those [subscriptions 7.4]. In steps: the registration may have thousands of entities.
+ */
+function* discoveryOf(
+  { selectors, attributes }: Pick<AvailabilitySubscription, 'selectors' | 'attributes'>,
+  meant: MeantEntities,
+  contexts: readonly RegisteredContext[],
+): Pauses<Discovery | undefined> {
+  const names = new Set(attributes)
+  const hasWanted = (context: RegisteredContext): boolean =>
+    names.size === 0 || context.attributes.some(({ name }) => names.has(name))
+  if (!contexts.some(hasWanted)) return undefined
+  const known: Selector[] = []
+  let concerns = false
+  for (const context of contexts) {
+    const isWanted = hasWanted(context)
+    for (const entity of context.entities) {
+      yield
+      if (!(yield* meant.has(entity))) continue
+      concerns ||= isWanted
+      for (const selector of selectorsOf(entity, selectors)) known.push(selector)
+    }
+  }
+  return concerns ? { selectors: known, attributes } : undefined
+}
+
+/** What selects everything that is known about a registered entity, as far as the subscription means it. */
+function selectorsOf({ id, type, everyId }: RegisteredEntity, subscribed: readonly Selector[]): readonly Selector[] {
+  // An entity without type is that one and not the entities of every type: its selector has the empty type.
+  if (!everyId) return [{ id: { kind: 'exact', id }, type }]
+  return subscribed.filter((one) => one.type === undefined || one.type === type).map((one) => ({ id: one.id, type }))
+}
+
+/** A subscription that a registration concerns, with what it is to be sent. */
+interface AvailabilityMatch {
+  readonly subscription: AvailabilitySubscription
+  readonly discovery: Discovery
+}
+
+interface Held {
+  readonly subscription: AvailabilitySubscription
+  readonly entities: MeantEntities
+}
+
+interface TenantSubscriptions {
+  /** Those that name the id of an entity. */
+  readonly exact: Map<EntityId, Set<Held>>
+  /** Those that search ids. */
+  readonly searching: Set<Held>
+}
+
+/** The availability subscriptions in memory, by the entities that they select. */
+export class AvailabilityIndex {
+  readonly #held = new Map<SubscriptionId, Held>()
+  readonly #byTenant = new Map<Tenant, TenantSubscriptions>()
+
+  /** The one of this id, expired or not, whatever its tenant. */
+  get(id: SubscriptionId): AvailabilitySubscription | undefined {
+    return this.#held.get(id)?.subscription
+  }
+
+  /** Expired ones included, in no particular order. */
+  *all(): Generator<AvailabilitySubscription> {
+    for (const { subscription } of this.#held.values()) yield subscription
+  }
+
+  /** Adds a subscription, or replaces the one with its id. */
+  put(subscription: AvailabilitySubscription): void {
+    this.remove(subscription.id)
+    const held = { subscription, entities: new MeantEntities(subscription.selectors) }
+    this.#held.set(subscription.id, held)
+    const ofTenant = this.#byTenant.get(subscription.tenant) ?? { exact: new Map(), searching: new Set() }
+    this.#byTenant.set(subscription.tenant, ofTenant)
+    for (const { id } of subscription.selectors) {
+      if (id.kind === 'exact') ofTenant.exact.set(id.id, (ofTenant.exact.get(id.id) ?? new Set()).add(held))
+      else ofTenant.searching.add(held)
+    }
+  }
+
+  remove(id: SubscriptionId): void {
+    const held = this.#held.get(id)
+    if (held === undefined) return
+    this.#held.delete(id)
+    const { tenant, selectors } = held.subscription
+    const ofTenant = this.#byTenant.get(tenant)
+    if (ofTenant === undefined) return
+    ofTenant.searching.delete(held)
+    for (const { id } of selectors) {
+      if (id.kind !== 'exact') continue
+      const meant = ofTenant.exact.get(id.id)
+      meant?.delete(held)
+      if (meant?.size === 0) ofTenant.exact.delete(id.id)
+    }
+    if (ofTenant.searching.size === 0 && ofTenant.exact.size === 0) this.#byTenant.delete(tenant)
+  }
+
+  /**
+   * Whom a registration concerns that was created or updated just now, by creation [subscriptions 7.4]; and nothing again
+   * and again: whoever looks may pause there.
+   */
+  *matchesOf({ tenant, contexts }: Registration, now: Milliseconds): Generator<AvailabilityMatch | undefined> {
+    const ofTenant = this.#byTenant.get(tenant)
+    if (ofTenant === undefined) return
+    const meant = new Set(ofTenant.searching)
+    for (const held of naming(ofTenant, contexts)) meant.add(held)
+    for (const { subscription, entities } of [...meant].sort(byCreation)) {
+      if (!inForce(subscription, now)) continue
+      const discovery = yield* discoveryOf(subscription, entities, contexts)
+      yield discovery && { subscription, discovery }
+    }
+  }
+}
+
+/** Those that name the id of a registered entity: all that name one if some entity stands for every id. */
+function* naming({ exact }: TenantSubscriptions, contexts: readonly RegisteredContext[]): Generator<Held> {
+  if (contexts.some(({ entities }) => entities.some(({ everyId }) => everyId))) {
+    for (const held of exact.values()) yield* held
+    return
+  }
+  for (const { entities } of contexts) for (const { id } of entities) yield* exact.get(id) ?? []
+}
+
+function byCreation(a: Held, b: Held): number {
+  return a.subscription.order - b.subscription.order
+}
+
+/** What the owner of registrations writes in one transaction; what is absent stays. */
+export interface RegistryChange {
+  readonly registrations?: readonly RegistrationChange[]
+  readonly put?: AvailabilitySubscription
+  readonly remove?: readonly SubscriptionId[]
+  readonly notices?: readonly Notice[]
+}
+
+/** Registrations and availability subscriptions on disk. Their owner is the only writer. */
+export interface RegistryStore {
+  /** All that are stored, expired ones included, in no particular order. */
+  registrations(): Iterable<Registration>
+  /** All that are stored, expired ones included, in no particular order. */
+  availability(): Iterable<AvailabilitySubscription>
+  /** Resolves when the change is on disk; `StorageFull` when there is no room for it. */
+  commit(change: RegistryChange): Promise<void>
+}

@@ -1,0 +1,178 @@
+import { inSlicesUntil, Slices, type Steps } from '../../slices.js'
+import type { Milliseconds } from '../../time.js'
+import type { Tenant } from '../context/entity.js'
+import { inPaths, type PathRange, type Selector } from '../context/query.js'
+import { compareContexts, type IndexedContext } from './contexts.js'
+import { MeantOnce, type Pauses } from './meant-entities.js'
+import {
+  inForce,
+  type RegisteredContext,
+  type Registration,
+  type RegistrationChange,
+  type RegistrationId,
+} from './registration.js'
+import type { RegistrationIndex } from './registration-index.js'
+
+/** Where and when a request looks: registrations in one of the paths that are in force at that moment count. */
+export interface Lookup {
+  readonly tenant: Tenant
+  readonly paths: readonly PathRange[]
+  readonly now: Milliseconds
+}
+
+/** What discoverContextAvailability asks for [subscriptions 7.2]. */
+export interface Discovery {
+  /** An entity that one of them matches is meant. */
+  readonly selectors: readonly Selector[]
+  /** Names of the attributes to show; empty for all. */
+  readonly attributes: readonly string[]
+}
+
+/** Which registrations are wanted of those that were found; they are counted as registrations, not as contexts. */
+interface DiscoveryPage {
+  readonly offset: number
+  readonly limit: number
+}
+
+export const wholeDiscovery: DiscoveryPage = { offset: 0, limit: Number.POSITIVE_INFINITY }
+
+interface Discovered {
+  /** In their order, with nothing but the entities and attributes asked for. */
+  readonly contexts: readonly RegisteredContext[]
+  /** Registrations in all. */
+  readonly count: number
+}
+
+/**
+ * What is registered of what is asked for, page by page [subscriptions 7.2], in steps, with what `changes` put and remove
+ * as if they had been applied. Whoever takes the steps sees to it that nothing else changes meanwhile.
+ */
+export function* discovering(
+  index: RegistrationIndex,
+  lookup: Lookup,
+  discovery: Discovery,
+  page: DiscoveryPage = wholeDiscovery,
+  changes: readonly RegistrationChange[] = [],
+): Steps<Discovered> {
+  const changed = new Set(changes.map((change) => (change.kind === 'put' ? change.registration.id : change.id)))
+  const found = new Set<IndexedContext>()
+  for (const each of finding(index, lookup, discovery)) {
+    if (each !== undefined && !changed.has(each.registration.id)) found.add(each)
+    yield
+  }
+  const meant = new MeantOnce(discovery.selectors)
+  for (const change of changes) {
+    if (change.kind === 'put' && change.registration.tenant === lookup.tenant) {
+      yield* addAsIfHeld(change.registration, lookup, discovery, meant, found)
+    }
+  }
+  return yield* paged(found, discovery, meant, page)
+}
+
+/**
+ * Discovers in slices, so that others are served in between. A registration that is added in between may be left out; one that is
+ * changed is shown as it was or as it is. Returns undefined when `isLate` says between two slices that it has taken too long.
+ */
+export async function discoverInSlices(
+  index: RegistrationIndex,
+  lookup: Lookup,
+  discovery: Discovery,
+  page: DiscoveryPage,
+  isLate: () => boolean,
+): Promise<Discovered | undefined> {
+  const slices = new Slices()
+  const found = await inSlicesUntil(gathering(finding(index, lookup, discovery)), isLate, slices)
+  if (found === undefined) return undefined
+  const isHeld = ({ registration }: IndexedContext) => index.get(registration.id) === registration
+  const held = new Set<RegistrationId>()
+  for (const each of found) if (isHeld(each)) held.add(each.registration.id)
+  for (const each of found) if (!isHeld(each) && held.has(each.registration.id)) found.delete(each)
+  return inSlicesUntil(paged(found, discovery, new MeantOnce(discovery.selectors), page), isLate, slices)
+}
+
+/** All that is found, each once. */
+function* gathering(found: Iterable<IndexedContext | undefined>): Steps<Set<IndexedContext>> {
+  const gathered = new Set<IndexedContext>()
+  for (const each of found) {
+    if (each !== undefined) gathered.add(each)
+    yield
+  }
+  return gathered
+}
+
+/** What is asked for, some of it several times, and nothing for every entity that is not. */
+function* finding(
+  index: RegistrationIndex,
+  lookup: Lookup,
+  { selectors, attributes }: Discovery,
+): Generator<IndexedContext | undefined> {
+  const registrations = index.of(lookup.tenant)
+  if (registrations === undefined) return
+  const counts = counting(lookup)
+  for (const selector of selectors) {
+    for (const named of registrations.tried(selector)) {
+      if (named === undefined) yield undefined
+      else {
+        const lists = attributes.length === 0 ? [named.contexts] : attributes.map((name) => named.having(name))
+        // Copies: whoever looks may pause, and the lists may change then.
+        for (const list of lists) yield* list.filter(counts)
+      }
+    }
+  }
+}
+
+/** Adds what a discovery would find of a registration if it were held. */
+function* addAsIfHeld(
+  registration: Registration,
+  lookup: Lookup,
+  { attributes }: Discovery,
+  meant: MeantOnce,
+  found: Set<IndexedContext>,
+): Steps<void> {
+  const counts = counting(lookup)
+  const names = new Set(attributes)
+  for (const [at, context] of registration.contexts.entries()) {
+    const listed = { registration, at, context }
+    if (!counts(listed)) return
+    if (names.size > 0 && !context.attributes.some(({ name }) => names.has(name))) continue
+    if (yield* hasMeant(context, meant)) found.add(listed)
+  }
+}
+
+function* hasMeant({ entities }: RegisteredContext, meant: MeantOnce): Pauses<boolean> {
+  for (const entity of entities) {
+    if (yield* meant.has(entity)) return true
+    yield
+  }
+  return false
+}
+
+/** A page of what was found, in order, with nothing but what was asked for. */
+function* paged(
+  found: ReadonlySet<IndexedContext>,
+  { attributes }: Discovery,
+  meant: MeantOnce,
+  page: DiscoveryPage,
+): Steps<Discovered> {
+  const names = new Set(attributes)
+  const contexts: RegisteredContext[] = []
+  let count = 0
+  let last: Registration | undefined
+  for (const { registration, context } of [...found].sort(compareContexts)) {
+    if (registration !== last) count += 1
+    last = registration
+    yield
+    if (count <= page.offset || count - page.offset > page.limit) continue
+    contexts.push({
+      entities: yield* meant.of(context.entities),
+      attributes: names.size === 0 ? context.attributes : context.attributes.filter(({ name }) => names.has(name)),
+      provider: context.provider,
+    })
+  }
+  return { contexts, count }
+}
+
+/** What tells whether a context belongs to a registration that is in force, in one of the paths. */
+export function counting({ paths, now }: Lookup): (listed: IndexedContext) => boolean {
+  return ({ registration }) => inForce(registration, now) && inPaths(registration.path, paths)
+}

@@ -1,0 +1,160 @@
+import { type Packed, packed, unpacked } from '../../threads/shared-memory/packed.js'
+import type { Milliseconds } from '../../time.js'
+import type { SubscriptionClock } from './subscription.js'
+
+/**
+ * The moments that a turn has noted, to give them back if it fails. They lie in lists side by side: one change may have
+ * a notice for each of very many subscriptions, and an object for each would cost more than all the rest.
+ */
+export class Claims {
+  #clocks: SubscriptionClock[] = []
+  #held: bigint[] = []
+  #noted: bigint[] = []
+  #time: Milliseconds | undefined
+  #moment = 0n
+
+  /** The moment as clocks hold it, converted once for all notices of a change. */
+  momentOf(time: Milliseconds): bigint {
+    if (time !== this.#time) {
+      this.#time = time
+      this.#moment = BigInt(time)
+    }
+    return this.#moment
+  }
+
+  /** A clock says `noted` instead of `held`. */
+  add(clock: SubscriptionClock, held: bigint, noted: bigint): void {
+    this.#clocks.push(clock)
+    this.#held.push(held)
+    this.#noted.push(noted)
+  }
+
+  /** Takes the noted moments back: the notices were not made. Moments that another thread has noted since stay. */
+  undo(): void {
+    for (let one = this.#clocks.length - 1; one >= 0; one -= 1) {
+      const [clock, held, noted] = [this.#clocks[one], this.#held[one], this.#noted[one]]
+      if (clock !== undefined && held !== undefined && noted !== undefined) {
+        Atomics.compareExchange(clock.moments, clock.at, noted, held)
+      }
+    }
+    this.clear()
+  }
+
+  /** Keeps the moments that were noted. */
+  clear(): void {
+    if (this.#clocks.length === 0) return
+    this.#clocks = []
+    this.#held = []
+    this.#noted = []
+  }
+}
+
+/**
+ * Notes the moment of a notice on its subscription's clock, which keeps the notices apart over all partitions
+ * [subscriptions 3.4]; false when the last one is less than `throttling_ms` away, so that this one is suppressed. Away in
+ * either direction: commands of several front ends come out of order by a millisecond or two, but a clock of the day that
+ * was set back must not silence a subscription until it has caught up.
+ *
+ * @param armed of a oneshot, when it was set: false when it has been notified since; `time` is not before it
+ */
+export function claimNotice(
+  clock: SubscriptionClock,
+  time: Milliseconds,
+  throttling_ms: number,
+  claims: Claims,
+  armed = 0,
+): boolean {
+  const { moments, at } = clock
+  for (;;) {
+    const held = Atomics.load(moments, at)
+    const last = Number(held)
+    if (armed > 0 && last >= armed) return false
+    if (throttling_ms > 0 && last !== 0 && Math.abs(time - last) < throttling_ms) return false
+    // Without throttling an earlier moment is one out of order.
+    if (throttling_ms === 0 && time <= last) return true
+    const noted = claims.momentOf(time)
+    if (Atomics.compareExchange(moments, at, held, noted) !== held) continue
+    claims.add(clock, held, noted)
+    return true
+  }
+}
+
+/**
+ * The clock beside this one: subscriptions have two, and a version that is proposed runs on the other one until it is decided, so that
+ * what is withdrawn has throttled nothing.
+ */
+export function otherClock({ moments, at }: SubscriptionClock): SubscriptionClock {
+  return { moments, at: at ^ 1 }
+}
+
+/** Sets a clock to the moment of another one. */
+export function setClock({ moments, at }: SubscriptionClock, like: SubscriptionClock): void {
+  Atomics.store(moments, at, Atomics.load(like.moments, like.at))
+}
+
+/** The moment of the last notification; 0 before the first. */
+export function lastNotified({ moments, at }: SubscriptionClock): number {
+  return Number(Atomics.load(moments, at))
+}
+
+/** Moves a clock forward to the moment of a notification; a clock never goes back. */
+export function advanceClock({ moments, at }: SubscriptionClock, made: number): void {
+  const moment = BigInt(made)
+  let held = Atomics.load(moments, at)
+  while (held < moment) {
+    const found = Atomics.compareExchange(moments, at, held, moment)
+    if (found === held) return
+    held = found
+  }
+}
+
+/** Values that have clocks, as they cross to other threads. */
+export interface PackedWithClocks<Value> {
+  readonly values: Packed<Value>
+  /** The views on shared memory that hold the clocks. */
+  readonly moments: readonly BigInt64Array[]
+  /** For each value two numbers: the index of its view in `moments`, and of its clock in that view. */
+  readonly clocks: Uint32Array
+}
+
+/** Packs values with their clocks, which stay shared. */
+export function packedWithClocks<Value>(
+  values: readonly Value[],
+  clockOf: (at: number) => SubscriptionClock | undefined,
+): PackedWithClocks<Value> {
+  return withClocks(packed(values), clockOf)
+}
+
+/** Packed values with their clocks; the clocks are asked for in order. */
+export function withClocks<Value>(
+  values: Packed<Value>,
+  clockOf: (at: number) => SubscriptionClock | undefined,
+): PackedWithClocks<Value> {
+  const numbers = new Map<BigInt64Array, number>()
+  const clocks = new Uint32Array(2 * values.count)
+  for (let at = 0; at < values.count; at += 1) {
+    const clock = clockOf(at)
+    if (!(clock?.moments.buffer instanceof SharedArrayBuffer)) throw new Error('a clock has to lie in shared memory')
+    const number = numbers.get(clock.moments) ?? numbers.size
+    numbers.set(clock.moments, number)
+    clocks[2 * at] = number
+    clocks[2 * at + 1] = clock.at
+  }
+  return { values, moments: [...numbers.keys()], clocks }
+}
+
+/** The values that `packedWithClocks` wrote, in order, with their clocks. */
+export function* unpackedWithClocks<Value>({
+  values,
+  moments: all,
+  clocks,
+}: PackedWithClocks<Value>): Generator<readonly [Value, SubscriptionClock]> {
+  let number = 0
+  for (const value of unpacked(values)) {
+    const moments = all[clocks[2 * number] ?? -1]
+    const at = clocks[2 * number + 1]
+    if (moments === undefined || at === undefined) throw new Error('a value has no clock')
+    yield [value, { moments, at }]
+    number += 1
+  }
+}

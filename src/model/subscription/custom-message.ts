@@ -1,0 +1,167 @@
+import { err, ok, type Result } from '../../result.js'
+import { compareBytes, type Value } from '../context/entity.js'
+import { isArray, isObject, quote } from '../context/value.js'
+import { type Filler, onlyMacro, percentDecoded, type Unfilled } from '../expression/template.js'
+import { isTopic, parseNotificationUrl, streamReference } from './targets.js'
+import type { HttpTemplate, Template } from './terms.js'
+
+/** A message of `httpCustom`, filled in. */
+export interface FilledHttp {
+  /** Undefined when listening clients take the message as an event. */
+  readonly url: string | undefined
+  /** Each name once, in lower case; an empty value removes the header that would be sent otherwise. */
+  readonly headers: readonly Pair[]
+  readonly body: FilledBody
+}
+
+/** A message of `mqttCustom`, filled in. */
+export interface FilledMqtt {
+  readonly topic: string
+  readonly body: FilledBody
+}
+
+type Pair = readonly [name: string, value: string]
+
+/**
+ * The body, and the type of its content unless a header says otherwise; `usual` is what `http` would send, also of a
+ * patched entity [NGSIv2 subscriptions 6.2].
+ */
+export type FilledBody =
+  | { readonly kind: 'usual' }
+  | { readonly kind: 'custom'; readonly text: string; readonly contentType: string }
+
+/** Why a message is dropped: also because it would be no legal request [NGSIv2 subscriptions 6.1]. */
+export type Undeliverable =
+  | Unfilled
+  | { readonly kind: 'urlInvalid'; readonly url: string }
+  | { readonly kind: 'headerInvalid'; readonly name: string }
+  | { readonly kind: 'topicInvalid'; readonly topic: string }
+
+/** Fills in what a message of `httpCustom` to a URL is made of [NGSIv2 subscriptions 6.1, 6.2]. */
+export function filledHttp(url: string, template: HttpTemplate, filler: Filler): Result<FilledHttp, Undeliverable> {
+  const filled = filledUrl(url, template, filler)
+  if (!filled.ok) return filled
+  const headers = filledHeaders(template, filler)
+  if (!headers.ok) return headers
+  const body = filledBody(template, filler)
+  return body.ok ? ok({ url: filled.value, headers: headers.value, body: body.value }) : body
+}
+
+/** Fills in what a message of `mqttCustom` to a topic is made of [NGSIv2 subscriptions 6.1, 7.1]. */
+export function filledMqtt(topic: string, template: Template, filler: Filler): Result<FilledMqtt, Undeliverable> {
+  const filled = filler.text(topic, '')
+  if (!filled.ok) return filled
+  if (!isTopic(filled.value)) return err({ kind: 'topicInvalid', topic: filled.value })
+  const body = filledBody(template, filler)
+  return body.ok ? ok({ topic: filled.value, body: body.value }) : body
+}
+
+/** The body of a message, the same for HTTP and MQTT [NGSIv2 subscriptions 6.2, 7.1]. */
+function filledBody({ payload, json }: Template, filler: Filler): Result<FilledBody, Unfilled> {
+  if (payload === null) return ok({ kind: 'custom', text: '', contentType: '' })
+  if (payload !== undefined && payload !== '') {
+    const filled = filler.text(payload, 'null')
+    if (!filled.ok) return filled
+    return ok({ kind: 'custom', text: percentDecoded(filled.value), contentType: 'text/plain; charset=utf-8' })
+  }
+  if (json === undefined) return ok({ kind: 'usual' })
+  const filled = filler.value(json)
+  if (!filled.ok) return filled
+  return ok({ kind: 'custom', text: JSON.stringify(filled.value), contentType: 'application/json; charset=utf-8' })
+}
+
+/** A pair of the query with an empty name or value is left out; nothing in it is percent-encoded. */
+function filledUrl(url: string, { qs = {} }: HttpTemplate, filler: Filler): Result<string | undefined, Undeliverable> {
+  if (url === streamReference) return ok(undefined)
+  const base = filler.text(url, '')
+  if (!base.ok) return base
+  const scheme = parseNotificationUrl(base.value)?.scheme
+  if (scheme !== 'http' && scheme !== 'https') return err({ kind: 'urlInvalid', url: base.value })
+  const pairs: Pair[] = []
+  for (const pair of Object.entries(qs)) {
+    const name = filler.text(pair[0], '')
+    const value = filler.text(pair[1], '')
+    if (!name.ok) return name
+    if (!value.ok) return value
+    if (name.value !== '' && value.value !== '') pairs.push([name.value, value.value])
+  }
+  const parts = pairs.toSorted(([a], [b]) => compareBytes(a, b)).map(([name, value]) => `${name}=${value}`)
+  return ok(parts.length === 0 ? base.value : `${base.value}?${parts.join('&')}`)
+}
+
+/** Headers that a template cannot change: receivers need them to read the request, and the broker to recognise the notification. */
+const unchangeable: ReadonlySet<string> = new Set([
+  'fiware-correlator',
+  'ngsiv2-attrsformat',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'rigel-notification-id',
+])
+
+/** Headers that ask for more than one request and one response, which a notification cannot have. */
+export const unsendable: ReadonlySet<string> = new Set(['expect', 'upgrade'])
+
+const legalName = /^[!#$%&'*+.^_`|~\da-z-]+$/
+const legalValue = /^[\t\x20-\x7e\x80-\xff]*$/
+
+function filledHeaders({ headers = {} }: HttpTemplate, filler: Filler): Result<readonly Pair[], Undeliverable> {
+  const filled = new Map<string, string>()
+  for (const [nameTemplate, valueTemplate] of Object.entries(headers)) {
+    const given = filler.text(nameTemplate, 'null')
+    if (!given.ok) return given
+    const name = given.value.toLowerCase()
+    const isMacro = onlyMacro(valueTemplate) !== undefined
+    const value = filler.text(valueTemplate, isMacro ? '' : 'null')
+    if (!value.ok) return value
+    if (unchangeable.has(name) || (isMacro && value.value === '')) continue
+    const decoded = percentDecoded(value.value)
+    if (unsendable.has(name) || !legalName.test(name) || !legalValue.test(decoded))
+      return err({ kind: 'headerInvalid', name })
+    filled.set(name, decoded)
+  }
+  return ok([...filled])
+}
+
+/** Why a notification is dropped, for the log. */
+export function undeliverableText(why: Undeliverable): string {
+  switch (why.kind) {
+    case 'macroOpen':
+      return 'a macro of its template does not end'
+    case 'filledTooLong':
+      return 'it is longer than a notification may be'
+    case 'urlInvalid':
+      return `${quote(why.url)} is no URL that it can be sent to`
+    case 'headerInvalid':
+      return `its header ${quote(why.name)} is not legal`
+    case 'topicInvalid':
+      return `${quote(why.topic)} is no topic that it can be published to`
+  }
+}
+
+/** The least length of a body made of a template, in bytes, whatever its macros become; 0 where only the entity decides. */
+export function shortestBody({ payload, json }: Template): number {
+  if (typeof payload === 'string') return Buffer.byteLength(percentDecoded(withoutMacros(payload)))
+  return json === undefined ? 0 : Buffer.byteLength(JSON.stringify(shortestValue(json)))
+}
+
+/** A `${` without a `}` behind it is no macro, and neither is any later one. */
+function withoutMacros(text: string): string {
+  let kept = ''
+  let from = 0
+  for (let start = text.indexOf('${'); start !== -1; start = text.indexOf('${', from)) {
+    const end = text.indexOf('}', start)
+    if (end === -1) break
+    kept += text.slice(from, start)
+    from = end + 1
+  }
+  return kept + text.slice(from)
+}
+
+/** A text that is one macro may become a value of one character; the names of members are not filled in. */
+function shortestValue(template: Value): Value {
+  if (typeof template === 'string') return onlyMacro(template) === undefined ? withoutMacros(template) : 0
+  if (isArray(template)) return template.map(shortestValue)
+  if (!isObject(template)) return template
+  return Object.fromEntries(Object.entries(template).map(([name, member]) => [name, shortestValue(member)]))
+}

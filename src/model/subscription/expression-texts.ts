@@ -1,0 +1,60 @@
+import type { Steps } from '../../slices.js'
+import type { Value } from '../context/entity.js'
+import { isArray, isObject } from '../context/value.js'
+import type { ExpressionHolder } from '../expression/expressions.js'
+import { hasMacro, macrosOf } from '../expression/template.js'
+import { versionsOf } from './decisions.js'
+import type { Subscription } from './subscription.js'
+
+/**
+ * The expressions that a subscription asks to be evaluated for a change: its condition, and those in all texts of its template
+ * [NGSIv2 subscriptions 4.1, 6.1]. One that stands in several places is given as often.
+ */
+export function expressionsOf({ reference, terms }: Pick<Subscription, 'reference' | 'terms'>): readonly string[] {
+  const found: string[] = []
+  if (terms === undefined) return found
+  const { condition, notification } = terms
+  if (condition?.jexl !== undefined) found.push(condition.jexl)
+  const { target } = notification
+  if (target.custom === undefined) return found
+  if (target.kind === 'mqtt') gatherMacros(target.topic, found)
+  else {
+    gatherMacros(reference, found)
+    for (const pairs of [target.custom.qs ?? {}, target.custom.headers ?? {}]) {
+      for (const [name, value] of Object.entries(pairs)) {
+        gatherMacros(name, found)
+        gatherMacros(value, found)
+      }
+    }
+  }
+  const { payload = null, json = null, ngsi = null } = target.custom
+  gatherMacros(payload, found)
+  gatherMacros(json, found)
+  gatherMacros(ngsi, found)
+  return found
+}
+
+/** The names of members are not filled in. */
+function gatherMacros(template: Value, found: string[]): void {
+  if (typeof template === 'string') {
+    if (hasMacro(template)) for (const text of macrosOf(template)) found.push(text)
+  } else if (isArray(template)) for (const item of template) gatherMacros(item, found)
+  else if (isObject(template)) for (const member of Object.values(template)) gatherMacros(member, found)
+}
+
+/** Reads the expressions of all versions of a subscription, in steps, so that it comes into force at once; gives what lets go of them. */
+export function* expressionsRead(record: Subscription, expressions: ExpressionHolder): Steps<() => void> {
+  const { standing, proposed } = versionsOf(record)
+  const held: string[] = []
+  for (const version of [standing, proposed]) {
+    if (version === undefined) continue
+    for (const text of expressionsOf(version.subscription)) {
+      expressions.hold(text)
+      held.push(text)
+      yield
+    }
+  }
+  return () => {
+    for (const text of held) expressions.release(text)
+  }
+}

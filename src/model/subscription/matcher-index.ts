@@ -1,0 +1,302 @@
+import { LruCache } from '../../lru-cache.js'
+import type { Entity, EntityId, EntityType, Tenant } from '../context/entity.js'
+import { compileQuery } from '../context/match.js'
+import { lastingPattern } from '../context/pattern.js'
+import type { Scope, Selector } from '../context/query.js'
+import { maxSteps, StepBudget } from '../context/step-budget.js'
+import type { ExpressionHolder } from '../expression/expressions.js'
+import { type Cause, type Change, indexOf, stateOf } from './change.js'
+import { otherClock } from './clocks.js'
+import { type Version, versionsOf } from './decisions.js'
+import { ExactIds } from './exact-ids.js'
+import { expressionsOf } from './expression-texts.js'
+import { entry, type IndexedSubscription, type MatchGroup, MatchGroups, untyped } from './match-group.js'
+import type { Subscription, SubscriptionClock, SubscriptionId, SubscriptionInForce } from './subscription.js'
+
+/**
+ * Which subscriptions are about an entity. Most updates are of entities that nobody has subscribed to, and must not pay
+ * for the subscriptions of others: exact ids are looked up; what patterns find for an entity is remembered until there
+ * is a new one.
+ */
+export class MatcherIndex {
+  /** By id: the version in force, and the proposed one while a change is undecided. */
+  readonly #subscriptions = new Map<SubscriptionId, readonly IndexedSubscription[]>()
+  readonly #tenants = new Map<Tenant, TenantIndex>()
+  readonly #found: FoundSubscriptions
+  readonly #names = new SharedNames()
+  readonly #expressions: ExpressionHolder | undefined
+
+  /** Caches at most this many bytes of what was found; `expressions` keep those of the subscriptions read. */
+  constructor(limit_bytes: number, expressions?: ExpressionHolder) {
+    this.#found = new LruCache(limit_bytes)
+    this.#expressions = expressions
+  }
+
+  get isEmpty(): boolean {
+    return this.#subscriptions.size === 0
+  }
+
+  /** Adds a subscription, or replaces the one of its id. One that changes do not fire is of no use here. */
+  put({ subscription, clock }: SubscriptionInForce): void {
+    const { id } = subscription
+    this.remove(id)
+    const { standing, proposed } = versionsOf(subscription)
+    const versions = [
+      ...(standing === undefined ? [] : this.#indexed(standing, clock)),
+      ...(proposed === undefined ? [] : this.#indexed(proposed, otherClock(clock))),
+    ]
+    if (versions.length > 0) this.#subscriptions.set(id, versions)
+  }
+
+  #indexed({ subscription, provisional }: Version, clock: SubscriptionClock): readonly IndexedSubscription[] {
+    const { tenant, selectors, onChange, attributes, terms } = subscription
+    if (onChange === undefined || terms?.status === 'inactive') return []
+    const names = this.#names.take(attributes)
+    const indexed = {
+      subscription: names === attributes ? subscription : { ...subscription, attributes: names },
+      clock,
+      accepts: acceptanceOf(subscription),
+      provisional,
+      lookedAtBy: 0,
+    }
+    if (this.#expressions) for (const text of expressionsOf(subscription)) this.#expressions.hold(text)
+    const ofTenant = entry(this.#tenants, tenant, () => new TenantIndex(tenant, this.#found))
+    for (const selector of selectors) ofTenant.add(selector, indexed)
+    return [indexed]
+  }
+
+  remove(id: SubscriptionId): void {
+    const versions = this.#subscriptions.get(id) ?? []
+    this.#subscriptions.delete(id)
+    for (const indexed of versions) this.#leave(indexed)
+  }
+
+  #leave(indexed: IndexedSubscription): void {
+    const { tenant, selectors, attributes } = indexed.subscription
+    this.#names.leave(attributes)
+    if (this.#expressions) for (const text of expressionsOf(indexed.subscription)) this.#expressions.release(text)
+    const ofTenant = this.#tenants.get(tenant)
+    for (const selector of selectors) ofTenant?.remove(selector, indexed)
+    if (ofTenant?.isEmpty) this.#tenants.delete(tenant)
+  }
+
+  /** The clock of a subscription that changes fire, in the version that is in force if there is one. */
+  clockOf(id: SubscriptionId): SubscriptionClock | undefined {
+    return this.#subscriptions.get(id)?.[0]?.clock
+  }
+
+  /** Whose subscriptions mean the entity: by tenant, path, id and type [subscriptions 3.1, points 1, 3 and 4]. */
+  groups(tenant: Tenant, entity: Entity): readonly MatchGroup[] {
+    return this.#tenants.get(tenant)?.groups(entity) ?? nobody
+  }
+}
+
+/**
+ * Lists of names, equal ones once: many subscriptions show the same attributes, which are then looked through once for a
+ * change.
+ */
+class SharedNames {
+  readonly #lists = new Map<string, { readonly names: readonly string[]; holders: number }>()
+
+  take(names: readonly string[]): readonly string[] {
+    if (names.length === 0) return names
+    const list = entry(this.#lists, JSON.stringify(names), () => ({ names, holders: 0 }))
+    list.holders += 1
+    return list.names
+  }
+
+  leave(names: readonly string[]): void {
+    if (names.length === 0) return
+    const key = JSON.stringify(names)
+    const list = this.#lists.get(key)
+    if (list === undefined) return
+    list.holders -= 1
+    if (list.holders === 0) this.#lists.delete(key)
+  }
+}
+
+/** Results of pattern searches, by tenant and entity. */
+type FoundSubscriptions = LruCache<readonly MatchGroup[]>
+
+const nobody: readonly MatchGroup[] = []
+
+/** Longer results are not cached, so that an entry of the cache has a bound. */
+const mostRemembered = 64
+
+const reference_bytes = 8
+
+/** The groups of all ids that a pattern finds, or of all ids. */
+interface Search {
+  readonly finds: (id: EntityId) => boolean
+  readonly groups: MatchGroups
+}
+
+type Sought = Exclude<Selector['id'], { kind: 'exact' }>
+
+/** The part of the index that belongs to one tenant. */
+class TenantIndex {
+  readonly #tenant: Tenant
+  readonly #found: FoundSubscriptions
+  readonly #exact = new ExactIds()
+  /** By pattern, so that equal ones are tested once. */
+  readonly #searches = new Map<string, Search>()
+  readonly #searchesOf = new Map<EntityType, Set<Search>>()
+
+  constructor(tenant: Tenant, found: FoundSubscriptions) {
+    this.#tenant = tenant
+    this.#found = found
+  }
+
+  get isEmpty(): boolean {
+    return this.#exact.isEmpty && this.#searches.size === 0
+  }
+
+  add({ id, type = untyped }: Selector, indexed: IndexedSubscription): void {
+    if (id.kind === 'exact') this.#exact.add(id.id, type, indexed)
+    else this.#addSought(id, type, indexed)
+  }
+
+  remove({ id, type = untyped }: Selector, indexed: IndexedSubscription): void {
+    if (id.kind === 'exact') this.#exact.remove(id.id, type, indexed)
+    else this.#removeSought(id, type, indexed)
+  }
+
+  groups(entity: Entity): readonly MatchGroup[] {
+    const sought = this.#mayFind(entity.type) ? this.#sought(entity) : nobody
+    if (!this.#exact.has(entity.id)) return sought
+    const all = [...sought]
+    this.#exact.gather(entity, all)
+    return all
+  }
+
+  #addSought(id: Sought, type: EntityType, indexed: IndexedSubscription): void {
+    const search = entry(this.#searches, keyOf(id), () => ({ finds: findsOf(id), groups: new MatchGroups() }))
+    const isNew = search.groups.add(type, indexed)
+    entry(this.#searchesOf, type, newSearches).add(search)
+    if (isNew) this.#found.clear()
+  }
+
+  #removeSought(id: Sought, type: EntityType, indexed: IndexedSubscription): void {
+    const search = this.#searches.get(keyOf(id))
+    if (!search?.groups.remove(type, indexed)) return
+    // Where the group is remembered, nobody is in it any more: that need not be forgotten.
+    if (search.groups.isEmpty) this.#searches.delete(keyOf(id))
+    if (search.groups.has(type)) return
+    const ofType = this.#searchesOf.get(type)
+    ofType?.delete(search)
+    if (ofType?.size === 0) this.#searchesOf.delete(type)
+  }
+
+  /** Whether there is any pattern for entities of the type: an entity without type may be meant by all of them. */
+  #mayFind(type: EntityType): boolean {
+    if (this.#searches.size === 0) return false
+    return type === untyped || this.#searchesOf.has(untyped) || this.#searchesOf.has(type)
+  }
+
+  #sought(entity: Entity): readonly MatchGroup[] {
+    const name = this.#nameOf(entity)
+    const remembered = this.#found.get(name)
+    if (remembered) return remembered
+    const found = this.#search(entity)
+    if (found.length <= mostRemembered) this.#found.put(name, found, found.length * reference_bytes)
+    return found
+  }
+
+  #search(entity: Entity): readonly MatchGroup[] {
+    const { type } = entity
+    const found: MatchGroup[] = []
+    if (type === untyped) {
+      for (const search of this.#searches.values()) gatherFound(search, entity, found)
+    } else {
+      for (const search of this.#searchesOf.get(type) ?? none) gatherFound(search, entity, found)
+      for (const search of this.#searchesOf.get(untyped) ?? none) {
+        if (!search.groups.has(type)) gatherFound(search, entity, found)
+      }
+    }
+    return found.length === 0 ? nobody : found
+  }
+
+  /** Tenants and paths have no spaces, and the type is as long as it says: the name is unambiguous whatever they hold. */
+  #nameOf({ path, id, type }: Entity): string {
+    return `${this.#tenant} ${path} ${type.length} ${type}${id}`
+  }
+}
+
+const none: readonly Search[] = []
+
+function gatherFound({ finds, groups }: Search, entity: Entity, into: MatchGroup[]): void {
+  if (finds(entity.id)) groups.gather(entity, into)
+}
+
+/** A pattern may be anything, the empty text too: what means all ids has a key that no pattern has. */
+function keyOf(id: Sought): string {
+  return id.kind === 'any' ? 'any' : `pattern ${id.pattern}`
+}
+
+function findsOf(id: Sought): Search['finds'] {
+  return id.kind === 'any' ? () => true : lastingPattern(id.pattern).test
+}
+
+function newSearches(): Set<Search> {
+  return new Set()
+}
+
+/** A clock for subscriptions that are only searched, never notified. */
+const noClock = { moments: new BigInt64Array(1), at: 0 }
+
+/**
+ * Whether a subscription is about an entity of its tenant, by path, id and type and whatever else it asks: found as the
+ * partitions find it [subscriptions 3.1], [NGSIv2 subscriptions 4.1].
+ */
+export function meansEntity(subscription: Subscription, entity: Entity): boolean {
+  const { tenant, terms, onChange = [] } = subscription
+  const condition = terms?.condition && { ...terms.condition, scopes: [] }
+  const meant: Subscription = { ...subscription, onChange, terms: terms && { ...terms, status: 'active', condition } }
+  const index = new MatcherIndex(0)
+  index.put({ subscription: meant, clock: noClock })
+  const found = new Set<IndexedSubscription>()
+  for (const group of index.groups(tenant, entity)) group.gather(found)
+  const state = stateOf(tenant, entity)
+  return [...found].some(({ accepts }) => accepts === undefined || accepts(state, new StepBudget(maxSteps)))
+}
+
+/** Whether an expression of templates is true of the entity of a change; false when that takes more than the step budget has [NGSIv2 subscriptions 4.1, 6.3]. */
+export type ConditionEvaluator = (expression: string, change: Change, cause: Cause, budget: StepBudget) => boolean
+
+/**
+ * What tells whether the selectors and the expression of a subscription by the rules of NGSIv2 hold for the entity of a change;
+ * nothing for one that has no expression and means what the index finds for it [NGSIv2 subscriptions 4.1]. They do not when that
+ * takes more steps than it may.
+ */
+function acceptanceOf(subscription: Subscription): ((change: Change, budget: StepBudget) => boolean) | undefined {
+  const { terms, tenant, path, selectors } = subscription
+  const condition = terms?.condition
+  if (condition === undefined) return undefined
+  const own = new StepBudget(maxSteps)
+  const matches = compileQuery(
+    {
+      ...{ tenant, paths: [path], selectors, attributes: [], scopes: condition.scopes },
+      ...{ order: [], offset: 0, limit: 0, counted: false },
+    },
+    own,
+  )
+  const needed = attributesNeeded(condition.scopes)
+  return (change, budget) => {
+    const most = budget.left
+    own.renew(most)
+    if (needed.some((name) => indexOf(change).after(name) === undefined)) return false
+    const isMatch = matches(change.entity)
+    return budget.spend(most - own.left) && isMatch
+  }
+}
+
+/**
+ * The attributes that statements of `mq` are about. Other than in a query, where metadata of an attribute that is absent are
+ * absent, too, none of them holds without its attribute [NGSIv2 subscriptions 4.1].
+ */
+function attributesNeeded(scopes: readonly Scope[]): readonly string[] {
+  return scopes.flatMap((scope) => {
+    if (scope.kind !== 'filter' || scope.filter.on !== 'metadata') return []
+    return scope.filter.statements.flatMap(({ path: [name = ''] }) => name)
+  })
+}

@@ -1,0 +1,352 @@
+import type { Log } from '../../observe/log/log.js'
+import type { Steps } from '../../slices.js'
+import type { Milliseconds } from '../../time.js'
+import type { Entity } from '../context/entity.js'
+import { rootOf } from '../context/lay.js'
+import type { ExpressionHolder } from '../expression/expressions.js'
+import type { Cause, Change } from './change.js'
+import { advanceClock, Claims, claimNotice, lastNotified } from './clocks.js'
+import { expressionsRead } from './expression-texts.js'
+import { type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
+import { MatchTrace, type Silence } from './match-trace.js'
+import { type ConditionEvaluator, MatcherIndex } from './matcher-index.js'
+import { type MessageRenderer, type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
+import { hasFired, isLegacy } from './patch.js'
+import { withSharedTexts } from './shared-texts.js'
+import { StepShare } from './step-share.js'
+import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
+import type { SubscriptionTerms } from './terms.js'
+
+interface MatcherParts {
+  readonly word: NoticeRenderer
+  /** Makes the messages of subscriptions in the forms of NGSIv2. */
+  readonly message: MessageRenderer
+  /** Evaluates the expressions of templates that subscriptions have as conditions. */
+  readonly holds: ConditionEvaluator
+  /** What `message` and `holds` evaluate with: it keeps the expressions of the subscriptions in force. */
+  readonly expressions: ExpressionHolder
+  readonly log: Log
+  /** Bytes of what is remembered of which patterns find which entities. */
+  readonly memory_bytes: number
+}
+
+/**
+ * What the changes of a turn match: the notices that are to be committed with it [subscriptions 3]. One per partition; a
+ * turn ends with `commit` or `undo`.
+ */
+export class Matcher {
+  readonly #index: MatcherIndex
+  readonly #word: NoticeRenderer
+  readonly #message: MessageRenderer
+  readonly #holds: ConditionEvaluator
+  readonly #expressions: ExpressionHolder
+  readonly #log: Log
+  readonly #trace: MatchTrace
+  #notices: NewNotice[] = []
+  readonly #claims = new Claims()
+  /** How many changes were looked at. */
+  #changes = 0
+  /** How many messages the change under way has caused. */
+  #sent = 0
+
+  constructor({ word, message, holds, expressions, log, memory_bytes }: MatcherParts) {
+    this.#index = new MatcherIndex(memory_bytes, expressions)
+    this.#expressions = expressions
+    this.#word = word
+    this.#message = message
+    this.#holds = holds
+    this.#log = log
+    this.#trace = new MatchTrace(log)
+  }
+
+  /** Whether there is no subscription that a change could match. */
+  get isIdle(): boolean {
+    return this.#index.isEmpty
+  }
+
+  /** The notices of the turn so far, in the order of the changes, of one change in that of the subscriptions' creation. */
+  get notices(): readonly NewNotice[] {
+    return this.#notices
+  }
+
+  /**
+   * Reads the expressions of a subscription in steps before it comes into force, so that `put` finds them read. Gives what has to be
+   * called when that is done.
+   */
+  prepare({ subscription }: SubscriptionInForce): Steps<() => void> {
+    return expressionsRead(subscription, this.#expressions)
+  }
+
+  /** From now on the subscription is in force, replacing an earlier one of its id. */
+  put(inForce: SubscriptionInForce): void {
+    this.#index.put(inForce)
+  }
+
+  /** The subscription has ended. */
+  remove(id: SubscriptionId): void {
+    this.#index.remove(id)
+  }
+
+  /** A notice of a subscription was made at another node: its clock is not behind it. */
+  notified(id: SubscriptionId, made: Milliseconds): void {
+    const clock = this.#index.clockOf(id)
+    if (clock !== undefined) advanceClock(clock, made)
+  }
+
+  /** Makes a notice for each subscription that the change matches, with the entity as it now is [subscriptions 3.1]. */
+  match(change: Change, cause: Cause): void {
+    this.#trace.change(change, cause)
+    const groups = this.#index.groups(change.tenant, change.entity)
+    if (groups.length === 0) return
+    this.#changes += 1
+    this.#sent = 0
+    const before = this.#notices.length
+    const triggered = triggeredOf(this.#changes, groups, change)
+    this.#trace.untriggered(groups, triggered, change, cause)
+    if (comesBack(change, cause)) {
+      const { id, type } = change.entity
+      this.#log.warn('subscriptions:loop', `notification loop detected: the update of ${id} (${type}) notifies nobody`)
+      return
+    }
+    const isShown = showing(change.entity)
+    const isTraced = this.#trace.isOfTriggered
+    const due: Subscription[] = []
+    const share = new StepShare(triggered)
+    const messages = new Messages(this.#message, change, cause, share)
+    let undecided: IndexedSubscription[] | undefined
+    for (const indexed of triggered) {
+      if (indexed.provisional !== undefined) {
+        undecided ??= []
+        undecided.push(indexed)
+        continue
+      }
+      const silence = this.#claim(indexed, isShown, messages, change, cause, share)
+      if (silence === undefined && isLegacy(indexed.subscription)) due.push(indexed.subscription)
+      else if (silence === undefined) this.#send(indexed.subscription, messages.of(indexed.subscription), change, cause)
+      if (isTraced) this.#trace.triggered(indexed, silence, change, cause)
+    }
+    if (due.length > 0) this.#notify(due, change, cause)
+    if (undecided !== undefined) this.#matchUndecided(undecided, isShown, messages, change, cause, share)
+    if (share.isTooSmall) this.#warnOfSteps(change, share)
+    if (this.#sent > 1) this.#shareTexts(before, change)
+  }
+
+  #shareTexts(before: number, { entity }: Change): void {
+    const own = this.#notices.slice(before)
+    const shared = withSharedTexts(own, entity)
+    if (shared !== own) this.#notices = [...this.#notices.slice(0, before), ...shared]
+  }
+
+  /**
+   * What would become of a change: why each subscription that means its entity would not be notified, nothing for one that
+   * would. No notice is made, and clocks stay as they are. For whoever asks, and in no turn.
+   */
+  outcomes(change: Change, cause: Cause): ReadonlyMap<SubscriptionId, Silence | undefined> {
+    const outcomes = new Map<SubscriptionId, Silence | undefined>()
+    const groups = this.#index.groups(change.tenant, change.entity)
+    const about = new Set<IndexedSubscription>()
+    for (const group of groups) group.gather(about)
+    for (const { subscription, provisional } of about) {
+      if (provisional?.by !== 'proposed') outcomes.set(subscription.id, 'not triggered')
+    }
+    this.#changes += 1
+    const isShown = showing(change.entity)
+    const triggered = triggeredOf(this.#changes, groups, change)
+    const share = new StepShare(triggered)
+    const messages = new Messages(this.#message, change, cause, share)
+    for (const indexed of triggered) {
+      if (indexed.provisional?.by === 'proposed') continue
+      outcomes.set(indexed.subscription.id, this.#claim(indexed, isShown, messages, change, cause, share))
+    }
+    this.#claims.undo()
+    return outcomes
+  }
+
+  /** The turn is on disk. */
+  commit(): void {
+    if (this.#notices.length > 0) this.#notices = []
+    this.#claims.clear()
+  }
+
+  /** The turn failed: its notices were not made, the moments that it noted are given back. */
+  undo(): void {
+    this.#claims.undo()
+    this.commit()
+  }
+
+  /** Notes the moment of a notice, or says why there is none. */
+  #claim(
+    { subscription, clock, accepts }: IndexedSubscription,
+    isShown: Showing,
+    messages: Messages,
+    change: Change,
+    cause: Cause,
+    share: StepShare,
+  ): Silence | undefined {
+    const { time, origin } = cause
+    if (origin.ends) return 'come round'
+    if (time >= subscription.expires) return 'expired'
+    if (accepts !== undefined && !accepts(change, share.budget())) return 'condition not met'
+    const { throttling_ms, terms } = subscription
+    const jexl = terms?.condition?.jexl
+    if (jexl !== undefined && !this.#holds(jexl, change, cause, share.budget())) return 'condition not met'
+    const shows = isLegacy(subscription) ? isShown(subscription) : messages.of(subscription) !== undefined
+    if (!shows) return 'nothing to show'
+    if (terms?.status !== 'oneshot') {
+      return claimNotice(clock, time, throttling_ms, this.#claims) ? undefined : 'throttled'
+    }
+    const { armed } = terms
+    if (hasFired(terms, lastNotified(clock))) return 'has fired'
+    return claimNotice(clock, madeAt(terms, time), throttling_ms, this.#claims, armed) ? undefined : 'throttled'
+  }
+
+  /** The message is whole, and is stored as it is. */
+  #send(subscription: Subscription, rendered: Rendered | undefined, { entity }: Change, { origin, time }: Cause): void {
+    if (rendered === undefined) throw new Error('what is sent was rendered before')
+    const { id, tenant, terms } = subscription
+    this.#sent += 1
+    this.#notices.push({
+      subscription: id,
+      orderingKey: orderingKeyOf(entity),
+      made: terms ? madeAt(terms, time) : time,
+      tenant,
+      paths: [entity.path],
+      correlator: `${origin.correlator}; cbnotif=${this.#sent}`,
+      token: origin.token,
+      service: origin.service,
+      via: origin.via,
+      ...rendered,
+    })
+  }
+
+  /**
+   * Makes the notices of versions between which nobody has decided yet, behind all others: each says which version it is of. One that
+   * both versions make alike is one notice, and is sent whatever is decided. It is rendered here, and stored alone.
+   */
+  #matchUndecided(
+    undecided: readonly IndexedSubscription[],
+    isShown: Showing,
+    messages: Messages,
+    change: Change,
+    cause: Cause,
+    share: StepShare,
+  ): void {
+    const standing = new Map<SubscriptionId, number>()
+    for (const by of ['standing', 'proposed'] as const) {
+      for (const indexed of undecided) {
+        const { subscription, provisional } = indexed
+        if (provisional?.by !== by) continue
+        const silence = this.#claim(indexed, isShown, messages, change, cause, share)
+        if (this.#trace.isOfTriggered) this.#trace.triggered(indexed, silence, change, cause)
+        if (silence !== undefined) continue
+        if (isLegacy(subscription)) this.#notify([subscription], change, cause)
+        else this.#send(subscription, messages.of(subscription), change, cause)
+        const made = this.#notices.pop()
+        if (made === undefined || 'subscriptions' in made) throw new Error('a version has no notice of its own')
+        const at = standing.get(subscription.id)
+        const like = at === undefined ? undefined : this.#notices[at]
+        if (at !== undefined && like !== undefined && isAlike(like, made)) {
+          this.#notices[at] = { ...like, provisional: undefined }
+          continue
+        }
+        if (by === 'standing') standing.set(subscription.id, this.#notices.length)
+        this.#notices.push({ ...made, provisional })
+      }
+    }
+  }
+
+  #warnOfSteps({ entity: { id, type } }: Change, { steps }: StepShare): void {
+    const what = `the conditions and templates of its subscriptions take too long for ${id} (${type})`
+    this.#log.warn('subscriptions:effort', `${what}: beyond ${steps} steps each, conditions are false and macros null`)
+  }
+
+  /** The bodies are rendered here as long as they are short together; else the entity is stored once for all of them. */
+  #notify(due: readonly Subscription[], { tenant, entity }: Change, { origin, time }: Cause): void {
+    const { correlator, token, service, via } = origin
+    const common = {
+      orderingKey: orderingKeyOf(entity),
+      made: time,
+      tenant,
+      paths: [entity.path],
+      correlator,
+      token,
+      service,
+      via,
+    }
+    const notices: Notice[] = []
+    let characters = 0
+    for (const subscription of due) {
+      const body = this.#word(subscription, [entity])
+      characters += body.length
+      if (due.length > 1 && characters > mostWorded) {
+        this.#notices.push({ ...common, subscriptions: due.map(({ id }) => id), entity })
+        return
+      }
+      notices.push({ subscription: subscription.id, ...common, body })
+    }
+    for (const notice of notices) this.#notices.push(notice)
+  }
+}
+
+/** Whether two versions of a subscription make the same of a change, but for the number of the message. */
+function isAlike(standing: NewNotice, proposed: Notice): boolean {
+  const said = JSON.stringify({ ...standing, provisional: undefined })
+  if (!('correlator' in standing)) return false
+  return said === JSON.stringify({ ...proposed, correlator: standing.correlator })
+}
+
+type Rendered = NonNullable<ReturnType<MessageRenderer>>
+
+/** The messages of one change, each rendered once. */
+class Messages {
+  readonly #render: (subscription: Subscription) => Rendered | undefined
+  #last: { readonly of: Subscription; readonly rendered: Rendered | undefined } | undefined
+
+  constructor(render: MessageRenderer, change: Change, cause: Cause, share: StepShare) {
+    this.#render = (subscription) => render(subscription, change, cause, share.budget())
+  }
+
+  of(subscription: Subscription): Rendered | undefined {
+    if (this.#last?.of !== subscription) this.#last = { of: subscription, rendered: this.#render(subscription) }
+    return this.#last.rendered
+  }
+}
+
+/** Not before a oneshot was set, whatever the clock of the front end says. */
+function madeAt({ status, armed }: SubscriptionTerms, time: Milliseconds): Milliseconds {
+  return status === 'oneshot' && armed > time ? armed : time
+}
+
+/** Whether a custom notification of this very entity has come back as an update [NGSIv2 subscriptions 4.4]. */
+function comesBack({ before }: Change, cause: Cause): boolean {
+  return cause.origin.isCustom === true && before?.correlator === rootOf(cause)
+}
+
+/** At most this many characters of bodies are rendered and stored for one change that several subscriptions match. */
+const mostWorded = 4096
+
+type Showing = (subscription: Subscription) => boolean
+
+/** Whether subscriptions are shown anything of an entity, as `shownAttributes` would. The index holds equal lists once. */
+function showing(entity: Entity): Showing {
+  const known = new Map<readonly string[], boolean>()
+  let held: ReadonlySet<string> | undefined
+  const isAny = (names: readonly string[]): boolean => {
+    held ??= new Set(entity.attributes.map(({ name }) => name))
+    const own = held
+    return names.some((name) => name === '*' || own.has(name))
+  }
+  return ({ attributes: names }) => {
+    const { attributes } = entity
+    if (names.length === 0 || attributes.length === 0) return attributes.length > 0
+    const shown = known.get(names) ?? isAny(names)
+    known.set(names, shown)
+    return shown
+  }
+}
+
+function triggeredOf(number: number, groups: readonly MatchGroup[], change: Change): readonly IndexedSubscription[] {
+  const triggered = new Triggered(number, change)
+  for (const group of groups) group.gatherTriggered(triggered)
+  return triggered.subscriptions
+}

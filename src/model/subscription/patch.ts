@@ -1,0 +1,137 @@
+import { err, ok, type Result } from '../../result.js'
+import type { Milliseconds } from '../../time.js'
+import type { Tenant } from '../context/entity.js'
+import type { PathRange } from '../context/query.js'
+import type { Subscription, SubscriptionId } from './subscription.js'
+import type { FiringCondition, NotificationTerms, SetStatus, SubscriptionTerms } from './terms.js'
+
+/** What a PATCH of NGSIv2 gives; what is absent stays [NGSIv2 subscriptions 3.4]. */
+export interface SubscriptionPatch {
+  readonly tenant: Tenant
+  readonly id: SubscriptionId
+  readonly path: PathRange | undefined
+  readonly description: string | undefined
+  readonly subject: SubjectPatch | undefined
+  readonly notification: NotificationPatch | undefined
+  readonly expires: Milliseconds | undefined
+  readonly status: SetStatus | undefined
+  readonly throttling_ms: number | undefined
+}
+
+/** Replaces what a subscription is about, but for what is undefined. */
+export interface SubjectPatch extends Pick<Subscription, 'selectors'>, Omit<FiringCondition, 'onMetadata'> {
+  readonly onChange: readonly string[]
+  readonly onMetadata: boolean | undefined
+}
+
+/** Replaces the notification, but for what is undefined of the two flags. */
+export interface NotificationPatch
+  extends Pick<Subscription, 'attributes' | 'reference'>,
+    Pick<SubscriptionTerms, 'maxFails'>,
+    Omit<NotificationTerms, 'onlyChanged' | 'covered'> {
+  readonly onlyChanged: boolean | undefined
+  readonly covered: boolean | undefined
+}
+
+/** A subscription that is covered would have no list of what it covers. */
+export interface CoversNothing {
+  readonly kind: 'coversNothing'
+}
+
+/** What NGSIv2 says of a subscription that NGSIv1 has made [NGSIv2 subscriptions 9]. */
+const legacyTerms: SubscriptionTerms = {
+  description: '',
+  status: 'active',
+  armed: 0 as Milliseconds,
+  condition: undefined,
+  notification: {
+    target: { kind: 'http', timeout_ms: 0, custom: undefined },
+    format: 'legacy',
+    excepts: false,
+    metadata: [],
+    onlyChanged: false,
+    covered: false,
+  },
+  maxFails: undefined,
+}
+
+/** The terms of a subscription, whichever interface has made it. */
+export function termsOf({ terms }: Pick<Subscription, 'terms'>): SubscriptionTerms {
+  return terms ?? legacyTerms
+}
+
+/** Whether a subscription is notified in the form of NGSIv1, with no template around it [NGSIv2 subscriptions 9]. */
+export function isLegacy({ terms }: Pick<Subscription, 'terms'>): boolean {
+  if (terms === undefined) return true
+  const { format, target } = terms.notification
+  return format === 'legacy' && target.custom === undefined
+}
+
+/**
+ * A subscription after a PATCH. A oneshot that is set again may fire again, whatever it was notified of until now.
+ *
+ * @param lastNotified when it was notified last; 0 for never
+ */
+export function patched(
+  before: Subscription,
+  patch: SubscriptionPatch,
+  made: Milliseconds,
+  lastNotified: number,
+): Result<Subscription, CoversNothing> {
+  const { path, description, subject, notification, expires, status, throttling_ms } = patch
+  const terms = termsOf(before)
+  const shown = notification ? patchedNotification(terms.notification, notification) : terms.notification
+  const attributes = notification?.attributes ?? before.attributes
+  if (shown.covered && (shown.excepts || attributes.length === 0)) return err({ kind: 'coversNothing' })
+  return ok({
+    ...before,
+    path: path ?? before.path,
+    selectors: subject?.selectors ?? before.selectors,
+    onChange: subject?.onChange ?? before.onChange,
+    attributes,
+    reference: notification?.reference ?? before.reference,
+    expires: expires ?? before.expires,
+    throttling_ms: throttling_ms ?? before.throttling_ms,
+    terms: {
+      description: description ?? terms.description,
+      status: status ?? terms.status,
+      armed: status === 'oneshot' ? armedAt(made, lastNotified) : terms.armed,
+      condition: subject ? patchedCondition(subject) : terms.condition,
+      notification: shown,
+      maxFails: notification ? notification.maxFails : terms.maxFails,
+    },
+  })
+}
+
+/** From when on a notification uses up a oneshot that is set now: later than all those before. */
+export function armedAt(made: Milliseconds, lastNotified: number): Milliseconds {
+  return Math.max(made, lastNotified + 1) as Milliseconds
+}
+
+/** Whether a oneshot has fired, so that it is inactive [NGSIv2 subscriptions 8.2]. */
+export function hasFired(
+  { status, armed }: Pick<SubscriptionTerms, 'status' | 'armed'>,
+  lastNotified: number,
+): boolean {
+  return status === 'oneshot' && lastNotified >= armed
+}
+
+/** What operators are told of a subscription: of an active one also that the last attempts have failed [subscriptions 5.7]. */
+export type ShownStatus = SetStatus | 'expired' | 'failed'
+
+/** The status of a subscription at a moment, after so many failed attempts in a row. */
+export function shownStatus(status: SetStatus, expires: Milliseconds, fails: number, at: Milliseconds): ShownStatus {
+  if (at >= expires) return 'expired'
+  return status === 'active' && fails > 0 ? 'failed' : status
+}
+
+/** A given subject replaces the whole condition: members that are not given are reset [NGSIv2 subscriptions 3.4]. */
+function patchedCondition({ alterations, expression, scopes, jexl, onMetadata = true }: SubjectPatch): FiringCondition {
+  return { alterations, expression, scopes, jexl, onMetadata }
+}
+
+function patchedNotification(before: NotificationTerms, patch: NotificationPatch): NotificationTerms {
+  const { target, format, excepts, metadata } = patch
+  const { onlyChanged = before.onlyChanged, covered = before.covered } = patch
+  return { target, format, excepts, metadata, onlyChanged, covered }
+}

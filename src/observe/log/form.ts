@@ -1,0 +1,160 @@
+import pino from 'pino'
+import type { Line, LineContext } from './log.js'
+import { traceArea } from './trace.js'
+
+/** Turns a line into text of at most `maxSize` bytes, its line end not counted [management 10.2]. */
+export type Form = (line: Line, maxSize: number) => string
+
+const formNames = ['json', 'pipe', 'humans'] as const
+export type FormName = (typeof formNames)[number]
+
+/** What a value ends with that was cut. */
+const mark = '(...)'
+
+const outsideRequests: LineContext = { corr: 'N/A', trans: 'N/A', from: 'N/A', srv: 'N/A', subsrv: 'N/A' }
+
+/** The forms of a line: a JSON object, the fields of Orion, or something short for people [management 10.2]. */
+export const forms: Readonly<Record<FormName, Form>> = {
+  json: jsonForm(),
+  pipe: (line, maxSize) => `${cutText(pipeText(line), maxSize)}\n`,
+  humans: (line, maxSize) => `${cutText(humanText(line), maxSize)}\n`,
+}
+
+const pinoLevel = {
+  DEBUG: 'debug',
+  INFO: 'info',
+  WARN: 'warn',
+  ERROR: 'error',
+  FATAL: 'fatal',
+  SUMMARY: 'summary',
+} as const
+
+/** The members of a line after time and level, in their order. */
+type Members = Readonly<Record<string, string | number | boolean | undefined>>
+
+function membersOf({ op, message, area, partition, facts, context }: Line): Members {
+  const { corr, trans, from, srv, subsrv } = context ?? outsideRequests
+  const t = area === undefined ? undefined : traceArea[area]
+  const fixed = { corr, trans, from, srv, subsrv, comp: 'Rigel', op, msg: message, t, area, partition }
+  if (facts === undefined) return fixed
+  const taken = new Set([...Object.keys(fixed), 'time', 'lvl'])
+  // A fact may not replace what every line has.
+  const named = Object.entries(facts).map(([name, value]) => [taken.has(name) ? `${name}_` : name, value] as const)
+  return { ...fixed, ...Object.fromEntries(named) }
+}
+
+function timeText(line: Line): string {
+  return new Date(line.time).toISOString()
+}
+
+function jsonForm(): Form {
+  let written = ''
+  const serialiser = pino(
+    {
+      base: null,
+      timestamp: false,
+      level: 'debug',
+      customLevels: { summary: 70 },
+      formatters: { level: (name) => ({ lvl: name.toUpperCase() }) },
+    },
+    { write: (text: string) => (written = text) },
+  )
+
+  /** pino puts the level first, and the time of the line is that of the thread it comes from. */
+  function serialised(line: Line): string {
+    serialiser[pinoLevel[line.level]](membersOf(line))
+    // JSON leaves some characters as they are that readers may take for line ends; they only stand inside of texts.
+    return `{"time":"${timeText(line)}",${oneLine(written.slice(1, -1))}`
+  }
+
+  /** Cut inside `msg`; only when that is not enough the facts are left out and what a client sent is cut as well. */
+  return (line, maxSize) => {
+    const message = line.message.slice(0, maxSize)
+    const whole = serialised({ ...line, message })
+    if (message === line.message && Buffer.byteLength(whole) <= maxSize) return `${whole}\n`
+    const room = maxSize - Buffer.byteLength(serialised({ ...line, message: mark }))
+    if (room >= 0) return `${serialised({ ...line, message: cutEscaped(message, room) + mark })}\n`
+    const bare = { ...line, message: mark, facts: undefined }
+    const left = maxSize - Buffer.byteLength(serialised(bare))
+    return `${serialised(left >= 0 ? bare : { ...bare, context: shortened(line.context, maxSize >> 3) })}\n`
+  }
+}
+
+function shortened(context: LineContext = outsideRequests, room: number): LineContext {
+  const cut = (value: string) => (value.length * 6 <= room ? value : cutEscaped(value, room - mark.length) + mark)
+  return {
+    corr: cut(context.corr),
+    trans: cut(context.trans),
+    from: cut(context.from),
+    srv: cut(context.srv),
+    subsrv: cut(context.subsrv),
+  }
+}
+
+function pipeText(line: Line): string {
+  // A bar in a value would look like the next field; `msg`, which may hold anything, keeps its own.
+  const fields = Object.entries(membersOf(line))
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${name === 'msg' ? value : String(value).replaceAll('|', '\\u007c')}`)
+  return [`time=${timeText(line)}`, `lvl=${line.level}`, ...fields].map(oneLine).join(' | ')
+}
+
+function humanText(line: Line): string {
+  const facts = Object.entries(line.facts ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${value}`],
+  )
+  const who = line.context === undefined ? [] : [`[${line.context.corr.slice(0, 8)}]`]
+  const worker = line.partition === undefined ? [] : [`partition=${line.partition}`]
+  const start = `${timeText(line).slice(11, 23)} ${line.level.padEnd(5)} ${line.op}  ${line.message}`
+  return oneLine([start, ...worker, ...facts, ...who].join(' '))
+}
+
+/** The longest start of a text that takes at most `room` bytes when it is written in JSON. */
+function cutEscaped(text: string, room: number): string {
+  const escaped = cutBytes(oneLine(JSON.stringify(text)).slice(1, -1), Math.max(room, 0))
+  // An escape that was cut through is not valid; the longest has six characters.
+  for (let length = escaped.length; length > 0; length -= 1) {
+    const start = parsedText(escaped.slice(0, length))
+    if (start !== undefined) return start
+  }
+  return ''
+}
+
+function parsedText(escaped: string): string | undefined {
+  try {
+    const text: unknown = JSON.parse(`"${escaped}"`)
+    return typeof text === 'string' ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function cutText(text: string, maxSize: number): string {
+  return Buffer.byteLength(text) <= maxSize ? text : cutBytes(text, maxSize - mark.length) + mark
+}
+
+/** The longest start of a text that takes at most `size` bytes; no character is cut through. */
+function cutBytes(text: string, size: number): string {
+  const bytes = Buffer.from(text.slice(0, Math.max(size, 0)))
+  if (bytes.length <= size) return bytes.toString()
+  let end = Math.max(size, 0)
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
+  return bytes.toString('utf8', 0, end)
+}
+
+/**
+ * A text on one line: line breaks, control characters and what else some readers take for the end of a line are written
+ * as escapes, so that nobody can forge a record of a log or a second line of an error [management 10.2].
+ */
+export function oneLine(text: string): string {
+  return unsafe.test(text) ? text.replaceAll(everyUnsafe, escaped) : text
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
+const everyUnsafe = new RegExp(unsafe, 'g')
+
+function escaped(character: string): string {
+  const short = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character]
+  return short ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

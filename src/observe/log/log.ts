@@ -1,0 +1,180 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { err } from 'pino-std-serializers'
+import { type LogLevel, logLevels, type Switches } from '../../threads/shared-memory/switches.js'
+import { type Milliseconds, now } from '../../time.js'
+import { textWithoutSecrets } from './secrets.js'
+import { type TraceArea, traceArea } from './trace.js'
+
+/** Numbers and texts beside the message; durations in ns as texts. Their names are stable per operation [management 10.2]. */
+export type Facts = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** On whose behalf a line is written [management 10.3]; `N/A` outside of requests. */
+export interface LineContext {
+  readonly corr: string
+  readonly trans: string
+  readonly from: string
+  readonly srv: string
+  readonly subsrv: string
+}
+
+/** What a line can be of: NONE shows no lines, and summaries are shown at every level [management 10.1]. */
+type LineLevel = Exclude<LogLevel, 'NONE'> | 'SUMMARY'
+
+/** A line before it has a form: plain data that crosses threads. */
+export interface Line {
+  readonly time: Milliseconds
+  readonly level: LineLevel
+  readonly op: string
+  readonly message: string
+  readonly facts: Facts | undefined
+  readonly context: LineContext | undefined
+  readonly area: TraceArea | undefined
+  readonly partition: number | undefined
+}
+
+/** What a thread hands over to the one that writes. */
+export interface HandedLines {
+  readonly lines: readonly Line[]
+  /** How many it has dropped since it handed over before. */
+  readonly dropped: number
+}
+
+/** What a line counts for between threads: one, and one for each KiB of its texts. */
+export function lineWeight({ message, context }: Line): number {
+  const { corr = '', from = '', srv = '', subsrv = '' } = context ?? {}
+  return 1 + ((message.length + corr.length + from.length + srv.length + subsrv.length) >> 10)
+}
+
+/** The log of one thread: decides what is shown and hands the lines on [management 10.1]. */
+export class LineLog {
+  /** 1 where a trace level is on. */
+  readonly traces: Uint8Array
+  readonly #switches: Switches
+  readonly #put: (line: Line) => void
+  readonly #partition: number | undefined
+
+  constructor(switches: Switches, put: (line: Line) => void, partition?: number) {
+    this.traces = switches.traces
+    this.#switches = switches
+    this.#put = put
+    this.#partition = partition
+  }
+
+  /** Whether lines of an area are shown now, for callers whose text costs something to build. */
+  isTraced(area: TraceArea): boolean {
+    return this.traces[traceArea[area]] === 1
+  }
+
+  /** Whether lines of a level are shown now, by the log level and by the verbosity, which raises it; NONE silences both [management 3.1]. */
+  shows(level: LogLevel): boolean {
+    const shown = this.#switches.get('logLevel')
+    const verbosity = this.#switches.get('verbosity')
+    const raised = verbosity === 0 ? none : verbosity === 1 ? info : debug
+    const index = logLevels.indexOf(level)
+    return shown !== none && index !== none && index <= Math.max(shown, raised)
+  }
+
+  fatal(op: string, message: string, facts?: Facts, context?: LineContext): void {
+    this.#maybe('FATAL', op, message, facts, context)
+  }
+
+  error(op: string, message: string, facts?: Facts, context?: LineContext): void {
+    this.#maybe('ERROR', op, message, facts, context)
+  }
+
+  warn(op: string, message: string, facts?: Facts, context?: LineContext): void {
+    this.#maybe('WARN', op, message, facts, context)
+  }
+
+  info(op: string, message: string, facts?: Facts, context?: LineContext): void {
+    this.#maybe('INFO', op, message, facts, context)
+  }
+
+  debug(op: string, message: string, facts?: Facts, context?: LineContext): void {
+    this.#maybe('DEBUG', op, message, facts, context)
+  }
+
+  /** A line of a trace area, shown while its level is on, whatever the log level (except NONE) [management 2.1]. */
+  trace(area: TraceArea, message: string, facts?: Facts, context?: LineContext): void {
+    if (!this.isTraced(area) || this.#switches.get('logLevel') === none) return
+    this.line('DEBUG', area, message, facts, context, area)
+  }
+
+  /** A line that is shown whatever the levels are. */
+  protected line(
+    level: LineLevel,
+    op: string,
+    message: string,
+    facts?: Facts,
+    context?: LineContext,
+    area?: TraceArea,
+  ): void {
+    const shown = shownLine(message, facts, context)
+    this.#put({ time: now(), level, op, ...shown, area, partition: this.#partition })
+  }
+
+  #maybe(level: LineLevel & LogLevel, op: string, message: string, facts?: Facts, context?: LineContext): void {
+    if (this.shows(level)) this.line(level, op, message, facts, context)
+  }
+}
+
+/** The log of a thread, as its users see it. */
+export type Log = Pick<LineLog, keyof LineLog>
+
+/** What a line says, as it may be shown: every line of every thread comes through here [management 10.5]. */
+export function shownLine(
+  message: string,
+  facts: Facts | undefined,
+  context: LineContext | undefined,
+): Pick<Line, 'message' | 'facts' | 'context'> {
+  return {
+    message: textWithoutSecrets(message),
+    facts: facts && shownMembers(facts),
+    context: context && shownMembers(context),
+  }
+}
+
+/** The same object where nothing is secret, which is nearly always. */
+function shownMembers<Members extends Facts | LineContext>(members: Members): Members {
+  const secret = Object.entries(members).flatMap(([name, value]) => {
+    if (typeof value !== 'string') return []
+    const shown = textWithoutSecrets(value)
+    return shown === value ? [] : [[name, shown] as const]
+  })
+  return secret.length === 0 ? members : { ...members, ...Object.fromEntries(secret) }
+}
+
+/** A fault as facts: what it says, and its stack with those of its causes. */
+export function errorFacts(fault: unknown): Facts {
+  if (!(fault instanceof Error)) return { error: String(fault) }
+  return { error: `${fault.name}: ${fault.message}`, errorStack: err(fault).stack }
+}
+
+/** What a fault says, on its own. */
+export function faultText(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault)
+}
+
+interface RequestHead {
+  readonly correlator: string
+  readonly headers: IncomingHttpHeaders
+}
+
+/** On whose behalf a line is written, as far as the head of a request says it [management 10.3]. */
+export function lineContextOf({ correlator, headers }: RequestHead): LineContext {
+  return {
+    corr: correlator,
+    trans: 'N/A',
+    from: header(headers['x-real-ip']) ?? header(headers['x-forwarded-for']) ?? 'N/A',
+    srv: header(headers['fiware-service']) ?? '<none>',
+    subsrv: header(headers['fiware-servicepath']) ?? '<none>',
+  }
+}
+
+function header(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+const none = logLevels.indexOf('NONE')
+const info = logLevels.indexOf('INFO')
+const debug = logLevels.indexOf('DEBUG')

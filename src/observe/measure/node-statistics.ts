@@ -1,0 +1,145 @@
+import { err, ok, type Result } from '../../result.js'
+import { countersOf } from './counters.js'
+import type { Measures } from './measures.js'
+import { standingOf } from './meters.js'
+
+/** Sums of one node, by group and name. */
+const groups = {
+  /** As `GET /statistics` has them: since the last reset, but for the size. */
+  notifQueue: ['in', 'out', 'reject', 'sentOk', 'sentError', 'timeInQueue', 'size'],
+  /** Of the partitions that it owns, since its start: turns that changed something, the operations in them, the bytes that were logged. */
+  turns: ['count', 'operations', 'logged_bytes'],
+  /** On average since its start. */
+  throughput: ['operations_per_sec', 'notifications_per_sec'],
+  /** What it owns now, and since its start how often that was handed over to it, taken over by it, and taken over from it. */
+  partitions: ['owned', 'handedOver', 'takenOver', 'lost', 'copyLag_records'],
+} as const
+
+type Group = keyof typeof groups
+type Sums = { readonly [Name in Group]: Readonly<Record<(typeof groups)[Name][number], number>> }
+
+/** What nodes of a cluster have counted and measured, of one or of several added up. */
+export interface AddedStatistics extends Sums {
+  /** The flat counters of `GET /statistics`, since the last reset; those that are not zero. */
+  readonly counters: Readonly<Record<string, number>>
+}
+
+/** What one node has. */
+export interface NodeStatistics extends AddedStatistics {
+  readonly uptime_in_secs: number
+  readonly measuring_interval_in_secs: number
+}
+
+/** Records of the log of a partition that its copy on this node does not show yet. */
+export function copyLag_records(head: number, applied: number): number {
+  return Math.max(0, head - applied)
+}
+
+/** The statistics of this node. `applied`: on a node of a cluster, the last record that each partition shows here. */
+export function nodeStatistics(measures: Measures, applied: readonly (() => number)[]): NodeStatistics {
+  const { counts, node, copies, delivery, partitions, startedAt, threads } = measures
+  const at = process.hrtime.bigint()
+  const seconds = (duration: bigint): number => Number(duration / 1_000_000n) / 1000
+  const uptime = seconds(at - startedAt)
+  const turns = partitions.distribution('commitOperations')
+  const queue = delivery.read()
+  const from = counts.since
+  const perSecond = (events: number): number => (uptime === 0 ? 0 : rounded(events / uptime))
+  return {
+    uptime_in_secs: Math.floor(uptime),
+    measuring_interval_in_secs: Math.floor(seconds(at - from.at)),
+    counters: Object.fromEntries(
+      countersOf('flat').flatMap(({ name }) => {
+        const counted = Number(counts.flat(name, from))
+        return counted === 0 ? [] : [[name, counted]]
+      }),
+    ),
+    notifQueue: { ...queue, timeInQueue: seconds(queue.timeInQueue) },
+    turns: {
+      count: turns.counts.at(-1) ?? 0,
+      operations: turns.sum,
+      logged_bytes: partitions.value('logged_bytes'),
+    },
+    throughput: {
+      operations_per_sec: perSecond(turns.sum),
+      notifications_per_sec: perSecond(delivery.sums.value('notifications.accepted')),
+    },
+    partitions: {
+      owned: standingOf(node)?.owned ?? threads.partitions,
+      handedOver: copies.value('claims.handover'),
+      takenOver: copies.value('claims.takeover'),
+      lost: copies.value('lost'),
+      copyLag_records: sum(applied, (shown, partition) => copyLag_records(copies.value('head', partition), shown())),
+    },
+  }
+}
+
+/** The sums over several nodes. */
+export function addedStatistics(nodes: readonly NodeStatistics[]): AddedStatistics {
+  const counters: Record<string, number> = {}
+  for (const node of nodes) {
+    for (const [name, counted] of Object.entries(node.counters)) counters[name] = (counters[name] ?? 0) + counted
+  }
+  return {
+    counters,
+    notifQueue: added('notifQueue', nodes),
+    turns: added('turns', nodes),
+    throughput: added('throughput', nodes),
+    partitions: added('partitions', nodes),
+  }
+}
+
+/** The statistics that a text of another node is; refuses what is none, in words for the operator. */
+export function parseNodeStatistics(text: string): Result<NodeStatistics, string> {
+  try {
+    const raw: unknown = JSON.parse(text)
+    return ok({
+      uptime_in_secs: numberAt(raw, 'uptime_in_secs'),
+      measuring_interval_in_secs: numberAt(raw, 'measuring_interval_in_secs'),
+      counters: Object.fromEntries(
+        Object.keys(memberAt(raw, 'counters')).map((name) => [name, numberAt(memberAt(raw, 'counters'), name)]),
+      ),
+      notifQueue: sumsAt(raw, 'notifQueue'),
+      turns: sumsAt(raw, 'turns'),
+      throughput: sumsAt(raw, 'throughput'),
+      partitions: sumsAt(raw, 'partitions'),
+    })
+  } catch (fault) {
+    return err(`what it answers are no statistics: ${fault instanceof Error ? fault.message : String(fault)}`)
+  }
+}
+
+function added<Name extends Group>(group: Name, nodes: readonly NodeStatistics[]): Sums[Name] {
+  return sumsOf(group, (name) => rounded(sum(nodes, (node) => numberAt(node[group], name))))
+}
+
+function sumsAt<Name extends Group>(raw: unknown, group: Name): Sums[Name] {
+  const member = memberAt(raw, group)
+  return sumsOf(group, (name) => numberAt(member, name))
+}
+
+function sumsOf<Name extends Group>(group: Name, value: (name: string) => number): Sums[Name] {
+  // Each name of the group has a number.
+  return Object.fromEntries(groups[group].map((name) => [name, value(name)])) as Sums[Name]
+}
+
+function memberAt(raw: unknown, name: string): object {
+  const member: unknown = typeof raw === 'object' && raw !== null ? Reflect.get(raw, name) : undefined
+  if (typeof member !== 'object' || member === null) throw new Error(`${name} is missing`)
+  return member
+}
+
+function numberAt(raw: unknown, name: string): number {
+  const value: unknown = typeof raw === 'object' && raw !== null ? Reflect.get(raw, name) : undefined
+  if (typeof value !== 'number' || !(value >= 0)) throw new Error(`${name} is no number`)
+  return value
+}
+
+function sum<Each>(all: readonly Each[], value: (each: Each, at: number) => number): number {
+  return all.reduce((total, each, at) => total + value(each, at), 0)
+}
+
+/** Without the noise of binary fractions. */
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000
+}

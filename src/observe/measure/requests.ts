@@ -1,0 +1,57 @@
+import type { Nanoseconds } from '../../time.js'
+import type { Countable } from './counted-routes.js'
+
+export type Payload = 'json' | 'text' | 'none'
+
+export const timingStages = [
+  'jsonV1Parse',
+  'jsonV2Parse',
+  'mongoBackend',
+  'mongoReadWait',
+  'mongoWriteWait',
+  'exprJexlCtxBld',
+  'exprJexlEval',
+  'render',
+  'total',
+] as const
+export type TimingStage = (typeof timingStages)[number]
+
+/** How long the stages of one request took together, while stages are timed. */
+export class StageSums {
+  /** In the order of `timingStages`. */
+  readonly durations = new BigUint64Array(timingStages.length)
+
+  add(stage: number, duration: Nanoseconds): void {
+    this.durations[stage] = (this.durations[stage] ?? 0n) + duration
+  }
+}
+
+export const rejections = [
+  'too_large',
+  'media_type',
+  'not_acceptable',
+  'malformed',
+  'max_connections',
+  'unauthorized',
+  'forbidden',
+  'rate_limit',
+  'overload',
+  'memory',
+  'timeout',
+  'evicted',
+] as const
+export type Rejection = (typeof rejections)[number]
+
+export interface CompletedRequest {
+  readonly resource: Countable | undefined
+  readonly verb: string
+  readonly status: number
+  readonly request_bytes: number
+  readonly response_bytes: number
+  readonly duration: Nanoseconds
+  /** The codes of the errors that the response reports, one for each part that failed; none when absent. */
+  readonly errors?: readonly string[]
+  /** Raw values of Fiware-Service and Fiware-ServicePath. */
+  readonly service: string | undefined
+  readonly servicePath: string | undefined
+}

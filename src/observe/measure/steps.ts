@@ -1,0 +1,252 @@
+import { CounterTable, type CounterTableMemory } from '../../threads/shared-memory/counter-table.js'
+import type { Switches } from '../../threads/shared-memory/switches.js'
+import type { Nanoseconds } from '../../time.js'
+import type { Log } from '../log/log.js'
+
+/** What is handed to a thread so that it can open the same table. */
+export interface StepTableMemory {
+  readonly cells: CounterTableMemory
+  readonly texts: SharedArrayBuffer
+}
+
+/** A step of an event loop that has lasted too long. */
+interface LongStep {
+  readonly length: Nanoseconds
+  /** What was worked on, in words for the log. */
+  readonly text: string
+}
+
+const columns = ['window', 'longest', 'longestBefore', 'warned', 'length', 'told'] as const
+type Column = (typeof columns)[number]
+
+const text_bytes = 512
+/** How long a step counts as the longest one at least; twice as long at most. */
+const window: Nanoseconds = 60_000_000_000n
+
+/**
+ * The longest steps of the event loop of each thread, a row for each, which the thread writes itself. A step is what runs
+ * without giving way to anything else. Of the steps that were too long and have not been logged, the longest is here in
+ * words: the main thread logs it, also for threads that have no log and for one that has ended since.
+ */
+export class StepTable {
+  readonly #cells: CounterTable
+  readonly #texts: Uint8Array
+
+  static make(rows: number, at: Nanoseconds): StepTableMemory {
+    return {
+      cells: CounterTable.make(rows, columns.length, 0, at).memory,
+      texts: new SharedArrayBuffer(rows * text_bytes),
+    }
+  }
+
+  constructor({ cells, texts }: StepTableMemory) {
+    this.#cells = new CounterTable(cells)
+    this.#texts = new Uint8Array(texts)
+  }
+
+  get rows(): number {
+    return this.#cells.rows
+  }
+
+  /** The longest step of a thread within the last minute or two. */
+  longest(row: number, now: Nanoseconds): Nanoseconds {
+    const age = now / window - this.#cell(row, 'window')
+    const [longest, before] = [this.#cell(row, 'longest'), this.#cell(row, 'longestBefore')]
+    if (age > 1n) return 0n
+    return age === 1n || longest > before ? longest : before
+  }
+
+  /** A step has ended; for its own thread only. */
+  ended(row: number, length: Nanoseconds, now: Nanoseconds): void {
+    const at = now / window
+    const passed = at - this.#cell(row, 'window')
+    if (passed > 0n) {
+      this.#put(row, 'longestBefore', passed === 1n ? this.#cell(row, 'longest') : 0n)
+      this.#put(row, 'longest', 0n)
+      this.#put(row, 'window', at)
+    }
+    if (length > this.#cell(row, 'longest')) this.#put(row, 'longest', length)
+  }
+
+  /** A step was too long; for its own thread only. */
+  warn(row: number, { length, text }: LongStep): void {
+    const isFirst = this.#cell(row, 'told') === this.#cell(row, 'warned')
+    if (isFirst || length > this.#cell(row, 'length')) this.#write(row, { length, text })
+    this.#put(row, 'warned', this.#cell(row, 'warned') + 1n)
+  }
+
+  #write(row: number, { length, text }: LongStep): void {
+    const bytes = Buffer.from(text).subarray(0, text_bytes)
+    this.#texts.fill(0, row * text_bytes, (row + 1) * text_bytes)
+    this.#texts.set(bytes, row * text_bytes)
+    this.#put(row, 'length', length)
+  }
+
+  /** The longest of the steps that were too long and have not been taken, and how many they are; for the main thread only. */
+  takeLong(row: number): (LongStep & { readonly count: number }) | undefined {
+    const warned = this.#cell(row, 'warned')
+    const count = Number(warned - this.#cell(row, 'told'))
+    if (count === 0) return undefined
+    const long = this.#long(row)
+    this.#put(row, 'told', warned)
+    return { ...long, count }
+  }
+
+  #long(row: number): LongStep {
+    const bytes = Buffer.from(this.#texts.slice(row * text_bytes, (row + 1) * text_bytes))
+    const end = bytes.indexOf(0)
+    return { length: this.#cell(row, 'length'), text: bytes.toString('utf8', 0, end === -1 ? text_bytes : end) }
+  }
+
+  #cell(row: number, column: Column): bigint {
+    return this.#cells.cell(row, columns.indexOf(column))
+  }
+
+  #put(row: number, column: Column, value: bigint): void {
+    this.#cells.put(row, columns.indexOf(column), value)
+  }
+}
+
+/** How often a thread looks for steps that nobody has named. */
+const look_ms = 100
+/** Shorter steps are not worth a name. */
+const named_ms = 1
+/** Below this share of one processor's time the process has waited or was suspended: its threads were not at work. */
+const atWork = 1 / 10
+
+/** What a thread works on, as lines of the log call it. */
+export interface StepSubject {
+  readonly stepName: string
+  readonly step_bytes: number
+}
+
+/**
+ * The steps of this thread's event loop. Entry points that know what they work on name their steps; steps without a name
+ * are found by how late a timer is. A named step reads the clock twice, which for small requests would be several hundredths of
+ * what they cost: their steps are begun by `beginShort`, and found by the timer.
+ */
+export class LoopSteps {
+  readonly #table: StepTable
+  readonly #row: number
+  readonly #switches: Switches
+  #longest_ms = 0
+  #what = ''
+  #bytes = 0
+  /** What named the last step that began. */
+  #last: StepSubject | undefined
+  /** What is worked on in slices, of which none has a name of its own; and what was until a moment ago. */
+  readonly #sliced = new Set<StepSubject>()
+  #leftSliced: StepSubject | undefined
+
+  constructor(table: StepTable, row: number, switches: Switches) {
+    this.#table = table
+    this.#row = row
+    this.#switches = switches
+  }
+
+  /** A step begins that is not timed by itself. If the timer finds a long step, the line names the last one that began so. */
+  beginShort(subject: StepSubject): void {
+    this.#last = subject
+  }
+
+  /** A step begins; what it gives is handed to `isLong` when the step ends. */
+  begin(subject?: StepSubject): number {
+    this.#last = subject
+    return performance.now()
+  }
+
+  /** A step ends. Whether it is the longest one for a while: then `name` says what it was. */
+  isLong(since: number): boolean {
+    const length_ms = performance.now() - since
+    if (length_ms < named_ms || length_ms <= this.#longest_ms) return false
+    this.#longest_ms = length_ms
+    return true
+  }
+
+  /** The route, the kind of a command and the like of the step that was just found to be long, and the length of what it worked on. */
+  name(what: string, bytes: number): void {
+    this.#what = what
+    this.#bytes = bytes
+  }
+
+  /** Work in slices begins: steps without a name may be a part of it. */
+  beginSlices(subject: StepSubject): void {
+    this.#sliced.add(subject)
+  }
+
+  /** Work in slices is over; does nothing if there was none. */
+  endSlices(subject: StepSubject): void {
+    if (this.#sliced.size > 0 && this.#sliced.delete(subject)) this.#leftSliced = subject
+  }
+
+  /** Looks for long steps until the function that it gives is called. */
+  watch(): () => void {
+    let looked_ms = performance.now()
+    let usage = process.cpuUsage()
+    const look = (): void => {
+      const now_ms = performance.now()
+      const used = process.cpuUsage(usage)
+      this.#look(now_ms - looked_ms - look_ms, (used.user + used.system) / 1000)
+      looked_ms = now_ms
+      usage = process.cpuUsage()
+    }
+    const timer = setInterval(look, look_ms).unref()
+    return () => clearInterval(timer)
+  }
+
+  #look(late_ms: number, used_ms: number): void {
+    // A timer is late by less than the step that it has waited for.
+    const isNamed = this.#longest_ms * 2 >= late_ms
+    // While the process is stopped or gets no processor every timer is late, and no thread works.
+    const unnamed_ms = used_ms >= late_ms * atWork ? late_ms : 0
+    const length_ms = isNamed ? this.#longest_ms : unnamed_ms
+    const length = BigInt(Math.max(0, Math.round(length_ms * 1e6)))
+    this.#table.ended(this.#row, length, process.hrtime.bigint())
+    const warning_ms = this.#switches.get('stepWarning_ms')
+    if (warning_ms > 0 && length_ms > warning_ms) {
+      const text = `${this.#text(isNamed)}; the process used ${Math.round(used_ms)} ms of processor time meanwhile`
+      this.#table.warn(this.#row, { length, text })
+    }
+    this.#leftSliced = undefined
+    this.#longest_ms = 0
+    this.#what = ''
+  }
+
+  #text(isNamed: boolean): string {
+    const named = `${this.#what}, ${this.#bytes} bytes`
+    if (isNamed && this.#what !== '') return named
+    if (this.#what !== '' && this.#sliced.size === 0)
+      return `unnamed, beside ${Math.round(this.#longest_ms)} ms of ${named}`
+    const [sliced = this.#leftSliced] = this.#sliced
+    if (sliced !== undefined) return `a slice of ${sliced.stepName}, ${sliced.step_bytes} bytes, or unnamed`
+    return this.#last === undefined
+      ? 'unnamed'
+      : `unnamed, after ${this.#last.stepName}, ${this.#last.step_bytes} bytes`
+  }
+}
+
+/** How often the main thread looks for steps that were too long. */
+const interval_ms = 500
+
+/** A thread as lines of the log call it, and its row. */
+interface NamedThread {
+  readonly name: string
+  readonly row: number
+}
+
+/** Has the main thread log the steps of all threads that were too long, until the function that it gives is called. */
+export function logLongSteps(table: StepTable, threads: readonly NamedThread[], log: Log): () => void {
+  const look = (): void => {
+    for (const { name, row } of threads) {
+      const long = table.takeLong(row)
+      if (long === undefined) continue
+      const others = long.count > 1 ? `; ${long.count - 1} shorter ones since the last such line` : ''
+      log.warn('steps:long', `${name} did nothing else for ${long.length / 1_000_000n} ms: ${long.text}${others}`)
+    }
+  }
+  const timer = setInterval(look, interval_ms).unref()
+  return () => {
+    clearInterval(timer)
+    look()
+  }
+}

@@ -1,0 +1,264 @@
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
+import { CounterTable, type CounterTableMemory, type Marked } from '../../threads/shared-memory/counter-table.js'
+import type { Switches } from '../../threads/shared-memory/switches.js'
+import type { Nanoseconds } from '../../time.js'
+import { type BucketReading, durationBuckets } from './buckets.js'
+
+/** Columns of one resource: how often it was asked for, the longest wait, the number of the reset it was found after, the waits. */
+const count = 0
+const longest = 1
+const longestSince = 2
+const buckets = 3
+const width = buckets + durationBuckets.width
+const reset = 0
+const longestRecorded_ns = 3.6e12 // One hour; longer waits count as that in the percentiles, but not in sum and maximum.
+
+export interface WaitMemory {
+  readonly partitions: number
+  readonly table: CounterTableMemory
+  /** Cloned to another thread such a histogram shares its data: percentiles need no messages and are never stale. */
+  readonly histograms: readonly RecordableHistogram[]
+}
+
+/** The waits of all threads for all resources [management 5]. */
+export class WaitTable {
+  readonly memory: WaitMemory
+  readonly #table: CounterTable
+  readonly #switches: Switches
+
+  static make(rows: number, partitions: number, at: Nanoseconds): WaitMemory {
+    const resources = 1 + (waitKinds.length - 1) * partitions
+    const histogram = () => createHistogram({ lowest: 1, highest: longestRecorded_ns, figures: 3 })
+    return {
+      partitions,
+      table: CounterTable.make(rows, resources * width, 1, at).memory,
+      histograms: Array.from({ length: resources }, histogram),
+    }
+  }
+
+  constructor(memory: WaitMemory, switches: Switches) {
+    this.memory = memory
+    this.#table = new CounterTable(memory.table)
+    this.#switches = switches
+  }
+
+  /** Where the thread of this row records its waits. */
+  meter(row: number, kind: WaitKind, partition = 0): WaitMeter {
+    const resource = this.#resource(kind, partition)
+    return new WaitCells(this.#table, row, resource * width, this.#histogram(resource), this.#switches)
+  }
+
+  /** Where the measurement begins: at the last reset, or when it was switched on. What is read from it belongs together. */
+  get since(): Marked {
+    return this.#table.marked(reset)
+  }
+
+  /** The sum of the waits for a resource, over all partitions. */
+  total(kind: WaitKind, from = this.since): Nanoseconds {
+    return this.#resources(kind).reduce((sum, resource) => sum + totalOf(resource, from), 0n)
+  }
+
+  /** The waits for a resource, of one partition or over all. */
+  reading(kind: WaitKind, partition?: number, from = this.since): WaitReading {
+    const resources = partition === undefined ? this.#resources(kind) : [this.#resource(kind, partition)]
+    const sum = (part: (resource: number) => bigint) => resources.reduce((sofar, one) => sofar + part(one), 0n)
+    // Whoever has waited is counted last, so what is counted then has its wait.
+    const requested = sum((resource) => from.since(resource * width + count))
+    const waited = least(
+      sum((resource) => durationBuckets.count(from.since, resource * width + buckets)),
+      requested,
+    )
+    const max = waited === 0n ? 0n : this.#longest(resources, from)
+    const histogram = this.#merged(resources)
+    const below = (perMille: number) => quantile(histogram, Number(requested), perMille, max)
+    return {
+      count: requested,
+      waited,
+      total: sum((resource) => totalOf(resource, from)),
+      max,
+      p50: below(500),
+      p90: below(900),
+      p99: below(990),
+      p999: below(999),
+    }
+  }
+
+  /** The waits for a resource of one partition and how they are distributed, without those that were none: costs less than `reading`. */
+  sums(kind: WaitKind, partition = 0, from = this.since): WaitSums & { readonly distribution: BucketReading } {
+    const resource = this.#resource(kind, partition)
+    // Whoever has a wait counts it: the rows of threads that never ask for this resource need not be read.
+    const rows = this.#table.rowsWith(resource * width + count)
+    const column = (at: number) => from.since(at, rows)
+    const distribution = durationBuckets.reading(column, resource * width + buckets)
+    const waited = BigInt(distribution.counts.at(-1) ?? 0)
+    const requested = column(resource * width + count)
+    return {
+      // One that is under way may have its wait and not be counted yet.
+      count: requested > waited ? requested : waited,
+      waited,
+      total: durationBuckets.sum(column, resource * width + buckets),
+      max: waited === 0n ? 0n : this.#longest([resource], from, rows),
+      distribution,
+    }
+  }
+
+  /** How often somebody waited so long, of one partition or over all: a number for each bound of `durationBuckets`, and one for longer waits. */
+  distribution(kind: WaitKind, partition?: number, from = this.since): readonly number[] {
+    const resources = partition === undefined ? this.#resources(kind) : [this.#resource(kind, partition)]
+    return Array.from({ length: durationBuckets.bounds.length + 1 }, (_, bucket) =>
+      resources.reduce((sum, resource) => sum + Number(from.since(resource * width + buckets + bucket)), 0),
+    )
+  }
+
+  /** All waits since the start of the process, whatever was reset. */
+  buckets(kind: WaitKind, partition = 0): BucketReading {
+    const first = this.#resource(kind, partition) * width
+    const all = (column: number) => this.#table.total(column)
+    const zeros = all(first + count) - durationBuckets.count(all, first + buckets)
+    return durationBuckets.reading(all, first + buckets, zeros > 0n ? zeros : 0n)
+  }
+
+  /** From now on everything counts from zero. */
+  reset(at: Nanoseconds): void {
+    this.#table.mark(reset, at)
+    // Writing to a histogram that is empty would only fetch its pages.
+    for (const histogram of this.memory.histograms) if (histogram.count > 0) histogram.reset()
+  }
+
+  #longest(resources: readonly number[], from: Marked, rows?: readonly number[]): Nanoseconds {
+    let max = 0n
+    for (const resource of resources) {
+      for (const row of rows ?? this.#table.rowsWith(resource * width + count)) {
+        if (this.#table.cell(row, resource * width + longestSince) !== from.number) continue
+        const found = this.#table.cell(row, resource * width + longest)
+        if (found > max) max = found
+      }
+    }
+    return max
+  }
+
+  #merged(resources: readonly number[]): RecordableHistogram {
+    const [only] = resources
+    if (only !== undefined && resources.length === 1) return this.#histogram(only)
+    const merged = createHistogram({ lowest: 1, highest: longestRecorded_ns, figures: 3 })
+    for (const resource of resources) merged.add(this.#histogram(resource))
+    return merged
+  }
+
+  #histogram(resource: number): RecordableHistogram {
+    const histogram = this.memory.histograms[resource]
+    if (histogram === undefined) throw new Error(`there is no resource ${resource} to wait for`)
+    return histogram
+  }
+
+  #resource(kind: WaitKind, partition: number): number {
+    const group = waitKinds.indexOf(kind)
+    return group === 0 ? 0 : 1 + (group - 1) * this.memory.partitions + partition
+  }
+
+  #resources(kind: WaitKind): readonly number[] {
+    const partitions = kind === 'request' ? 1 : this.memory.partitions
+    return Array.from({ length: partitions }, (_, partition) => this.#resource(kind, partition))
+  }
+}
+
+function totalOf(resource: number, from: Marked): Nanoseconds {
+  return durationBuckets.sum(from.since, resource * width + buckets)
+}
+
+function least(one: bigint, other: bigint): bigint {
+  return one < other ? one : other
+}
+
+/** The value that this many of a thousand occasions do not exceed; those that are not in the histogram had no wait. */
+function quantile(histogram: RecordableHistogram, count: number, perMille: number, max: Nanoseconds): Nanoseconds {
+  const waited = histogram.count
+  const rank = Math.ceil((count * perMille) / 1000) - Math.max(0, count - waited)
+  if (rank <= 0 || waited === 0) return 0n
+  const value = BigInt(histogram.percentile(Math.min(100, (rank / waited) * 100)))
+  return value < max ? value : max // A histogram of three digits rounds up, the maximum is exact.
+}
+
+class WaitCells implements WaitMeter {
+  readonly #table: CounterTable
+  readonly #row: number
+  readonly #first: number
+  readonly #histogram: RecordableHistogram
+  readonly #switches: Switches
+
+  constructor(table: CounterTable, row: number, first: number, histogram: RecordableHistogram, switches: Switches) {
+    this.#table = table
+    this.#row = row
+    this.#first = first
+    this.#histogram = histogram
+    this.#switches = switches
+  }
+
+  get on(): boolean {
+    return this.#switches.get('statSemWait') !== 0
+  }
+
+  free(): void {
+    if (this.on) this.#table.add(this.#row, this.#first + count, 1n)
+  }
+
+  waited(wait: Nanoseconds): void {
+    if (!this.on) return
+    if (wait > 0n) {
+      durationBuckets.record(this.#table, this.#row, this.#first + buckets, wait)
+      this.#histogram.record(Math.min(Number(wait), longestRecorded_ns))
+    }
+    const since = this.#table.begun(reset)
+    if (wait > 0n) this.#keepLongest(wait, since)
+    this.#table.add(this.#row, this.#first + count, 1n)
+    // A reset that has begun meanwhile may or may not have counted it: it is among those that are behind the reset then.
+    const now = this.#table.begun(reset)
+    if (wait > 0n && now !== since) this.#keepLongest(wait, now)
+  }
+
+  /** A reset can not write here, so what was found before the last one is recognised by its number and replaced. */
+  #keepLongest(wait: Nanoseconds, since: bigint): void {
+    const current = this.#table.cell(this.#row, this.#first + longestSince) === since
+    if (current && wait <= this.#table.cell(this.#row, this.#first + longest)) return
+    this.#table.put(this.#row, this.#first + longest, wait)
+    this.#table.put(this.#row, this.#first + longestSince, since)
+  }
+}
+
+/**
+ * The resources that a request can wait for [management 5]. All but the first exist once per partition. Turns wait for the
+ * `append` of their records in a cluster only.
+ */
+export const waitKinds = ['request', 'dbConnectionPool', 'transaction', 'mailbox', 'append'] as const
+export type WaitKind = (typeof waitKinds)[number]
+
+/**
+ * Where one thread records its waits for one resource. Nothing reads a clock or counts while the measurement is off:
+ * callers ask `on` first, take `process.hrtime.bigint()` themselves and hand over the difference.
+ */
+export interface WaitMeter {
+  /** Whether waits are measured now: one load from shared memory. */
+  readonly on: boolean
+  /** The resource was free at once: counted, nothing added [management 5.1]. */
+  free(): void
+  /** Somebody waited this long. */
+  waited(wait: Nanoseconds): void
+}
+
+/** The waits for one resource since the last reset. */
+export interface WaitSums {
+  /** How often the resource was asked for. */
+  readonly count: bigint
+  /** How often somebody had to wait. */
+  readonly waited: bigint
+  readonly total: Nanoseconds
+  readonly max: Nanoseconds
+}
+
+/** The waits for one resource and their percentiles; those without a wait count as zero [management 5.5]. */
+export interface WaitReading extends WaitSums {
+  readonly p50: Nanoseconds
+  readonly p90: Nanoseconds
+  readonly p99: Nanoseconds
+  readonly p999: Nanoseconds
+}

@@ -1,0 +1,113 @@
+import { err, ok, type Result } from '../../result.js'
+import { mapInSlices } from '../../slices.js'
+import type { Command } from '../turn/commands.js'
+import type { LostBatch, MailboxRefusal, PartitionMailbox, Posted } from './mailbox.js'
+
+/** A command with the mailbox that it goes to. */
+export interface Addressed {
+  readonly mailbox: PartitionMailbox
+  readonly command: Command
+}
+
+/**
+ * Commands of one request that are put into a mailbox at one time. The next ones follow when the ones before them are
+ * being carried out, so that the commands of other requests come in between.
+ */
+const sliceSize = 256
+
+type Asked = Result<Posted, LostBatch>
+
+const lost: Asked = err({ kind: 'partitionLost' })
+
+/**
+ * Puts all commands of a request in, each into its mailbox, and gives the outcomes in their order. Room for all of them is
+ * taken first: when there is not enough in some mailbox, or a partition is not there, nothing is put in anywhere. When a
+ * command fails, what was not put in by then is not put in any more, and was not carried out for the same reason.
+ */
+export async function askAll(addressed: readonly Addressed[]): Promise<Result<readonly Asked[], MailboxRefusal>> {
+  const shares = sharesOf(addressed)
+  const refusal = reserveAll(shares)
+  if (refusal) return err(refusal)
+  const request = new Request(addressed)
+  await Promise.all(Array.from(shares, ([mailbox, share]) => request.send(mailbox, share)))
+  return ok(await request.outcomes())
+}
+
+/** The commands of each mailbox, by their numbers in the request. */
+function sharesOf(addressed: readonly Addressed[]): ReadonlyMap<PartitionMailbox, readonly number[]> {
+  const shares = new Map<PartitionMailbox, number[]>()
+  for (const [at, { mailbox }] of addressed.entries()) {
+    const share = shares.get(mailbox)
+    if (share) share.push(at)
+    else shares.set(mailbox, [at])
+  }
+  return shares
+}
+
+function reserveAll(shares: ReadonlyMap<PartitionMailbox, readonly number[]>): MailboxRefusal | undefined {
+  const reserved: PartitionMailbox[] = []
+  for (const [mailbox, { length }] of shares) {
+    const refusal = mailbox.reserve(length)
+    if (refusal) {
+      for (const other of reserved) other.release(shares.get(other)?.length ?? 0)
+      return refusal
+    }
+    reserved.push(mailbox)
+  }
+  return undefined
+}
+
+/** The commands of one request on their way. */
+class Request {
+  readonly #addressed: readonly Addressed[]
+  readonly #outcomes: (Asked | undefined)[]
+  #failure: Asked | undefined
+
+  constructor(addressed: readonly Addressed[]) {
+    this.#addressed = addressed
+    this.#outcomes = addressed.map(() => undefined)
+  }
+
+  /** Of all commands, in their order, once all of them are over. */
+  outcomes(): readonly Asked[] | Promise<readonly Asked[]> {
+    return mapInSlices(this.#addressed, (_, at) => {
+      const result = this.#outcomes[at] ?? this.#unsent
+      if (result === undefined) throw new Error('a command of a request has no outcome')
+      return result
+    })
+  }
+
+  /** Of what was not put in. */
+  get #unsent(): Asked | undefined {
+    const failure = this.#failure
+    return failure?.ok === false && failure.error.kind === 'outcomeUnknown' ? lost : failure
+  }
+
+  /** Sends one mailbox its share, of which two slices at most are under way. */
+  async send(mailbox: PartitionMailbox, share: readonly number[]): Promise<void> {
+    let sent = 0
+    let before: Promise<unknown> = Promise.resolve()
+    try {
+      while (sent < share.length && this.#failure === undefined) {
+        const slice = share.slice(sent, sent + sliceSize)
+        sent += slice.length
+        const asked = Promise.all(slice.map((at) => this.#put(at)))
+        asked.catch(() => {}) // It is waited for below, unless the slice before it has failed.
+        await Promise.all([before, sent < share.length ? undefined : asked])
+        before = asked
+      }
+    } finally {
+      if (sent < share.length) mailbox.release(share.length - sent)
+    }
+    await before
+  }
+
+  #put(at: number): Promise<void> {
+    const addressed = this.#addressed[at]
+    if (addressed === undefined) throw new Error('a request has no such command')
+    return addressed.mailbox.put(addressed.command).then((result) => {
+      this.#outcomes[at] = result
+      if (!result.ok || result.value.reply.kind === 'failed') this.#failure ??= result
+    })
+  }
+}

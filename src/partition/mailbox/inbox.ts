@@ -1,0 +1,334 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { EntityId } from '../../model/context/entity.js'
+import type { NoticeNumber } from '../../model/subscription/notice.js'
+import type { SubscriptionId, SubscriptionInForce } from '../../model/subscription/subscription.js'
+import { traceArea } from '../../observe/log/trace.js'
+import type { TurnCost, TurnDetail } from '../../observe/measure/slow-requests.js'
+import type { LoopSteps } from '../../observe/measure/steps.js'
+import type { WaitMeter } from '../../observe/measure/waits.js'
+import { atOnceOrInSlices } from '../../slices.js'
+import { onMessages } from '../../threads/calls/messages.js'
+import type { PartitionPosition, Tenure } from '../../threads/shared-memory/partition-position.js'
+import { secondsText } from '../../time.js'
+import type { Command, RawUpdateCommand, Reply } from '../turn/commands.js'
+import { decodeCommands, encodeReplies } from '../turn/encoding.js'
+import { TurnShares, type WaitingCommand } from '../turn/turn-shares.js'
+import type { Batch, BatchReply } from './batch.js'
+import { TurnRunner, type TurnRunnerParts, TurnTimes } from './turn-runner.js'
+
+export interface InboxParts extends TurnRunnerParts {
+  /** The id of the entity that a raw update means. */
+  readonly idOf: (raw: RawUpdateCommand) => EntityId
+  readonly mailboxWait: WaitMeter
+  /** Names the steps of the thread. */
+  readonly steps: Pick<LoopSteps, 'begin' | 'isLong' | 'name'>
+  readonly transactionWait: WaitMeter
+  /** The number of the partition. */
+  readonly partition: number
+  /** Whether slow requests are kept now, so that replies say when their turn passed its stages. */
+  readonly keepsSlow: () => boolean
+  /** On a node of a cluster: in which tenure it takes batches, see `Tenure`. */
+  readonly position?: Pick<PartitionPosition, 'tenure' | 'refused'> | undefined
+}
+
+/** A batch that has arrived, until all of its commands have replies. */
+interface Arrived {
+  readonly port: MessagePort
+  readonly batch: Batch
+  readonly commands: readonly Command[]
+  /** By the positions of the commands. */
+  readonly replies: (Reply | undefined)[]
+  /** How many have no reply. */
+  open: number
+  /** How many of those are deferred: the replies to all others are sent together, though a turn may end in the middle of them. */
+  deferred: number
+  /** How many replies are not sent. */
+  unsent: number
+  /** The positions of those whose reply was sent, when there was a first batch reply; it may have had none. */
+  sent: Set<number> | undefined
+}
+
+/** One command of a batch. */
+interface Waiting extends WaitingCommand {
+  readonly arrived: Arrived
+  readonly at: number
+  isDeferred: boolean
+}
+
+const late: Reply = { kind: 'failed', why: 'late' }
+const notOwner: Reply = { kind: 'failed', why: 'notOwner' }
+
+function lengthOf({ text, bodies }: Batch['commands']): number {
+  return bodies.reduce((length, body) => length + body.length, text.length)
+}
+
+/**
+ * The partition's side of its mailboxes, one per front end: takes what has arrived into one turn, and replies when the
+ * turn is on disk. What is too much for one turn is left for the next one, and the ports are looked at in between.
+ */
+export class Inbox {
+  readonly #parts: InboxParts
+  readonly #runner: TurnRunner
+  readonly #ports = new Set<MessagePort>()
+  /** In the order of arrival. Arrays here: what passes through a set or a map that lives long outlives its young generation. */
+  #open: Arrived[] = []
+  readonly #shares: TurnShares<Waiting>
+  /** How many commands have arrived. */
+  #arrived = 0
+  #goingOn = false
+  #lastTurnEnd = 0n
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts
+    this.#runner = new TurnRunner(parts)
+    this.#shares = new TurnShares({ idOf: parts.idOf, deferred: (waiting) => this.#deferred(waiting) })
+  }
+
+  /** Takes batches from one more front end. */
+  connect(port: MessagePort): void {
+    this.#ports.add(port)
+    onMessages(port, (batch: Batch) => this.#take(port, batch))
+    port.once('close', () => this.#ports.delete(port))
+  }
+
+  /**
+   * Puts a subscription in force: from the next turn on when its expressions are read, between turns where that takes long. Gives the
+   * last notice that was made before. Nothing else may be put in force or end meanwhile.
+   */
+  subscribe(inForce: SubscriptionInForce): NoticeNumber | Promise<NoticeNumber> {
+    const { matcher, store } = this.#parts
+    const enforced = (release: () => void): NoticeNumber => {
+      matcher.put(inForce)
+      release()
+      return store.lastNotice
+    }
+    const prepared = atOnceOrInSlices(matcher.prepare(inForce))
+    return prepared instanceof Promise ? prepared.then(enforced) : enforced(prepared)
+  }
+
+  /** From the next turn on the subscription makes no notices; gives the last one that was made before. */
+  unsubscribe(id: SubscriptionId): NoticeNumber {
+    this.#parts.matcher.remove(id)
+    return this.#parts.store.lastNotice
+  }
+
+  /** Replies to what has arrived and closes the ports; front ends were told to send nothing more. */
+  close(): void {
+    this.#collect()
+    while (this.#open.length > 0) this.#turn()
+    for (const port of this.#ports) port.close()
+  }
+
+  #take(port: MessagePort, batch: Batch): void {
+    this.#enter(port, batch)
+    // While there is something left from the last turn, what arrives stands behind it.
+    if (!this.#goingOn) this.#takeTurn()
+  }
+
+  #takeTurn(): void {
+    this.#collect()
+    if (this.#open.length > 0) this.#turn()
+    if (this.#open.length === 0 || this.#goingOn) return
+    this.#goingOn = true
+    setImmediate(() => {
+      this.#goingOn = false
+      this.#takeTurn()
+    })
+  }
+
+  #collect(): void {
+    for (const port of this.#ports) {
+      for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+        this.#enter(port, next.message)
+    }
+  }
+
+  #enter(port: MessagePort, batch: Batch): void {
+    const commands = decodeCommands(batch.commands)
+    const open = commands.length
+    const arrived: Arrived = { port, batch, commands, replies: [], open, deferred: 0, unsent: 0, sent: undefined }
+    const before = this.#arrived
+    this.#open.push(arrived)
+    this.#shares.arrived(
+      commands.map((command, at) => ({ command, order: before + at, arrived, at, isDeferred: false })),
+    )
+    this.#arrived += open
+  }
+
+  #turn(): void {
+    const { steps } = this.#parts
+    const since = steps.begin()
+    const first = this.#runTurn()
+    if (first !== undefined && steps.isLong(since)) {
+      const { commands, batch } = first.arrived
+      steps.name(`turn that began with ${first.command.kind} of ${commands.length} commands`, lengthOf(batch.commands))
+    }
+  }
+
+  /** Gives the first command that was to be carried out, if there was one. */
+  #runTurn(): Waiting | undefined {
+    const times = new TurnTimes()
+    this.#refuse(times.begun)
+    const offered = this.#shares.next()
+    if (offered.length > 0) this.#carryOut(offered, times)
+    this.#send(times)
+    // The thread ends of it, and is replaced by one that reads everything from disk.
+    if (this.#runner.broken) throw this.#runner.broken.fault
+    return offered[0]
+  }
+
+  #carryOut(offered: readonly Waiting[], times: TurnTimes): void {
+    this.#traceTaken(offered.length)
+    const { store, bell, storage, ownership } = this.#parts
+    const lastNotice = store.lastNotice
+    const replies = this.#runner.run(
+      offered.map(({ command }) => command),
+      times,
+    )
+    // Before the next turn: what came behind these by the same way is refused then.
+    if (ownership?.isOwner === false && replies.some(isNotOwner)) this.#parts.position?.refused()
+    this.#runner.afterCommit(() => {
+      this.#measure(offered.slice(0, replies.length), times.begun)
+      times.ended = process.hrtime.bigint()
+      this.#lastTurnEnd = times.ended
+      this.#traceTurn(replies.length, times)
+      // Whoever hears it looks for the notices in a snapshot, which is new because the commit was counted.
+      if (store.lastNotice !== lastNotice) bell.ring()
+      storage.committed(replies.length, times.ended - times.decided)
+      ownership?.turned()
+    })
+    this.#shares.taken(offered, replies.length)
+    for (let index = 0; index < replies.length; index += 1) {
+      const waiting = offered[index]
+      if (waiting === undefined) break
+      const { arrived, at } = waiting
+      arrived.replies[at] = replies[index]
+      arrived.open -= 1
+      arrived.unsent += 1
+      if (waiting.isDeferred) arrived.deferred -= 1
+    }
+  }
+
+  #deferred(waiting: Waiting): void {
+    waiting.isDeferred = true
+    waiting.arrived.deferred += 1
+  }
+
+  /** What a turn has taken before stands in the log before all that its sender sends later. */
+  #refuse(begun: bigint): void {
+    const tenure = this.#parts.position?.tenure
+    const refused = new Set<Arrived>()
+    for (const arrived of this.#open) {
+      const refusal = refusalOf(arrived.batch, begun, tenure)
+      if (refusal === undefined) continue
+      refused.add(arrived)
+      arrived.unsent += arrived.open
+      arrived.open = 0
+      arrived.deferred = 0
+      for (let at = 0; at < arrived.commands.length; at += 1) arrived.replies[at] ??= refusal
+    }
+    if (refused.size > 0) this.#shares.remove(({ arrived }) => refused.has(arrived))
+  }
+
+  #traceTaken(commands: number): void {
+    const { log } = this.#parts
+    if (log.traces[traceArea['service.take']] !== 1) return
+    log.trace('service.take', `${commands} commands taken`, { commands, batches: this.#open.length })
+  }
+
+  #traceTurn(commands: number, { decided, logged, ended }: TurnTimes): void {
+    const { log } = this.#parts
+    if (log.traces[traceArea['storage.txn']] === 1) {
+      const open_ns = String(ended - logged)
+      log.trace('storage.txn', `write transaction of ${commands} commands`, { commands, open_ns })
+    }
+    if (log.traces[traceArea['storage.commit']] === 1) {
+      const commit_ns = String(logged - decided)
+      log.trace('storage.commit', `log and sync took ${secondsText(logged - decided)} s`, { commit_ns })
+    }
+  }
+
+  /** Sends the replies of batches of which the rest, if there is any, is deferred. */
+  #send(turn: TurnTimes): void {
+    const decided_ns = Number(turn.decided - turn.begun)
+    const committed_ns = Number(turn.ended - turn.decided)
+    const detail = this.#parts.keepsSlow() ? this.#detailOf(turn) : undefined
+    const cost = detail === undefined ? { decided_ns, committed_ns } : { decided_ns, committed_ns, detail }
+    let isOver = false
+    for (const arrived of this.#open) {
+      const { open, deferred, unsent, sent } = arrived
+      if (open > deferred || (unsent === 0 && sent !== undefined)) continue
+      arrived.port.postMessage({ ...unsentReplies(arrived), ...cost } satisfies BatchReply)
+      arrived.unsent = 0
+      if (open === 0) isOver = true
+    }
+    if (isOver) this.#open = this.#open.filter(({ open }) => open > 0)
+  }
+
+  #detailOf({ begun, decided, logged }: TurnTimes): TurnDetail {
+    return { partition: this.#parts.partition, begun_ns: Number(begun), logged_ns: Number(logged - decided) }
+  }
+
+  /**
+   * Every command waited in the mailbox from its entry until its turn began. It waited for the turn before only if that was
+   * still under way when it entered [management 5.3, 5.4].
+   */
+  #measure(taken: readonly Waiting[], begun: bigint): void {
+    for (const { arrived, at, command } of taken) {
+      const { entered } = arrived.batch
+      if (entered !== undefined) this.#measureOne(entered[at] ?? 0n, command.kind === 'ping', begun)
+    }
+  }
+
+  #measureOne(entered: bigint, isPing: boolean, begun: bigint): void {
+    const { mailboxWait, transactionWait } = this.#parts
+    if (entered === 0n) return
+    this.#waited(mailboxWait, 'wait.mailbox', begun - entered)
+    if (isPing) return
+    if (entered < this.#lastTurnEnd) this.#waited(transactionWait, 'wait.transaction', begun - entered)
+    else if (transactionWait.on) transactionWait.free()
+  }
+
+  /** Waits are traced also while their statistics are off [management 2.5]. */
+  #waited(meter: WaitMeter, area: 'wait.mailbox' | 'wait.transaction', wait: bigint): void {
+    if (meter.on) meter.waited(wait)
+    const { log } = this.#parts
+    if (log.traces[traceArea[area]] === 1) log.trace(area, `waited ${secondsText(wait)} s`, { wait_ns: String(wait) })
+  }
+}
+
+/** The replies of a batch that are not sent, which are regarded as sent then. */
+function unsentReplies(arrived: Arrived): Omit<BatchReply, keyof TurnCost> {
+  const { batch, replies, open, sent = new Set() } = arrived
+  if (open === 0 && arrived.sent === undefined) {
+    return { batch: batch.number, replies: encodeReplies(replies.filter(isThere)) }
+  }
+  const at = Array.from(replies.keys()).filter((each) => replies[each] !== undefined && !sent.has(each))
+  for (const each of at) sent.add(each)
+  arrived.sent = sent
+  return { batch: batch.number, replies: encodeReplies(at.map((each) => replies[each]).filter(isThere)), at }
+}
+
+function isThere(reply: Reply | undefined): reply is Reply {
+  return reply !== undefined
+}
+
+/**
+ * Why a turn that begins now does not take a batch, if it does not: nobody waits for it any more (see `Batch.until`), or it came by
+ * a way that was opened in another tenure.
+ *
+ * @param tenure of the partition at this moment; nothing where it does not move between nodes
+ */
+export function refusalOf(
+  { until, tenure: bound }: Pick<Batch, 'until' | 'tenure'>,
+  begun: bigint,
+  tenure: Tenure | undefined,
+): Reply | undefined {
+  if (until !== undefined && until <= begun) return late
+  if (bound === undefined || tenure === undefined) return undefined
+  return bound.epoch === tenure.epoch && bound.refusals === tenure.refusals ? undefined : notOwner
+}
+
+function isNotOwner(reply: Reply): boolean {
+  return reply.kind === 'failed' && reply.why === 'notOwner'
+}

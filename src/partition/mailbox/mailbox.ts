@@ -1,0 +1,408 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { TurnCost } from '../../observe/measure/slow-requests.js'
+import { err, ok, type Result } from '../../result.js'
+import { onMessages } from '../../threads/calls/messages.js'
+import type { MailboxCapacity } from '../../threads/shared-memory/limits.js'
+import type { Tenure } from '../../threads/shared-memory/partition-position.js'
+import type { Nanoseconds } from '../../time.js'
+import type { Command, Reply } from '../turn/commands.js'
+import { decodeReplies, encodeCommands } from '../turn/encoding.js'
+import type { Batch, BatchReply } from './batch.js'
+
+/** A reply with what its turn cost. */
+export interface Posted {
+  readonly reply: Reply
+  readonly turn: TurnCost
+  /** When the command entered the mailbox, by the monotonic clock; 0 unless waits are measured. */
+  readonly entered: Nanoseconds
+}
+
+export type MailboxRefusal =
+  /** As many commands wait as may; nothing was put in. */
+  { readonly kind: 'mailboxFull' } | LostBatch
+
+/** Why there is no reply to a command that had room. */
+export type LostBatch =
+  /** There is no thread of the partition; the command was not sent, and so not carried out. */
+  | { readonly kind: 'partitionLost' }
+  /** The partition's thread died when the command had been sent; whether it was carried out is not known. */
+  | { readonly kind: 'outcomeUnknown' }
+
+export interface MailboxSettings {
+  /** How many commands may be in the mailboxes of all front ends together, under way ones included. */
+  readonly room: MailboxCapacity
+  /** Whether waits are measured now, so that the time of entry has to be taken. */
+  readonly measured: () => boolean
+  /**
+   * How long a command waits for its reply before whoever asked is told that it may have been carried out or not, where a turn
+   * may take very long: the log of a cluster waits for its engine.
+   */
+  readonly patience_ms?: number | undefined
+  /** Hears how many commands are in the mailbox, or have room in it, whenever that changes. */
+  readonly depth: (commands: number) => void
+}
+
+/** What callers use of a mailbox, wherever its partition is. */
+export type PartitionMailbox = Pick<
+  Mailbox,
+  'reserve' | 'release' | 'put' | 'ask' | 'ping' | 'catchUp' | 'empty' | 'close'
+>
+
+interface Waiting {
+  readonly command: Command
+  readonly entered: bigint
+  /** When whoever has asked waits no more, by `performance.now()`; infinite where patience has no end. */
+  readonly until_ms: number
+  readonly tenure: Tenure | undefined
+  /** Hears that the partition has deferred the command. */
+  readonly deferred: (() => void) | undefined
+  readonly resolve: (result: Result<Posted, LostBatch>) => void
+  readonly fail: (fault: unknown) => void
+}
+
+/** A batch that was sent. */
+interface Sent {
+  readonly number: number
+  /** By their positions in the batch; nothing in the place of one that is resolved. */
+  readonly commands: (Waiting | undefined)[]
+  /** How many of them the partition has not replied to, whether somebody waits for them or not. */
+  open: number
+  /** The first reply has not come. */
+  isNew: boolean
+}
+
+/**
+ * A batch is sent when it has this many commands, or when the event loop has taken in everything that had arrived: early
+ * enough that the partition works while the front end still reads, late enough that a message costs little per command.
+ */
+const sendSize = 16
+
+/**
+ * Batches that may be under way without a reply; beyond that commands gather, so that load makes batches larger instead of waits
+ * longer. One of which the partition has deferred the rest keeps nobody from sending.
+ */
+const batchesUnderWay = 8
+
+/** Commands of one batch are waited for until the same moment, within this share of the patience. */
+export const untilShare = 0.1
+
+/** At most this many commands are in a batch: to encode them holds the front end for about 2 ms. */
+const maxBatch = 512
+
+/**
+ * A front end's side of the queue before a partition: ordered and bounded. Several batches may be under way; the
+ * partition takes all that have arrived into one turn.
+ */
+export class Mailbox {
+  readonly #settings: MailboxSettings
+  #port: MessagePort | undefined
+  #gathering: Waiting[] = []
+  /** In the order in which they were sent. An array: what passes through a map that lives long outlives its young generation. */
+  #underWay: Sent[] = []
+  /** How many of them have had no reply. */
+  #new = 0
+  #batches = 0
+  /** Commands that have room, whether they were put in already or not. */
+  #count = 0
+  #sendingSoon = false
+  #ping: Promise<Result<Posted, LostBatch>> | undefined
+  #whenEmpty: (() => void)[] = []
+  #whenConnected: (() => void)[] = []
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(settings: MailboxSettings) {
+    this.#settings = settings
+    const { patience_ms } = settings
+    if (patience_ms === undefined) return
+    this.#timer = setInterval(() => this.#giveUpLate(), patience_ms / 10)
+    this.#timer.unref()
+  }
+
+  /**
+   * Connects the mailbox with its partition's thread, the first one or one that replaces it. What was under way to the
+   * one before is resolved first, whether or not its end was heard of; what was not sent goes to the new one.
+   */
+  connect(port: MessagePort): void {
+    if (this.#port) this.#leave(this.#port)
+    this.#port = port
+    onMessages(
+      port,
+      (batchReply: BatchReply) => {
+        if (this.#port === port) this.#resolveBatch(batchReply)
+      },
+      () => {
+        if (this.#port === port) this.#unread()
+      },
+    )
+    port.once('close', () => this.#lost(port))
+    for (const resolve of this.#whenConnected.splice(0)) resolve()
+    if (this.#gathering.length > 0) this.#sendSoon()
+  }
+
+  /** Resolves when there is a thread to send to. */
+  connected(): Promise<void> {
+    return this.#port ? Promise.resolve() : new Promise((resolve) => this.#whenConnected.push(resolve))
+  }
+
+  /**
+   * Takes room for commands of one request, which are then put in, or given up with `release`. Refuses without having
+   * taken any when they do not fit, or when there is no partition.
+   */
+  reserve(commands: number): MailboxRefusal | undefined {
+    if (!this.#port) return { kind: 'partitionLost' }
+    if (!this.#settings.room.take(commands)) return { kind: 'mailboxFull' }
+    this.#changed(commands)
+    return undefined
+  }
+
+  /** Gives up room that was reserved and not used. */
+  release(commands: number): void {
+    this.#settings.room.release(commands)
+    this.#changed(-commands)
+  }
+
+  /**
+   * Puts a command in that has room, and gives the partition's reply once it is on disk.
+   *
+   * @param until_ms when whoever asks waits no more, by `performance.now()`, if that is before this mailbox does not
+   * @param tenure in which the partition carries it out, and refuses it in another one; any if it is not given
+   * @param deferred hears that the partition has deferred the command, see `BatchReply`: its reply comes some turns later
+   */
+  put(
+    command: Command,
+    until_ms = Number.POSITIVE_INFINITY,
+    tenure?: Tenure,
+    deferred?: () => void,
+  ): Promise<Result<Posted, LostBatch>> {
+    if (!this.#port) {
+      this.release(1)
+      return Promise.resolve(err({ kind: 'partitionLost' }))
+    }
+    const entered = this.#settings.measured() ? process.hrtime.bigint() : 0n
+    const { patience_ms } = this.#settings
+    const ownUntil_ms = patience_ms === undefined ? until_ms : Math.min(until_ms, performance.now() + patience_ms)
+    return new Promise((resolve, fail) => {
+      this.#gathering.push({ command, entered, until_ms: ownUntil_ms, tenure, deferred, resolve, fail })
+      if (this.#gathering.length >= sendSize) this.#send()
+      else this.#sendSoon()
+    })
+  }
+
+  /** Puts a command in and gives the partition's reply once it is on disk. Refuses when full or without a partition. */
+  ask(command: Command): Promise<Result<Posted, MailboxRefusal>> {
+    const refusal = this.reserve(1)
+    return refusal ? Promise.resolve(err(refusal)) : this.put(command)
+  }
+
+  /** Asks for a sign of life, which needs no room: whoever asks while one is under way shares its reply. */
+  ping(): Promise<Result<Posted, LostBatch>> {
+    if (!this.#ping) {
+      if (!this.#port) return Promise.resolve(err({ kind: 'partitionLost' }))
+      this.#settings.room.force(1)
+      this.#changed(1)
+      this.#ping = this.put({ kind: 'ping' }).finally(() => {
+        this.#ping = undefined
+      })
+    }
+    return this.#ping
+  }
+
+  /**
+   * Takes in the batch replies that have arrived, and sends what has gathered: for who keeps the event loop from coming round
+   * for long.
+   */
+  catchUp(): void {
+    const port = this.#port
+    if (port === undefined) return
+    for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+      this.#resolveBatch(next.message)
+    this.#send()
+  }
+
+  /** Resolves when nothing waits and nothing is under way. */
+  empty(): Promise<void> {
+    if (this.#count === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#whenEmpty.push(resolve))
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.#port?.close()
+  }
+
+  #sendSoon(): void {
+    if (this.#sendingSoon) return
+    this.#sendingSoon = true
+    setImmediate(() => {
+      this.#sendingSoon = false
+      this.#send()
+    })
+  }
+
+  #send(): void {
+    while (this.#port && this.#gathering.length > 0 && this.#new < batchesUnderWay) {
+      const waiting = this.#nextCommands()
+      const batch = this.#batchOf(waiting)
+      if (batch === undefined) continue
+      this.#underWay.push({ number: batch.number, commands: waiting, open: waiting.length, isNew: true })
+      this.#new += 1
+      this.#port.postMessage(batch)
+    }
+  }
+
+  #nextCommands(): Waiting[] {
+    const most = this.#alikeMost()
+    if (this.#gathering.length > most) return this.#gathering.splice(0, most)
+    const batch = this.#gathering
+    this.#gathering = []
+    return batch
+  }
+
+  /** How many of those that gather fit into a batch: they are waited for until about the same moment, and are of one tenure. */
+  #alikeMost(): number {
+    const { patience_ms } = this.#settings
+    const [first] = this.#gathering
+    if (patience_ms === undefined || first === undefined) return maxBatch
+    const most = Math.min(maxBatch, this.#gathering.length)
+    for (let alike = 1; alike < most; alike += 1) {
+      const { until_ms, tenure } = this.#gathering[alike] ?? first
+      if (Math.abs(until_ms - first.until_ms) > untilShare * patience_ms) return alike
+      if (!isSameTenure(tenure, first.tenure)) return alike
+    }
+    return most
+  }
+
+  /** Nothing when the batch cannot be written: then its requests fail, and no others. */
+  #batchOf(batch: readonly Waiting[]): Batch | undefined {
+    try {
+      const commands = encodeCommands(batch.map(({ command }) => command))
+      const measured = batch.some(({ entered }) => entered !== 0n)
+      this.#batches += 1
+      const number = this.#batches
+      const timed = measured
+        ? { number, commands, entered: BigUint64Array.from(batch, ({ entered }) => entered) }
+        : { number, commands }
+      if (this.#timer === undefined) return timed
+      const tenure = batch[0]?.tenure
+      return { ...timed, until: monotonic(untilOf(batch)), ...(tenure && { tenure }) }
+    } catch (fault) {
+      for (const { fail } of batch) fail(fault)
+      this.release(batch.length)
+      return undefined
+    }
+  }
+
+  #resolveBatch(turn: BatchReply): void {
+    const place = this.#underWay.findIndex(({ number }) => number === turn.batch)
+    const sent = this.#underWay[place]
+    if (sent === undefined) return
+    const replies = decodeReplies(turn.replies)
+    const { at: positions } = turn
+    let resolved = 0
+    for (const [index, reply] of replies.entries()) {
+      const at = positions === undefined ? index : (positions[index] ?? -1)
+      const waiting = sent.commands[at]
+      if (waiting === undefined) continue
+      sent.commands[at] = undefined
+      resolved += 1
+      waiting.resolve(ok({ reply, turn, entered: waiting.entered }))
+    }
+    sent.open -= replies.length
+    if (sent.isNew) this.#answeredFirst(sent)
+    if (sent.open === 0) this.#underWay.splice(place, 1)
+    this.release(resolved)
+    this.#send()
+  }
+
+  #answeredFirst(sent: Sent): void {
+    this.#new -= 1
+    sent.isNew = false
+    if (sent.open > 0) for (const waiting of sent.commands) waiting?.deferred?.()
+  }
+
+  /** A batch reply cannot be read, and nobody knows to which batch. */
+  #unread(): void {
+    this.#giveUpSent()
+    this.#send()
+  }
+
+  /** Replies to what is under way are not waited for any more. */
+  #giveUpSent(): void {
+    const sent = this.#underWay
+    this.#underWay = []
+    this.#new = 0
+    this.#giveUp(sent.flatMap(openOf), 'outcomeUnknown')
+  }
+
+  /** Takes the batch replies that have arrived on a port that another one replaces; what else was under way may have been done or not. */
+  #leave(port: MessagePort): void {
+    this.#port = undefined
+    for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port))
+      this.#resolveBatch(left.message)
+    port.close()
+    this.#giveUpSent()
+  }
+
+  /**
+   * What was in the mailbox is refused: what was sent may or may not have been done, the rest was not. Every batch reply
+   * has been received by now; nobody may look for more, since Node does not survive a look into a port that is closed.
+   */
+  #lost(port: MessagePort): void {
+    if (this.#port !== port) return
+    this.#port = undefined
+    this.#giveUpSent()
+    this.#giveUp(this.#gathering.splice(0), 'partitionLost')
+  }
+
+  /**
+   * Resolves what is waited for no more. The replies to a batch that was given up still come, and it counts until then
+   * among those under way: nothing more is sent to a partition that does not go on.
+   */
+  #giveUpLate(): void {
+    const now_ms = performance.now()
+    for (const sent of this.#underWay) {
+      const open = openOf(sent)
+      if (untilOf(open) > now_ms) continue
+      sent.commands.fill(undefined)
+      this.#giveUp(open, 'outcomeUnknown')
+    }
+    const gathering = this.#gathering
+    this.#gathering = gathering.filter(({ until_ms }) => until_ms > now_ms)
+    this.#giveUp(
+      gathering.filter(({ until_ms }) => until_ms <= now_ms),
+      'partitionLost',
+    )
+  }
+
+  #giveUp(open: readonly Waiting[], kind: LostBatch['kind']): void {
+    for (const { resolve } of open) resolve(err({ kind }))
+    this.release(open.length)
+  }
+
+  #changed(by: number): void {
+    this.#count += by
+    this.#settings.depth(this.#count)
+    if (this.#count > 0) return
+    for (const resolve of this.#whenEmpty.splice(0)) resolve()
+  }
+}
+
+function isSameTenure(one: Tenure | undefined, other: Tenure | undefined): boolean {
+  return one === other || (one?.epoch === other?.epoch && one?.refusals === other?.refusals)
+}
+
+/** What of a batch is waited for. */
+function openOf({ commands }: Sent): readonly Waiting[] {
+  return commands.filter((waiting) => waiting !== undefined)
+}
+
+/** Until when all of a batch are waited for, by `performance.now()`. */
+function untilOf(batch: readonly Waiting[]): number {
+  return batch.reduce((until_ms, waiting) => Math.min(until_ms, waiting.until_ms), Number.POSITIVE_INFINITY)
+}
+
+/** A moment by `performance.now()` of this thread in ns of the clock of all threads; not later than that. */
+function monotonic(until_ms: number): bigint {
+  const now = process.hrtime.bigint()
+  return now + BigInt(Math.floor((until_ms - performance.now()) * 1e6))
+}

@@ -1,0 +1,245 @@
+import {
+  DamagedRecord,
+  DiskFault,
+  EngineFull,
+  LogFenced,
+  LogGivenUp,
+  RecordTooLarge,
+  StorageFull,
+} from '../../faults.js'
+import { errorFacts, type Log } from '../../observe/log/log.js'
+import type { DamageLog } from '../../observe/log/worker-log.js'
+import type { DeprecatedUses } from '../../observe/measure/deprecated-uses.js'
+import type { StorageMeter } from '../../observe/measure/meters.js'
+import type { TurnChanges } from '../../storage/records/store.js'
+import type { Bell } from '../../threads/shared-memory/signals.js'
+import type { Command, Reply } from '../turn/commands.js'
+import { type DecidedTurn, decideTurn } from '../turn/decide.js'
+import type { DeprecatedLocation } from '../turn/deprecated-locations.js'
+import { commitTurn, publishTurn, type TurnParts } from '../turn/turn.js'
+import { isOneRequest } from '../turn/turn-shares.js'
+
+export interface TurnRunnerParts extends TurnParts {
+  /** Rung when there are new notices on disk. */
+  readonly bell: Bell
+  readonly storage: StorageMeter
+  readonly log: Log
+  readonly damages: DamageLog
+  readonly deprecated: Pick<DeprecatedUses, 'note'>
+  /** In a cluster: whether this node owns the partition. */
+  readonly ownership?: TurnOwnership | undefined
+}
+
+/** What a partition's turns have to do with its owner. */
+export interface TurnOwnership {
+  /** Whether turns are taken here. */
+  readonly isOwner: boolean
+  /** Whether nobody else can have taken a turn until now. Asked where a turn has appended no record that would show it. */
+  isConfirmed(): boolean
+  /** The record of a turn stands in the log, and the turn is about to be applied. */
+  logged(): void
+  /** A turn is on disk and can be read. */
+  turned(): void
+  /** Somebody else owns the log. */
+  fenced(): void
+  /** The process ends before it is known whether a turn stands in the log. */
+  givenUp(): void
+}
+
+/**
+ * A turn takes no more commands when it has decided for so long. What it has decided is still to be logged and to be applied,
+ * which takes about as long again.
+ */
+const turn_ms = 10
+
+/** Nor when commands of one request have taken so long, and it has more of them: others may wait meanwhile. */
+const share_ms = 5
+
+/** When a turn passes its stages, in ns of the monotonic clock. */
+export class TurnTimes {
+  readonly begun = process.hrtime.bigint()
+  /** Everything is decided; the record is about to be logged. */
+  decided = this.begun
+  /** The record is on disk; it is about to be applied. */
+  logged = this.begun
+  /** What follows the commit is done. */
+  ended = this.begun
+  /** By the other clock, which is faster: it is asked after each command. */
+  readonly #begun_ms = performance.now()
+  /** When the first command was begun of those of one request that are decided now. */
+  #share_ms = this.#begun_ms
+
+  get isLong(): boolean {
+    return performance.now() - this.#begun_ms > turn_ms
+  }
+
+  /** Whether the turn ends with a command that is decided, and leaves the next one. To be asked after each command. */
+  endsBetween(decided: Command | undefined, next: Command | undefined): boolean {
+    const now_ms = performance.now()
+    if (now_ms - this.#begun_ms > turn_ms) return true
+    if (decided !== undefined && next !== undefined && isOneRequest(decided, next)) {
+      return now_ms - this.#share_ms > share_ms
+    }
+    this.#share_ms = now_ms
+    return false
+  }
+}
+
+/** Decides turns and commits them, and finds out what to do when that fails. */
+export class TurnRunner {
+  readonly #parts: TurnRunnerParts
+  /** Whether the disk was full when it was last needed; the first time is logged. */
+  #isFull = false
+  #broken: { readonly fault: unknown } | undefined
+
+  constructor(parts: TurnRunnerParts) {
+    this.#parts = parts
+  }
+
+  /** The fault that the thread has to end of: the disk has failed, or what the thread holds in memory is of no use any more. */
+  get broken(): { readonly fault: unknown } | undefined {
+    return this.#broken
+  }
+
+  /**
+   * The replies to the commands at the beginning of the batch that one turn has taken. A command that makes its turn fail
+   * fails alone: the others are taken one by one.
+   */
+  run(batch: readonly Command[], times: TurnTimes): readonly Reply[] {
+    if (this.#parts.ownership?.isOwner === false) return notOwned(batch)
+    return this.#run(batch, times, false)
+  }
+
+  /**
+   * Does what follows a commit. When that fails, what was committed stays so: its replies are sent, and it is never carried
+   * out again. Readers are told to doubt everything, since nobody knows how much they were told.
+   */
+  afterCommit(follow: () => void): void {
+    try {
+      follow()
+    } catch (fault) {
+      this.#broken ??= { fault }
+      this.#fault(fault, 'a turn was written, but what follows it failed: the thread of the partition ends')
+      this.#parts.versions.doubtAll()
+      this.#parts.bell.ring()
+    }
+  }
+
+  #run(batch: readonly Command[], times: TurnTimes, again: boolean): readonly Reply[] {
+    let turn: DecidedTurn
+    try {
+      turn = decideTurn(this.#parts, batch, (decided) => times.endsBetween(batch[decided - 1], batch[decided]))
+      const isLogged = this.#commit(turn.changes, times)
+      if (!isLogged && !this.#isConfirmed(batch)) return this.#unconfirmed(batch.slice(0, turn.replies.length))
+    } catch (fault) {
+      return this.#failed(batch, fault, times, again)
+    }
+    this.afterCommit(() => {
+      publishTurn(this.#parts)
+      this.#full(this.#parts.store.isFull)
+      for (const location of turn.deprecated) this.#noteDeprecated(location)
+    })
+    return turn.replies
+  }
+
+  /**
+   * Says whether the turn has a record in the log. A thread that dies while it applies may leave the write lock behind, so the
+   * coordinator is told of it.
+   */
+  #commit(changes: TurnChanges, times: TurnTimes): boolean {
+    const { storage, ownership } = this.#parts
+    times.decided = process.hrtime.bigint()
+    times.logged = times.decided
+    try {
+      return commitTurn(this.#parts, changes, (bytes) => {
+        times.logged = process.hrtime.bigint()
+        storage.logged(bytes, times.logged - times.decided)
+        ownership?.logged()
+        storage.writing(true)
+      })
+    } finally {
+      storage.writing(false)
+    }
+  }
+
+  /**
+   * A turn without a record is answered from what this node holds: another owner may have changed that since, unless the read lease
+   * is in force or a heartbeat stands behind the turn.
+   */
+  #isConfirmed(batch: readonly Command[]): boolean {
+    const { ownership } = this.#parts
+    return ownership === undefined || batch.every(({ kind }) => kind === 'ping') || ownership.isConfirmed()
+  }
+
+  /** The turn has changed nothing, and what it would answer may be old. */
+  #unconfirmed(batch: readonly Command[]): readonly Reply[] {
+    publishTurn(this.#parts)
+    if (this.#parts.ownership?.isOwner === false) return notOwned(batch)
+    return batch.map(({ kind }) => (kind === 'ping' ? { kind: 'pong' } : { kind: 'failed', why: 'storageFull' }))
+  }
+
+  /** Nothing of the batch was written. */
+  #failed(batch: readonly Command[], fault: unknown, times: TurnTimes, again: boolean): readonly Reply[] {
+    if (fault instanceof DiskFault) {
+      this.#broken ??= { fault }
+      return [] // Their outcome is unknown, as with every thread that has died.
+    }
+    // The thread that has the connection logs it once. The disk has room, so this node goes on owning what it owns.
+    if (fault instanceof EngineFull) return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
+    if (fault instanceof StorageFull) {
+      if (!this.#isFull) this.#fault(fault)
+      this.#full(true)
+      // The store refuses growth from now on for a while: what removes something is not held up by the rest.
+      if (!again) return this.#run(batch, times, true)
+      return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
+    }
+    if (fault instanceof LogGivenUp) {
+      this.#parts.ownership?.givenUp()
+      return batch.map(() => ({ kind: 'failed', why: 'outcomeUnknown' }))
+    }
+    if (fault instanceof LogFenced && this.#parts.ownership) {
+      this.#parts.ownership.fenced()
+      return notOwned(batch)
+    }
+    const isTooLarge = fault instanceof RecordTooLarge
+    const [single] = batch
+    if (single && batch.length === 1) {
+      if (!isTooLarge) this.#fault(fault)
+      return [{ kind: 'failed', why: isTooLarge ? 'recordTooLarge' : 'fault' }]
+    }
+    return this.#inParts(batch, isTooLarge ? Math.ceil(batch.length / 2) : 1, times, again)
+  }
+
+  /** Of several turns, as many as there is time for. */
+  #inParts(batch: readonly Command[], size: number, times: TurnTimes, again: boolean): readonly Reply[] {
+    const replies: Reply[] = []
+    while (replies.length < batch.length) {
+      const part = batch.slice(replies.length, replies.length + size)
+      const taken = this.#run(part, times, again)
+      replies.push(...taken)
+      // A turn that was long has taken fewer commands than it was given.
+      if (this.#broken || times.isLong || taken.length < part.length) break
+    }
+    return replies
+  }
+
+  /** Faults are logged once, here where they are caught. */
+  #fault(fault: unknown, what = 'a turn failed and was not written'): void {
+    if (fault instanceof DamagedRecord) this.#parts.damages.met(fault)
+    else this.#parts.log.error('partition:turn', what, errorFacts(fault))
+  }
+
+  #noteDeprecated({ name, type, context }: DeprecatedLocation): void {
+    const line = `Deprecated usage of ${type} detected in attribute ${name} at entity update, please use geo:json instead`
+    this.#parts.deprecated.note('geoFormat', line, context)
+  }
+
+  #full(isFull: boolean): void {
+    this.#isFull = isFull
+    this.#parts.storage.full(isFull)
+  }
+}
+
+function notOwned(batch: readonly Command[]): readonly Reply[] {
+  return batch.map(({ kind }) => (kind === 'ping' ? { kind: 'pong' } : { kind: 'failed', why: 'notOwner' }))
+}

@@ -1,0 +1,95 @@
+import type { ControlRecord } from '../../storage/records/control-record.js'
+import type { ControlStore } from '../../storage/store/control-store.js'
+import type { LogSequence } from '../../storage/wal/record-log.js'
+import { Replica, type ReplicaParts } from './replica.js'
+
+export interface ControlReplicaParts extends Omit<ReplicaParts, 'store' | 'owns' | 'awaitsOwner'> {
+  readonly store: ControlStore
+  /** Brings an applied change of any node into force on this node; the next change waits for it. */
+  readonly enforce: (change: Required<ControlRecord>) => Promise<void>
+  /** Everything up to a record is in force on this node. */
+  readonly inForce: (sequence: LogSequence) => void
+  /** Called when this node has come to coordinate, with the epoch, or has ceased to. */
+  readonly owns: (epoch: LogSequence | undefined) => void
+}
+
+/**
+ * The replica of the coordinator's log on a node of a cluster, in a thread that does other work while it is appended to. The node
+ * that owns it coordinates. What is applied, of whichever node, comes into force here in the order of the log.
+ */
+export class ControlReplica {
+  readonly #parts: ControlReplicaParts
+  readonly #replica: Replica
+  /** Resolves when everything applied is in force. */
+  #enforced: Promise<void> = Promise.resolve()
+
+  /** Begins to follow; everything that the store has applied must be in force. */
+  constructor(parts: ControlReplicaParts) {
+    this.#parts = parts
+    const { store, wal } = parts
+    this.#replica = new Replica({
+      ...parts,
+      owns: 'coordinates the cluster',
+      awaitsOwner: false,
+      store: {
+        follow: (turns, last) => {
+          store.follow(turns, last)
+          return this.#enforced
+        },
+        pass: (last) => store.pass(last),
+        appendMark: (mark) => store.inTurn(() => wal.appendMark(mark)),
+        shown: (last) => this.#shown(last),
+        reported: (change) => {
+          if (change.kind !== 'elected') parts.owns(change.kind === 'owns' ? change.epoch : undefined)
+        },
+      },
+    })
+    store.share({
+      isOwner: () => this.isOwner,
+      logged: () => this.#replica.logged(),
+      applied: (change) => this.#enforce(change),
+      fenced: () => this.#replica.fenced(),
+    })
+    this.#replica.begin()
+  }
+
+  /** Whether this node coordinates. */
+  get isOwner(): boolean {
+    return this.#replica.isOwner
+  }
+
+  /** Asks this node to coordinate. */
+  own(): void {
+    this.#replica.own()
+  }
+
+  /** Asks this node to release the log, so that another one may claim it at once. */
+  release(): void {
+    this.#replica.release()
+  }
+
+  /** Ends following; of an owner, so that another node can claim the log at once. */
+  async close(): Promise<void> {
+    await this.#replica.close()
+    await this.#enforced
+  }
+
+  #enforce(change: Required<ControlRecord>): Promise<void> {
+    const { enforce, failed } = this.#parts
+    this.#enforced = this.#enforced.then(() => enforce(change)).catch(failed)
+    this.#replica.turned()
+    return this.#enforced
+  }
+
+  /**
+   * Everything up to a record is applied: reports when it is in force, for own and followed records alike, since partitions that need
+   * it are not claimed before.
+   */
+  #shown(last: LogSequence): void {
+    const { position, inForce } = this.#parts
+    this.#enforced = this.#enforced.then(() => {
+      position.applied(last)
+      inForce(last)
+    })
+  }
+}

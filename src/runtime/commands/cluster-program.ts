@@ -1,0 +1,127 @@
+import { clusterText, shownCluster } from '../../broker/services/cluster-status.js'
+import { removeNode } from '../../cluster/membership/node-removal.js'
+import { readOptions } from '../../flags/command-line.js'
+import { err, ok, type Result } from '../../result.js'
+import { readClusterState } from '../../storage/etcd/cluster-state.js'
+import { EtcdClient } from '../../storage/etcd/etcd-client.js'
+import { EtcdEngine } from '../../storage/etcd/etcd-engine.js'
+import { type ClusterOptions, etcdSettings } from '../join-rules.js'
+import { recoverCluster } from './cluster-recovery.js'
+
+const help = `Usage: rigel cluster status [--json] FLAGS
+       rigel cluster remove NAME FLAGS
+       rigel cluster recover [--copy FOLDER]... FLAGS
+
+Shows a cluster as it stands in etcd, whether its brokers run or not, takes a node out of it that will not return, or begins it anew
+when etcd has lost its data.
+
+  status       members and their leases, who owns which partition, how far the copies are, and what is wrong
+    --json     the same as JSON, as GET /admin/cluster of a broker
+  remove NAME  the logs are not kept for the node any more; a member is refused, and so is the last node that has something
+  recover      each log goes on behind what the data folder of -dbPath has, with all brokers ended; where a cluster stands in etcd it
+               does nothing
+    --copy FOLDER  the data folder of another node, of which a log is taken where it is longer
+
+FLAGS are those of the broker that say which cluster it is and how etcd is reached: -cluster and -clusterUrl, -clusterPrefix,
+-etcdCa, -etcdCert, -etcdKey, -etcdUser, -etcdPasswordFile. Where the broker has them from variables, as in a container, so has
+this command. The exit code is 0 when it is done, 1 when not, and 2 for a wrong command line.
+`
+
+const codes = { done: 0, failed: 1, notTried: 2 } as const
+
+const [task = '', ...words] = process.argv.slice(2)
+if (words.concat(task).some((word) => /^--?(h|help)$/.test(word))) process.stdout.write(help)
+else process.exitCode = await run()
+
+async function run(): Promise<number> {
+  if (task === 'status') {
+    const isJson = words.includes('--json')
+    return using(
+      words.filter((word) => word !== '--json'),
+      (parts) => status(parts, isJson),
+    )
+  }
+  if (task === 'recover') return recovery()
+  const [name, ...flags] = words
+  if (task !== 'remove') return wrong(`'${task}' is no task of rigel cluster`)
+  if (name === undefined || name.startsWith('-')) return wrong('rigel cluster remove needs the name of a node')
+  return using(flags, (parts) => removal(parts, name))
+}
+
+function recovery(): number | Promise<number> {
+  const [others, flags]: [string[], string[]] = [[], []]
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? ''
+    if (word !== '--copy') flags.push(word)
+    else {
+      at += 1
+      const folder = words[at]
+      if (folder === undefined || folder.startsWith('-')) return wrong('--copy needs a data folder')
+      others.push(folder)
+    }
+  }
+  return using(flags, ({ client, engine, options, dbPath: folder }) =>
+    recoverCluster({ client, engine, options, folder, others }),
+  )
+}
+
+interface Parts {
+  readonly client: EtcdClient
+  readonly engine: EtcdEngine
+  readonly prefix: string
+  readonly options: ClusterOptions
+  readonly dbPath: string
+}
+
+async function status({ client, prefix }: Parts, isJson: boolean): Promise<Result<string, string>> {
+  const read = await readClusterState(client, prefix)
+  if (!read.ok) return read
+  const shown = shownCluster(read.value, prefix)
+  return ok(isJson ? `${JSON.stringify(shown)}\n` : clusterText(shown))
+}
+
+async function removal(parts: Parts, name: string): Promise<Result<string, string>> {
+  const removed = await removeNode(parts, name)
+  return removed.ok ? ok(`node ${name} is no node of the cluster any more\n`) : removed
+}
+
+/** Has something done with the etcd that flags and variables name, and writes what comes of it. */
+async function using(
+  flags: readonly string[],
+  work: (parts: Parts) => Promise<Result<string, string>>,
+): Promise<number> {
+  const read = readOptions([...flags], process.env, false)
+  if (read.kind !== 'run') return wrong(read.text.split('\n', 1)[0] ?? '')
+  const { cluster, dbPath } = read.options
+  if (cluster === undefined) return wrong('which cluster it is about is not said: give -cluster and -clusterUrl')
+  const done = await connected(cluster, dbPath, work)
+  if (done.ok) process.stdout.write(done.value)
+  else process.stderr.write(`rigel cluster ${task}: ${done.error}\n`)
+  return done.ok ? codes.done : codes.failed
+}
+
+async function connected(
+  options: ClusterOptions,
+  dbPath: string,
+  work: (parts: Parts) => Promise<Result<string, string>>,
+): Promise<Result<string, string>> {
+  const settings = etcdSettings(options)
+  if (!settings.ok) return settings
+  const { prefix } = options
+  try {
+    const [client, engine] = [new EtcdClient(settings.value), new EtcdEngine(settings.value, prefix)]
+    try {
+      return await work({ client, engine, prefix, options, dbPath })
+    } finally {
+      client.close()
+      engine.close()
+    }
+  } catch (fault) {
+    return err(fault instanceof Error ? fault.message : String(fault))
+  }
+}
+
+function wrong(line: string): number {
+  process.stderr.write(`${line}\n'rigel help cluster' says what it takes\n`)
+  return codes.notTried
+}

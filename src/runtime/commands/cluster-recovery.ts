@@ -1,0 +1,126 @@
+import { createReadStream } from 'node:fs'
+import { err, ok, type Result } from '../../result.js'
+import { findClusterState } from '../../storage/etcd/cluster-state.js'
+import type { Engine, LogName } from '../../storage/etcd/engine.js'
+import type { EtcdClient } from '../../storage/etcd/etcd-client.js'
+import { noNodes } from '../../storage/etcd/node-facts.js'
+import { exchangeMember, removeDraft } from '../../storage/folder/data-exchange.js'
+import { type DataFolder, isNewFolder, openDataFolder } from '../../storage/folder/data-folder.js'
+import { type ClusterFact, noteClusterFact, readClusterFact } from '../../storage/folder/folder-cluster.js'
+import { dataFile } from '../../storage/folder/member.js'
+import {
+  type AppliedRecords,
+  type ClusterOptions,
+  checkpointsOf,
+  clusterBegun,
+  followingMembers,
+} from '../join-rules.js'
+
+interface RecoveryParts {
+  readonly client: EtcdClient
+  readonly engine: Pick<Engine, 'begin'>
+  readonly options: ClusterOptions
+  /** The data folder that the cluster begins anew with. */
+  readonly folder: string
+  /**
+   * Those of other nodes: where a log is longer in one of these, that one is taken. They are opened as at a
+   * start, which restores their checkpoints; what they hold stays as it is.
+   */
+  readonly others: readonly string[]
+}
+
+/** How environments are looked at. */
+const settings = { maxReaders: 64, everyPage_bytes: 0 }
+
+/** The folder of a node, as this process's own. */
+interface HeldFolder {
+  readonly data: DataFolder
+  readonly fact: ClusterFact
+  readonly applied: AppliedRecords
+}
+
+/**
+ * Begins a cluster anew that etcd has lost, with a data folder of it: each log goes on behind the longest copy that is in the folders.
+ * The node of that folder is to come first. Says what was done; refuses, in words for the operator, where a cluster stands in etcd.
+ */
+export async function recoverCluster(parts: RecoveryParts): Promise<Result<string, string>> {
+  const { client, options, folder, others } = parts
+  const found = await findClusterState(client, options.prefix)
+  if (!found.ok) return err(found.error.reason)
+  if (found.value !== undefined)
+    return err(
+      `a cluster stands at ${options.prefix}: nothing is to be recovered. If etcd was restored from an earlier time, and the folders have more, end all brokers and remove what stands there first: etcdctl del --prefix ${options.prefix}/`,
+    )
+  const held: HeldFolder[] = []
+  try {
+    for (const path of [folder, ...others]) {
+      const taken = await takenFolder(path, options.name)
+      if (!taken.ok) return taken
+      held.push(taken.value)
+    }
+    return await begunAnew(parts, held)
+  } finally {
+    for (const { data } of held) data.release()
+  }
+}
+
+async function takenFolder(path: string, name: string): Promise<Result<HeldFolder, string>> {
+  const fact = isNewFolder(path) ? undefined : readClusterFact(path)
+  if (fact?.state !== 'member')
+    return err(`${path} is no data folder of a node of cluster ${name}: give -dbPath, and --copy, those of its nodes`)
+  const open = { ...settings, asked: undefined, preferred: 1, serves: { cluster: name } }
+  const opened = await openDataFolder(path, open)
+  if (!opened.ok) return err(opened.error.reason)
+  return ok({ data: opened.value, fact, applied: await checkpointsOf(opened.value, settings) })
+}
+
+async function begunAnew(
+  { engine, options }: RecoveryParts,
+  [base, ...others]: readonly HeldFolder[],
+): Promise<Result<string, string>> {
+  if (base === undefined) throw new Error('there is no folder')
+  const stranger = others.find(
+    ({ data, fact }) => data.partitions !== base.data.partitions || fact.began !== base.fact.began,
+  )
+  if (stranger !== undefined)
+    return err(
+      `${stranger.data.path} and ${base.data.path} are of different beginnings of the cluster: one of them was not of it when etcd lost it`,
+    )
+  const lines: string[] = []
+  for (const [log, applied] of base.applied) {
+    const longest: HeldFolder = others.reduce<HeldFolder>(
+      (best, other) => (at(other, log) > at(best, log) ? other : best),
+      base,
+    )
+    lines.push(
+      `log ${log} goes on behind record ${at(longest, log)}${longest === base ? '' : `, of ${longest.data.path}; ${base.data.path} had ${applied}`}`,
+    )
+    if (longest !== base) await takeOver(log, longest, base)
+  }
+  const applied = await checkpointsOf(base.data, settings)
+  const begun = clusterBegun(options.name, base.data, applied, noNodes)
+  const isNew = await engine.begin(begun.description, begun.after, begun.nodes)
+  if (!isNew.ok)
+    return err(`${isNew.error.reason}: whether the cluster was begun is not known, see rigel cluster status`)
+  if (!isNew.value) return err(`somebody else has begun a cluster at ${options.prefix} at this moment`)
+  const { name, prefix } = options
+  noteClusterFact(base.data.path, { name, prefix, state: 'member', began: begun.began })
+  const next = `cluster ${name} is begun anew with ${base.data.path}: start the broker of that folder first, then the others`
+  return ok(`${[...lines, next].join('\n')}\n`)
+}
+
+function at({ applied }: HeldFolder, log: LogName): number {
+  return applied.get(log) ?? 0
+}
+
+/** Puts the file of a longer copy in the place of a shorter one. */
+async function takeOver(log: LogName, from: HeldFolder, to: HeldFolder): Promise<void> {
+  const [source, member] = [followingMembers(from.data).get(log), followingMembers(to.data).get(log)]
+  if (source === undefined || member === undefined) throw new Error(`there is no log ${log}`)
+  try {
+    for await (const step of exchangeMember(member, to.data.id, createReadStream(dataFile(source)), settings)) void step
+  } catch (fault) {
+    removeDraft(member)
+    throw fault
+  }
+}

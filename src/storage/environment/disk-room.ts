@@ -1,0 +1,96 @@
+import { statfsSync } from 'node:fs'
+import { StorageFull } from '../../faults.js'
+import { canGrow } from './disk-fault.js'
+
+/** The pause of growth after a write has failed although the disk seemed to have room: there is a quota, or a limit of file sizes. */
+const pause_ms = 1000
+
+/** The least interval of looks at the disk: a look takes a small part of a commit, and little is written in that time. */
+const look_ms = 10
+
+/** Below this share of the reserve nothing is written at all. */
+const floor = 1 / 8
+
+/**
+ * What the only writer of an environment knows of the room on its disk. LMDB should never meet a full disk: what removes
+ * something writes before it frees anything, and its own handling of that error writes past the end of a buffer. So a
+ * part of the disk stays free, in which nothing grows.
+ */
+export class DiskRoom {
+  readonly #path: string
+  readonly #keep_bytes: number
+  readonly #inFile_bytes: () => number
+  #free_bytes = Number.POSITIVE_INFINITY
+  #isLow = false
+  #looked = 0
+  /** When growth may be tried again, by `performance.now()`; 0 while no write has failed. */
+  #again = 0
+
+  /** `inFile_bytes` gives the free pages of the file, which count as room; called only when the disk has too little. */
+  constructor(path: string, keep_bytes: number, inFile_bytes: () => number) {
+    this.#path = path
+    this.#keep_bytes = keep_bytes
+    this.#inFile_bytes = inFile_bytes
+    this.look()
+  }
+
+  /** Whether there was no room at the last look. */
+  get isFull(): boolean {
+    return this.#again !== 0 || this.#free_bytes < this.#keep_bytes
+  }
+
+  /** Whether the disk itself has too little, whatever is free in the file, as of the last look. */
+  get isLow(): boolean {
+    return this.#isLow
+  }
+
+  /** Whether growth may be tried, as of the last look. */
+  get mayGrow(): boolean {
+    return this.#free_bytes >= this.#keep_bytes && (this.#again === 0 || performance.now() >= this.#again)
+  }
+
+  /** To be called before each transaction: throws `StorageFull` when not even a removal should be tried. */
+  enter(): void {
+    this.lookIfDue()
+    const hasNone = this.#free_bytes < this.#keep_bytes * floor
+    if (hasNone || (this.#again !== 0 && !canGrow(this.#path))) throw new StorageFull('the disk is full')
+  }
+
+  /** Notes that a write to the data or the log has failed because there was no space. */
+  wasFull(): void {
+    this.#again = performance.now() + pause_ms
+  }
+
+  /** Notes that the data has grown. */
+  hasGrown(): void {
+    this.#again = 0
+  }
+
+  /** Looks for room unless the last look was a moment ago and found enough. */
+  lookIfDue(): void {
+    if (this.isFull || this.#isLow || performance.now() - this.#looked >= look_ms) this.look()
+  }
+
+  /** Looks for room: it may have been made, or taken, while nothing was written. */
+  look(): void {
+    this.#looked = performance.now()
+    const { bavail, bsize } = statfsSync(this.#path)
+    this.#free_bytes = bavail * bsize
+    this.#isLow = this.#free_bytes < this.#keep_bytes
+    if (this.#isLow) this.#free_bytes += this.#inFile_bytes()
+    if (this.#again !== 0 && performance.now() >= this.#again && canGrow(this.#path)) this.#again = 0
+  }
+}
+
+/** Why a copy of this size does not fit on the disk of a folder, for the operator; undefined when it fits. */
+export function noRoomFor(path: string, bytes: number, what: string): string | undefined {
+  const { bavail, bsize } = statfsSync(path)
+  const free = bavail * bsize
+  if (free > bytes) return undefined
+  const missing = `${inMiB(bytes - free)} MiB are missing`
+  return `${what} needs ${inMiB(bytes)} MiB on the disk of ${path}, which has ${inMiB(free)} MiB free: ${missing}, make room and try again`
+}
+
+function inMiB(bytes: number): number {
+  return Math.ceil(bytes / 2 ** 20)
+}

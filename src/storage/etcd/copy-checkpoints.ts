@@ -1,0 +1,120 @@
+import { ok, type Result } from '../../result.js'
+import type { LogSequence } from '../wal/record-log.js'
+import type { EngineUnavailable, LogName } from './engine.js'
+import type { EtcdNodes } from './etcd-nodes.js'
+
+/**
+ * Progress over records that change nothing is sent every so many exchanges: an owner appends such a record every two seconds, and
+ * nothing waits for it.
+ */
+const coveredEvery = 10
+
+/** The record of a log up to which the checkpoints of all replicas reach, and the one up to which those of two replicas reach. */
+export interface ReachedByCopies {
+  readonly all: LogSequence
+  readonly two: LogSequence
+}
+
+/**
+ * How far the checkpoints of all replicas reach: a log is not needed up to the lowest of them. A listed node that has reported nothing
+ * yet needs everything.
+ */
+export class CopyCheckpoints {
+  readonly #nodes: EtcdNodes
+  readonly #node: string
+  #listed: readonly string[]
+  readonly #reached: Map<LogName, LogSequence>
+  /** The records up to which a start of this node has nothing to apply. */
+  readonly #covered = new Map<LogName, LogSequence>()
+  #isTold = false
+  #isCoveredTold = true
+  #exchanges = 0
+
+  /** `reached` has the last records in the checkpoints of this node. */
+  constructor(nodes: EtcdNodes, node: string, listed: readonly string[], reached: ReadonlyMap<LogName, LogSequence>) {
+    this.#nodes = nodes
+    this.#node = node
+    this.#listed = listed
+    this.#reached = new Map(reached)
+  }
+
+  /** Sets the names of the nodes that keep replicas. */
+  list(nodes: readonly string[]): void {
+    this.#listed = nodes
+  }
+
+  /** Notes that a checkpoint of this node has everything up to a record of a log. */
+  reached(log: LogName, upTo: LogSequence): void {
+    this.#reached.set(log, upTo)
+    this.#isTold = false
+  }
+
+  /** Notes that a start of this node has nothing to apply up to a record of a log. This is only shown, since it may not be on disk yet. */
+  covered(log: LogName, upTo: LogSequence): void {
+    this.#covered.set(log, upTo)
+    this.#isCoveredTold = false
+  }
+
+  /** Sends the progress of this node, and returns that of all replicas, by log. */
+  async exchanged(): Promise<Result<ReadonlyMap<LogName, ReachedByCopies>, EngineUnavailable>> {
+    this.#exchanges += 1
+    if (!this.#isTold || (!this.#isCoveredTold && this.#exchanges >= coveredEvery)) {
+      this.#isTold = true
+      this.#isCoveredTold = true
+      const told = await this.#nodes.tellCheckpoints(this.#node, checkpointsText(this.#reached, this.#covered))
+      if (!told.ok) {
+        this.#isTold = false
+        return told
+      }
+      this.#exchanges = 0
+    }
+    const said = await this.#nodes.checkpoints()
+    return said.ok ? ok(this.#byLogs(said.value)) : said
+  }
+
+  #byLogs(said: ReadonlyMap<string, string>): ReadonlyMap<LogName, ReachedByCopies> {
+    const parsed = this.#listed.map((node) => parseCheckpoints(said.get(node) ?? '{}'))
+    const byLogs = [...this.#reached.keys()].map((log) => {
+      const reached = parsed.map((checkpoints) => checkpoints.get(String(log)) ?? 0).sort((a, b) => b - a)
+      const all = (reached.at(-1) ?? 0) as LogSequence
+      return [log, { all, two: (reached[1] ?? all) as LogSequence }] as const
+    })
+    return new Map(byLogs)
+  }
+}
+
+/**
+ * The text of a node's progress: the last record of each log in its checkpoints, and the record up to which a start has nothing to
+ * apply.
+ */
+export function checkpointsText(
+  reached: ReadonlyMap<LogName, LogSequence>,
+  covered: ReadonlyMap<LogName, LogSequence> = new Map(),
+): string {
+  // An earlier version, which does not know this member, reads only numbers.
+  return JSON.stringify({ ...Object.fromEntries(reached), covered: Object.fromEntries(covered) })
+}
+
+/** Parses the last records in a node's checkpoints, by log. */
+export function parseCheckpoints(text: string): ReadonlyMap<string, number> {
+  return sequencesIn(parsed(text))
+}
+
+/** Parses the records up to which a start of a node has nothing to apply, by log; empty if it has not reported them. */
+export function parseCovered(text: string): ReadonlyMap<string, number> {
+  const raw = parsed(text)
+  return typeof raw === 'object' && raw !== null && 'covered' in raw ? sequencesIn(raw.covered) : new Map()
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // Malformed: treated as a node that has reported nothing, so nothing is truncated.
+  }
+}
+
+function sequencesIn(raw: unknown): ReadonlyMap<string, number> {
+  if (typeof raw !== 'object' || raw === null) return new Map()
+  return new Map(Object.entries(raw).filter((entry): entry is [string, number] => Number.isSafeInteger(entry[1])))
+}

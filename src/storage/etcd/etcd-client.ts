@@ -1,0 +1,225 @@
+import { readFileSync } from 'node:fs'
+import {
+  type CallOptions,
+  type ChannelCredentials,
+  Client,
+  type ClientDuplexStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js'
+import { err, ok, type Result } from '../../result.js'
+import { type Calls, type EtcdStreams, methods } from './etcd-protocol.js'
+
+/** How etcd is reached. Plain data. */
+export interface EtcdSettings {
+  /** The members, either all as `http://host:port` or all as `https://host:port`. */
+  readonly urls: readonly string[]
+  /** Files of the authority that signed the members' certificates, and of this client's certificate and key. */
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+  readonly user?: { readonly name: string; readonly password: string } | undefined
+}
+
+/** Why a call failed. */
+export interface CallFault {
+  readonly kind: 'unavailable' | 'full' | 'tooLarge' | 'compacted' | 'invalid' | 'refused'
+  /** A sentence for the operator. */
+  readonly reason: string
+}
+
+/** How long a call waits for its answer. */
+const usualDeadline_ms = 1000
+
+const channelOptions = {
+  // Room for the records that are read at once.
+  'grpc.max_receive_message_length': 64 * 2 ** 20,
+  'grpc.max_send_message_length': 8 * 2 ** 20,
+  // A member that was away is asked again soon: the defaults go up to two minutes.
+  'grpc.initial_reconnect_backoff_ms': 200,
+  'grpc.max_reconnect_backoff_ms': 1000,
+  'grpc.keepalive_time_ms': 5000,
+  'grpc.keepalive_timeout_ms': 2000,
+}
+
+/** The part of the client that others use. */
+export type EtcdCalls = Pick<EtcdClient, 'call' | 'open' | 'close'>
+
+/** Calls the members of etcd in turn until one answers. */
+export class EtcdClient {
+  readonly #settings: EtcdSettings
+  readonly #methods = methods()
+  readonly #members: readonly Client[]
+  readonly #deadline_ms: number
+  /** The index of the current member. */
+  #at = 0
+  #token: string | undefined
+
+  /** Throws when a file of the settings can not be read. The outcome of a call that takes longer than `deadline_ms` is not known. */
+  constructor(settings: EtcdSettings, deadline_ms = usualDeadline_ms) {
+    this.#settings = settings
+    this.#deadline_ms = deadline_ms
+    const secured = credentialsOf(settings)
+    this.#members = settings.urls.map((url) => new Client(new URL(url).host, secured, channelOptions))
+  }
+
+  /**
+   * Opens a stream to a member that knows a leader, with its first message. `ended` is called once, unless it is closed
+   * before. Of a `limit_ms` it ends then.
+   */
+  open<Name extends keyof EtcdStreams>(
+    name: Name,
+    first: Parameters<EtcdStreams[Name]>[0],
+    said: (response: ReturnType<EtcdStreams[Name]>) => void,
+    ended: (fault: CallFault) => void,
+    limit_ms = Number.POSITIVE_INFINITY,
+  ): { close(): void } {
+    const asked = this.#at
+    let isOver = false
+    let stream: ClientDuplexStream<object, object> | undefined
+    const fail = (fault: unknown): void => {
+      if (isOver) return
+      isOver = true
+      ended(this.#failed(fault, asked))
+    }
+    this.#opened(name, limit_ms).then((opened) => {
+      stream = opened
+      // The loader has made it as the protocol says.
+      opened.on('data', (response) => isOver || said(response as ReturnType<EtcdStreams[Name]>))
+      opened.on('error', fail)
+      opened.on('end', () => fail(new Error('the stream has ended')))
+      if (isOver) opened.cancel()
+      else opened.write(first)
+    }, fail)
+    const close = (): void => {
+      isOver = true
+      stream?.cancel()
+    }
+    return { close }
+  }
+
+  /** Calls etcd. After a fault of a member nobody knows whether it has carried the call out; the next call goes to the next member. */
+  async call<Name extends keyof Calls>(
+    name: Name,
+    request: Parameters<Calls[Name]>[0],
+  ): Promise<Result<ReturnType<Calls[Name]>, CallFault>> {
+    const asked = this.#at
+    try {
+      const token = await this.#tokenFor(name)
+      return ok(await this.#made(name, request, token))
+    } catch (fault) {
+      return err(this.#failed(fault, asked))
+    }
+  }
+
+  close(): void {
+    for (const member of this.#members) member.close()
+  }
+
+  #failed(fault: unknown, asked: number): CallFault {
+    const error = faultOf(fault, this.#settings.urls[asked] ?? '')
+    // Whatever is wrong with the token, the password gives another one.
+    if (error.kind === 'refused' || (isServiceError(fault) && fault.code === status.UNAUTHENTICATED)) {
+      this.#token = undefined
+    }
+    if (error.kind === 'unavailable' && this.#at === asked) this.#at = (asked + 1) % this.#members.length
+    return error
+  }
+
+  async #opened(name: keyof EtcdStreams, limit_ms: number): Promise<ClientDuplexStream<object, object>> {
+    const metadata = metadataOf(await this.#tokenFor(name))
+    // A member without a leader then ends the stream instead of staying silent.
+    metadata.set('hasleader', 'true')
+    const { path, requestSerialize, responseDeserialize } = this.#methods[name]
+    const options = limit_ms === Number.POSITIVE_INFINITY ? {} : { deadline: Date.now() + limit_ms }
+    return this.#member.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, options)
+  }
+
+  get #member(): Client {
+    const member = this.#members[this.#at]
+    if (member === undefined) throw new Error('there is no member of etcd to ask')
+    return member
+  }
+
+  async #tokenFor(name: keyof Calls | keyof EtcdStreams): Promise<string | undefined> {
+    const { user } = this.#settings
+    if (user === undefined || name === 'authenticate' || this.#token !== undefined) return this.#token
+    const { token } = await this.#made('authenticate', user, undefined)
+    this.#token = token
+    return token
+  }
+
+  #made<Name extends keyof Calls>(
+    name: Name,
+    request: Parameters<Calls[Name]>[0],
+    token: string | undefined,
+  ): Promise<ReturnType<Calls[Name]>> {
+    const member = this.#member
+    const { path, requestSerialize, responseDeserialize } = this.#methods[name]
+    const metadata = metadataOf(token)
+    const options: CallOptions = { deadline: Date.now() + this.#deadline_ms }
+    return new Promise((resolve, reject) => {
+      member.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        metadata,
+        options,
+        (fault: ServiceError | null, response?: object) => {
+          // The loader has made it as the protocol says, with defaults for what was not sent.
+          if (fault === null && response !== undefined) resolve(response as ReturnType<Calls[Name]>)
+          else reject(fault ?? new Error('an empty response'))
+        },
+      )
+    })
+  }
+}
+
+function metadataOf(token: string | undefined): Metadata {
+  const metadata = new Metadata()
+  if (token !== undefined) metadata.set('token', token)
+  return metadata
+}
+
+function credentialsOf({ urls, ca, cert, key }: EtcdSettings): ChannelCredentials {
+  if (!urls.every((url) => url.startsWith('https:'))) return credentials.createInsecure()
+  const read = (file: string | undefined): Buffer | null => (file === undefined ? null : readFileSync(file))
+  return credentials.createSsl(read(ca), read(key), read(cert))
+}
+
+function isServiceError(fault: unknown): fault is ServiceError {
+  return fault instanceof Error && 'code' in fault && 'details' in fault
+}
+
+/** Codes after which the same call may succeed with another member, or a moment later. */
+const passing: ReadonlySet<number> = new Set([
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+  status.CANCELLED,
+  status.ABORTED,
+  status.INTERNAL,
+  status.UNKNOWN,
+  status.UNAUTHENTICATED,
+])
+
+/** Messages of the code for an invalid argument that concern the user: with another password or token the request may succeed. */
+const isAboutUser = /auth|user/
+
+function faultOf(fault: unknown, url: string): CallFault {
+  if (!isServiceError(fault)) {
+    return { kind: 'unavailable', reason: `etcd ${url}: ${fault instanceof Error ? fault.message : String(fault)}` }
+  }
+  const { code, details } = fault
+  const reason = `etcd ${url}: ${details}`
+  if (code === status.RESOURCE_EXHAUSTED) {
+    if (details.includes('database space exceeded')) return { kind: 'full', reason }
+    return { kind: details.includes('larger than max') ? 'tooLarge' : 'unavailable', reason }
+  }
+  if (code === status.INVALID_ARGUMENT && details.includes('request is too large')) return { kind: 'tooLarge', reason }
+  if (code === status.INVALID_ARGUMENT && !isAboutUser.test(details)) return { kind: 'invalid', reason }
+  if (code === status.OUT_OF_RANGE) return { kind: 'compacted', reason }
+  return { kind: passing.has(code) ? 'unavailable' : 'refused', reason }
+}

@@ -1,0 +1,56 @@
+import type { Nanoseconds } from '../../time.js'
+import type { LogRecord, LogSequence } from '../wal/record-log.js'
+import type { ClusterRecord } from './cluster-record.js'
+
+export interface ReadRecord extends ClusterRecord {
+  readonly sequence: LogSequence
+}
+
+/** Who has written the last record of a log, if it may still write: nothing is known of it once it has released the log. */
+export interface LogWriter {
+  readonly node: string
+  /** Whether its last record is its claim, so that it is not known to have decided anything since. */
+  readonly isClaim: boolean
+  /** When its last record was read here, by the monotonic clock. */
+  readonly received: Nanoseconds
+  /** When its last record was written, by the clock of that node. */
+  readonly dated_ms: number
+}
+
+/** What the records of a log that were read say about it. */
+export interface LogView {
+  /** The last record that was read. */
+  readonly last: LogSequence
+  readonly writer: LogWriter | undefined
+  /**
+   * The last record which some owner of the log is known to have applied, by what stands behind it: an owner appends one record
+   * after the other. A claim proves nothing, since its writer does not own the log yet.
+   */
+  readonly proven: LogSequence
+  /** The highest metadata version of any record: an owner must have it in force before it decides a turn. */
+  readonly controlNeeded: LogSequence
+}
+
+/** The view of a log behind a record, without knowledge of the records up to there. */
+export function viewBehind(last: LogSequence): LogView {
+  return { last, writer: undefined, proven: 0 as LogSequence, controlNeeded: 0 as LogSequence }
+}
+
+/** The view of a log after some more of its records were read, in order. */
+export function viewAfter(view: LogView, records: readonly ReadRecord[], received: Nanoseconds): LogView {
+  let { last, writer, proven, controlNeeded } = view
+  for (const { sequence, kind, node, time_ms: dated_ms, control } of records) {
+    if (control > controlNeeded) controlNeeded = control
+    const before = (sequence - 1) as LogSequence
+    if (kind === 'turn') proven = before
+    else if (kind !== 'claim' || proven === before) proven = sequence
+    writer = kind === 'release' ? undefined : { node, isClaim: kind === 'claim', received, dated_ms }
+    last = sequence
+  }
+  return { last, writer, proven, controlNeeded }
+}
+
+/** The turns among some records, with their payloads. */
+export function turnsOf(records: readonly ReadRecord[]): readonly LogRecord[] {
+  return records.flatMap(({ kind, sequence, payload: bytes }) => (kind === 'turn' ? [{ sequence, bytes }] : []))
+}

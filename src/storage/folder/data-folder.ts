@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemFaultText } from '../../faults.js'
+import { err, ok, type Result } from '../../result.js'
+import { restoreCheckpoint } from '../environment/checkpoint.js'
+import { claimFolder, controlFile, type FolderRefusal, inUse } from './folder-claim.js'
+import {
+  enterNextFormat,
+  type FolderFormat,
+  formatFile,
+  noteNextFormat,
+  readFormat,
+  readNextFormat,
+} from './folder-format.js'
+import { lockData } from './folder-lock.js'
+import { isDecided, settleSwap } from './folder-swap.js'
+import { dataFile, type FolderMember, type MemberSettings, make, misplaced, unusable, wayOut } from './member.js'
+
+/** A data folder that this process has locked. */
+export interface DataFolder {
+  readonly path: string
+  /** A random id, which never changes. */
+  readonly id: string
+  /** Fixed when the folder was made. */
+  readonly partitions: number
+  partitionPath(partition: number): string
+  /** The folder of the metadata store. */
+  readonly controlPath: string
+  /** Unlocks the folder. */
+  release(): void
+}
+
+export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> {
+  /** The number of partitions that was asked for. */
+  readonly asked: number | undefined
+  /** The number of partitions of a new folder for which none was asked for. */
+  readonly preferred: number
+  /** Up to this size of all files every page is checked; beyond it only branch pages. */
+  readonly everyPage_bytes: number
+  /** Present for a broker: the cluster that it belongs to, or none. */
+  readonly serves?: { readonly cluster: string | undefined }
+  /** Called with sentences for the operator about changes of the folder beyond those of every start. */
+  readonly tell?: (line: string) => void
+}
+
+/**
+ * Opens the folder, which is made if it is missing, and keeps other brokers off it. Every file in it is looked at before
+ * anything else opens it. The number of partitions is the one that was asked for when the folder was made; asking for
+ * another one later is refused [management 9.4].
+ */
+export async function openDataFolder(
+  path: string,
+  settings: FolderSettings,
+): Promise<Result<DataFolder, FolderRefusal>> {
+  const lock = claimFolder(path, settings.serves)
+  if (!lock.ok) return lock
+  const opened = await opening(path, settings)
+  if (!opened.ok) {
+    lock.value.release()
+    return opened
+  }
+  const held = lockData(controlFile(path))
+  if (!held.ok) {
+    lock.value.release()
+    return err({ reason: held.error === 'taken' ? inUse(path) : held.error.reason })
+  }
+  const release = (): void => {
+    held.value.release()
+    lock.value.release()
+  }
+  return ok({ ...layout(path), id: heldId(path), partitions: opened.value, release })
+}
+
+/** Whether `openDataFolder` will create the folder, as far as that is known before it is locked. */
+export function isNewFolder(path: string): boolean {
+  return !existsSync(formatFile(path)) && !isDecided(path)
+}
+
+function opening(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
+  return settled(path, settings).catch((fault: unknown) =>
+    err({ reason: `the data directory ${path} cannot be used: ${systemFaultText(fault)}` }),
+  )
+}
+
+/** The id of a folder that was checked. */
+function heldId(path: string): string {
+  const format = readFormat(path)
+  if (!format.ok) throw new Error(`${formatFile(path)} is not what it was a moment ago`)
+  return format.value.folder
+}
+
+function layout(path: string): Pick<DataFolder, 'path' | 'partitionPath' | 'controlPath'> {
+  return {
+    path,
+    partitionPath: (partition) => join(path, `partition-${partition}`),
+    controlPath: join(path, 'control'),
+  }
+}
+
+/** Creates or checks the folder; returns the number of its partitions. */
+async function settled(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
+  const steps: string[] = []
+  for (const step of settleSwap(path)) {
+    steps.push(step)
+    settings.goesOn?.()
+  }
+  if (steps.length > 0) settings.tell?.(`${path} was left in the middle of an exchange of its files: ${steps.at(-1)}`)
+  const format = readFormat(path)
+  if (!format.ok) return format.error === 'missing' ? created(path, settings) : err(format.error)
+  const { partitions } = format.value
+  if (settings.asked !== undefined && settings.asked !== partitions) {
+    return err({
+      reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or give it ${settings.asked} with rigel reshard`,
+    })
+  }
+  const unrestored = firstNotRestored(membersOf(path, partitions), settings)
+  if (unrestored !== undefined) return err({ reason: unrestored })
+  return held(path, format.value, settings)
+}
+
+/** Checks a complete folder: all its files exist, are sound, and belong to it. */
+async function held(
+  path: string,
+  { partitions, folder }: FolderFormat,
+  settings: FolderSettings,
+): Promise<Result<number, FolderRefusal>> {
+  const members = membersOf(path, partitions)
+  const reason = firstUnusable(members, settings) ?? (await firstMisplaced(members, folder, settings))
+  return reason === undefined ? ok(partitions) : err({ reason })
+}
+
+/** Creates a folder, or continues an interrupted creation: nothing has been stored in it yet. */
+async function created(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
+  const begun = readNextFormat(path)
+  if (begun === undefined && (existsSync(join(path, 'partition-0')) || existsSync(layout(path).controlPath))) {
+    return err({
+      reason: `${formatFile(path)} is missing although the directory holds partitions: restore it from a backup`,
+    })
+  }
+  const partitions = settings.asked ?? begun?.partitions ?? settings.preferred
+  const folder = randomUUID()
+  noteNextFormat(path, { partitions, folder })
+  for (const member of membersOf(path, partitions)) {
+    settings.goesOn?.()
+    await make(member, folder, settings)
+  }
+  enterNextFormat(path)
+  return ok(partitions)
+}
+
+function membersOf(path: string, partitions: number): readonly FolderMember[] {
+  const { partitionPath, controlPath } = layout(path)
+  const numbers = Array.from({ length: partitions }, (_, number) => number)
+  return [
+    ...numbers.map((number) => ({ name: `partition-${number}`, path: partitionPath(number) })),
+    { name: 'control', path: controlPath },
+  ]
+}
+
+/**
+ * Makes the environments what they were at their last checkpoints: what has changed since is in the logs. It comes before anything
+ * else reads, copies or writes them: what a loss of power has left may be damaged until then.
+ */
+function firstNotRestored(members: readonly FolderMember[], { goesOn }: MemberSettings): string | undefined {
+  for (const { path } of members) {
+    goesOn?.()
+    const restored = restoreCheckpoint(path)
+    if (!restored.ok) return `${restored.error.reason}: ${wayOut}`
+  }
+  return undefined
+}
+
+function firstUnusable(members: readonly FolderMember[], settings: FolderSettings): string | undefined {
+  const sizes = members.map((member) => statSync(dataFile(member), { throwIfNoEntry: false })?.size ?? 0)
+  const all_bytes = sizes.reduce((sum, size) => sum + size, 0)
+  const everyPage_bytes = all_bytes <= settings.everyPage_bytes ? all_bytes : 0
+  for (const member of members) {
+    settings.goesOn?.()
+    const reason = unusable(member, { ...settings, everyPage_bytes })
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+async function firstMisplaced(
+  members: readonly FolderMember[],
+  folder: string,
+  settings: MemberSettings,
+): Promise<string | undefined> {
+  for (const member of members) {
+    settings.goesOn?.()
+    const reason = await misplaced(member, folder, settings)
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}

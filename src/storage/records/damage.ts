@@ -1,0 +1,81 @@
+import { join } from 'node:path'
+import { DamagedRecord } from '../../faults.js'
+import type { Entity, Tenant } from '../../model/context/entity.js'
+import type { Sequence } from '../../threads/shared-memory/sequences.js'
+import { decodeEntity, type Located, locatedIn } from './record.js'
+
+/** The location of a record: the folder of its partition, and its key. */
+export interface RecordLocation {
+  readonly path: string
+  readonly tenant: Tenant
+  readonly sequence: Sequence
+}
+
+/** The record that an index names is not there. */
+export function missing(where: RecordLocation): DamagedRecord {
+  return damaged(where, 'is missing, although an index names it')
+}
+
+/** The entity of a record; throws `DamagedRecord` when it cannot be read. */
+export function entityOf(text: string, where: RecordLocation): Entity {
+  try {
+    return decodeEntity(text)
+  } catch (fault) {
+    throw damaged(where, `cannot be read (${reasonOf(fault)})`)
+  }
+}
+
+/** Id and path of a record; throws `DamagedRecord` when they cannot be read. */
+export function locatedAt(text: string, where: RecordLocation): Located {
+  try {
+    return locatedIn(text)
+  } catch (fault) {
+    throw damaged(where, `cannot be read (${reasonOf(fault)})`)
+  }
+}
+
+/** Decodes a record of the coordinator's data; throws an error that names it, which refuses the start. */
+export function storedAs<Thing>(kind: string, id: string, decode: () => Thing): Thing {
+  try {
+    return decode()
+  } catch (fault) {
+    throw new DamagedRecord(
+      `control/data.mdb: ${kind} ${id} cannot be read (${reasonOf(fault)}): restore it from a backup`,
+    )
+  }
+}
+
+/** Called for a record of an outbox that cannot be read; the reader continues without it. */
+export type Unread = (record: string, fault: unknown) => void
+
+/** Throws for any record that cannot be read. */
+export const unreadThrows: Unread = (_, fault) => {
+  throw fault
+}
+
+/** The fault of a record that the outbox of a folder continues without. */
+export function unread(path: string, record: string, fault: unknown): DamagedRecord {
+  const file = join(path, 'data.mdb')
+  return new DamagedRecord(
+    `${file}: ${record} cannot be read (${reasonOf(fault)}); all others are: restore the data folder from a backup if it is needed`,
+  )
+}
+
+/** A number that is stored under a name; throws `DamagedRecord` when it is none. */
+export function numberOf(text: string | undefined, path: string, name: string): number {
+  const number = Number(text ?? 0)
+  if (Number.isSafeInteger(number)) return number
+  throw new DamagedRecord(
+    `${join(path, 'data.mdb')}: ${name} is no number (${text}): restore the data folder from a backup`,
+  )
+}
+
+function reasonOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault)
+}
+
+function damaged({ path, tenant, sequence }: RecordLocation, what: string): DamagedRecord {
+  const file = join(path, 'data.mdb')
+  const key = tenant === '' ? `${sequence}` : `${sequence} of service ${tenant}`
+  return new DamagedRecord(`${file}: the record at sequence ${key} ${what}: restore the data folder from a backup`)
+}

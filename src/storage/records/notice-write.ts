@@ -1,0 +1,64 @@
+import type { MessagePart, NewNotice, NoticeHead } from '../../model/subscription/notice.js'
+import type { SubscriptionId } from '../../model/subscription/subscription.js'
+import type { Milliseconds } from '../../time.js'
+import { decodeGroup, decodeNotice, encodeGroup, encodeNotice } from './outbox-record.js'
+import { encodeEntity } from './record.js'
+import type { Section } from './sections.js'
+
+/** A notice that is put into an outbox, in the texts that are stored. */
+export type NoticeWrite =
+  | { readonly kind: 'single'; readonly text: string }
+  | {
+      readonly kind: 'shared'
+      readonly subscriptions: readonly SubscriptionId[]
+      readonly common: Omit<NoticeHead, 'subscription'>
+      /** The entity that all of them show, or the text that their bodies have in common. */
+      readonly shown: string
+      /** The messages by subscription, where they have their own. */
+      readonly messages?: readonly MessagePart[] | undefined
+    }
+
+/** The texts of a notice. */
+export function noticeWrite(notice: NewNotice): NoticeWrite {
+  if (!('subscriptions' in notice)) return { kind: 'single', text: encodeNotice(notice) }
+  if ('text' in notice) {
+    const { subscriptions, messages, text, ...common } = notice
+    return { kind: 'shared', subscriptions, common: { ...common, correlator: '' }, shown: text, messages }
+  }
+  const { subscriptions, entity, ...common } = notice
+  return { kind: 'shared', subscriptions, common, shown: encodeEntity(entity) }
+}
+
+/** Whose clocks a notice moves, and to when: not that of a version which is proposed only, which may never come into force. */
+export function noted(write: NoticeWrite): { readonly ids: readonly SubscriptionId[]; readonly made: Milliseconds } {
+  if (write.kind === 'shared') return { ids: write.subscriptions, made: write.common.made }
+  const { subscription, made, provisional } = decodeNotice(write.text)
+  return { ids: provisional?.by === 'proposed' ? [] : [subscription], made }
+}
+
+/** The sections of a record in the log that hold notices, in their order. */
+export function noticeSections(notices: readonly NoticeWrite[]): readonly Section[] {
+  return notices.flatMap((notice): readonly Section[] => {
+    if (notice.kind === 'single') return [{ tag: 'notice', text: notice.text }]
+    const { subscriptions, common, shown, messages } = notice
+    // Where they lie in the outbox is decided when they are put there.
+    const group = encodeGroup({ subscriptions, common, messages, shown: 0, shown_bytes: 0 })
+    return [
+      { tag: 'group', text: group },
+      { tag: 'shown', text: shown },
+    ]
+  })
+}
+
+/** The notices that a record holds; throws when they cannot be read. */
+export function noticesIn(sections: readonly Section[]): readonly NoticeWrite[] {
+  return sections.flatMap(({ tag, text }, at): readonly NoticeWrite[] => {
+    if (tag === 'notice') return [{ kind: 'single', text }]
+    if (tag !== 'group') return []
+    const { subscriptions, common, messages } = decodeGroup(0, text)
+    const shown = sections[at + 1]
+    if (shown?.tag !== 'shown') throw new Error('a group of notices shows nothing')
+    const ids = subscriptions.flatMap((id) => id ?? [])
+    return [{ kind: 'shared', subscriptions: ids, common, shown: shown.text, messages }]
+  })
+}

@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { readCheckpoint } from '../../environment/checkpoint.js'
+import { decodeControlRecord } from '../../records/control-record.js'
+import { decodeEntity } from '../../records/record.js'
+import { decodeTurnRecord } from '../../records/turn-record.js'
+import { DiskLogFolder } from '../../wal/log-folder.js'
+import { LogScan, parsePosition } from '../../wal/log-scan.js'
+import type { Findings } from './findings.js'
+
+/** Stands for the entities that a record changes, which only the store has. */
+const anyEntity = decodeEntity('["","","/",0,0,0,[]]')
+
+/**
+ * Reads the records behind the last checkpoint of a member, and changes nothing; gives how many there are. Whether there
+ * should be more is found when the log is opened.
+ */
+export function checkLog(path: string, kind: 'partition' | 'control', findings: Findings): number {
+  const checkpoint = readCheckpoint(path)
+  if (!checkpoint.ok) {
+    findings.add(join(path, 'checkpoint'), undefined, checkpoint.error.reason)
+    return 0
+  }
+  const folder = join(path, 'log')
+  if (checkpoint.value === undefined || !existsSync(folder)) return 0
+  const from = parsePosition(checkpoint.value.note)
+  if (from === undefined) {
+    findings.add(join(path, 'checkpoint'), undefined, 'it names no place in the log')
+    return 0
+  }
+  let records = 0
+  for (const { frame } of new LogScan(new DiskLogFolder(folder)).records(from)) {
+    records += 1
+    findings.attempt(folder, [frame.sequence], 'the record cannot be read', () =>
+      kind === 'control' ? decodeControlRecord(frame.payload) : decodeTurnRecord(frame.payload, () => anyEntity),
+    )
+  }
+  return records
+}

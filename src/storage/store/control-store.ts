@@ -1,0 +1,289 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
+import type { Database, RootDatabase } from 'lmdb'
+import { DiskFault, EngineFull, LogFenced, LogGivenUp, StorageFull } from '../../faults.js'
+import { InTurn } from '../../in-turn.js'
+import type { NoticeNumber } from '../../model/subscription/notice.js'
+import type { Subscription, SubscriptionId } from '../../model/subscription/subscription.js'
+import type { ControlChange, SubscriptionStore } from '../../model/subscription/subscription-store.js'
+import type { Log } from '../../observe/log/log.js'
+import { type Packed, packedTexts } from '../../threads/shared-memory/packed.js'
+import type { Milliseconds } from '../../time.js'
+import { Checkpoints } from '../environment/checkpoint.js'
+import { faultOf } from '../environment/disk-fault.js'
+import { DiskRoom } from '../environment/disk-room.js'
+import { openDatabase, type WriterSettings } from '../environment/environment.js'
+import { LoggedEnvironment, type LoggedParts } from '../environment/logged-environment.js'
+import {
+  type ControlDatabase,
+  type ControlRecord,
+  type ControlWrite,
+  decodeControlRecord,
+  encodeControlRecord,
+} from '../records/control-record.js'
+import { numberOf, storedAs } from '../records/damage.js'
+import { type Key, onlyPart } from '../records/keys.js'
+import { noticeWrite } from '../records/notice-write.js'
+import type { PinnedCommit, PinPurpose } from '../records/store.js'
+import { appendFault, type LogRecord, type LogSequence } from '../wal/record-log.js'
+import { Outbox, openOutbox } from './outbox.js'
+
+/** A change that waits for the next record of the log. */
+interface Waiting {
+  readonly change: ControlRecord
+  readonly grows: boolean
+  readonly done: () => void
+  readonly failed: (fault: unknown) => void
+}
+
+/** The ownership of the store's log in a cluster. */
+interface ControlOwnership {
+  /** Whether changes are taken here. */
+  isOwner(): boolean
+  /** Called when a change of this node is in the log and about to be applied. */
+  logged(): void
+  /** Called when a change of any node is applied; resolves when it is in force on this node. */
+  applied(change: Required<ControlRecord>): Promise<void>
+  /** Called when another node owns the log. */
+  fenced(): void
+}
+
+/** The metadata store: the coordinator's data in an environment of its own, of which this is the only writer. */
+export class ControlStore implements SubscriptionStore {
+  readonly #root: RootDatabase<string, Key>
+  /** [id] to a subscription. */
+  readonly #subscriptions: Database<string, Key>
+  /** [id] to the moment when its last tick was due. */
+  readonly #ticks: Database<string, Key>
+  readonly #databases: Readonly<Record<ControlDatabase, Database<string, Key>>>
+  readonly #outbox: Outbox
+  readonly #path: string
+  readonly #disk: DiskRoom
+  readonly #broken: (reason: string) => void
+  readonly #logged: LoggedEnvironment
+  #waiting: Waiting[] = []
+  /** The queue of writes. */
+  readonly #turns = new InTurn()
+  #ownership: ControlOwnership | undefined
+
+  /** `broken` is called when the disk has failed, so that the broker cannot continue. In a cluster `openLog` opens its log. */
+  constructor(
+    path: string,
+    settings: WriterSettings,
+    broken: (reason: string) => void,
+    log?: Log,
+    openLog?: LoggedParts['openLog'],
+    writing?: LoggedParts['writing'],
+  ) {
+    this.#path = path
+    this.#broken = broken
+    this.#disk = new DiskRoom(path, settings.keepFree_bytes, () => 0)
+    const checkpoints = Checkpoints.open(path, settings)
+    this.#root = checkpoints.root
+    this.#subscriptions = this.database('subscriptions')
+    this.#ticks = this.database('ticks')
+    const outbox = openOutbox(this.#root)
+    this.#outbox = new Outbox(outbox, path)
+    this.#databases = {
+      subscriptions: this.#subscriptions,
+      ticks: this.#ticks,
+      registrations: this.database('registrations'),
+      availability: this.database('availability'),
+    }
+    const { facts } = outbox
+    const failed = (fault: unknown): void => broken(fault instanceof Error ? fault.message : String(fault))
+    const { durable } = settings
+    this.#logged = new LoggedEnvironment({ path, checkpoints, facts, durable, log, failed, openLog, writing })
+    this.#logged.recover((bytes) => this.#write(decodeControlRecord(bytes)))
+  }
+
+  get outbox(): Outbox {
+    return this.#outbox
+  }
+
+  get lastNotice(): NoticeNumber {
+    return this.#outbox.last
+  }
+
+  /** A database of the environment, for others who store here. */
+  database(name: string): Database<string, Key> {
+    return openDatabase(this.#root, name)
+  }
+
+  packedSubscriptions(): Packed<Subscription> {
+    return packedTexts(this.#subscriptions.getRange({}).map(({ value }) => value))
+  }
+
+  subscriptions(): readonly Subscription[] {
+    const stored: Subscription[] = []
+    for (const { key, value } of this.#subscriptions.getRange({})) {
+      stored.push(storedAs('subscription', String(onlyPart(key)), () => JSON.parse(value) as Subscription))
+    }
+    return stored.sort((a, b) => a.order - b.order)
+  }
+
+  ticks(): ReadonlyMap<SubscriptionId, Milliseconds> {
+    const ticks = new Map<SubscriptionId, Milliseconds>()
+    for (const { key, value } of this.#ticks.getRange({})) {
+      const id = String(onlyPart(key)) as SubscriptionId
+      ticks.set(id, numberOf(value, this.#path, `the last tick of subscription ${id}`) as Milliseconds)
+    }
+    return ticks
+  }
+
+  commit({ put, remove, notices = [], acks = [], ticked, withdraws = false }: ControlChange): Promise<void> {
+    const writes: ControlWrite[] = []
+    if (put) writes.push({ database: 'subscriptions', id: put.id, text: JSON.stringify(put) })
+    if (remove) {
+      writes.push({ database: 'subscriptions', id: remove, text: undefined })
+      writes.push({ database: 'ticks', id: remove, text: undefined })
+    }
+    if (ticked) writes.push({ database: 'ticks', id: ticked.id, text: String(ticked.due) })
+    const grows = (put !== undefined && !withdraws) || notices.length > 0 || ticked !== undefined
+    return this.transact({ writes, notices: notices.map(noticeWrite), acks }, grows)
+  }
+
+  /**
+   * Writes a change, in one record of the log with the changes that arrive while the previous record is written. Resolves when it is
+   * on disk and, in a cluster, in force on this node; the thread does not block. A change that grows the store fails with
+   * `StorageFull` while there is no room for it.
+   */
+  transact(change: ControlRecord, grows: boolean): Promise<void> {
+    return new Promise((done, failed) => {
+      this.#disk.lookIfDue()
+      if (grows && !this.#disk.mayGrow) return failed(new StorageFull('no room for a change'))
+      this.#waiting.push({ change, grows, done, failed })
+      if (this.#waiting.length === 1) void this.inTurn(() => this.#writeWaiting())
+    })
+  }
+
+  /** The store is one of a cluster's nodes: changes fail with `LogFenced` while this node does not own the log. */
+  share(ownership: ControlOwnership): void {
+    this.#ownership = ownership
+  }
+
+  /** Applies what others have appended to the log, as recovery does, in one transaction. Throws `StorageFull` when there is no room. */
+  follow(turns: readonly LogRecord[], last: LogSequence): void {
+    if (turns.length > 0) this.#disk.enter()
+    const changes: Required<ControlRecord>[] = []
+    const lastNotice = this.#outbox.last
+    const write = (bytes: Uint8Array): void => {
+      const change = decodeControlRecord(bytes)
+      this.#write(change)
+      changes.push(change)
+    }
+    try {
+      if (turns.length === 0) this.#logged.pass(last)
+      else this.#logged.follow(turns, last, write, () => {})
+    } catch (fault) {
+      this.#outbox.rewind(lastNotice)
+      const known = faultOf(fault, this.#path)
+      if (known instanceof StorageFull) this.#disk.wasFull()
+      throw known
+    }
+    for (const change of changes) void this.#ownership?.applied(change)
+  }
+
+  /** Notes everything up to a record of the log as applied; the records since the last change do not change anything. */
+  pass(last: LogSequence): void {
+    this.#logged.pass(last)
+  }
+
+  /** Works with the log after the writes in progress and before any others. */
+  inTurn<Done>(work: () => Promise<Done>): Promise<Done> {
+    return this.#turns.run(work)
+  }
+
+  /** The last record of its log that is applied. */
+  get applied(): LogSequence {
+    return this.#logged.applied
+  }
+
+  pin(purpose: PinPurpose): PinnedCommit {
+    return this.#logged.pin(purpose)
+  }
+
+  unpin(purpose: PinPurpose): boolean {
+    return this.#logged.unpin(purpose)
+  }
+
+  async close(): Promise<void> {
+    await this.#turns.ended()
+    await this.#logged.close()
+    await this.#root.close()
+  }
+
+  /** Writes the waiting changes: those of the same turn of the event loop share a record. */
+  async #writeWaiting(): Promise<void> {
+    await nextTick()
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
+      const fault = await this.#written(batch)
+      if (fault === undefined) continue
+      // What makes a record fail fails alone, unless the record may stand.
+      if (batch.length === 1 || fault instanceof LogGivenUp || fault instanceof DiskFault) {
+        for (const { failed } of batch) failed(fault)
+      } else for (const single of batch) await this.#writeAlone(single)
+    }
+  }
+
+  /** Writes one change; one that grows is refused when the space is needed for removals. */
+  async #writeAlone(single: Waiting): Promise<void> {
+    const isFull = single.grows && !this.#disk.mayGrow
+    const fault = isFull ? new StorageFull('no room for a change') : await this.#written([single])
+    if (fault !== undefined) single.failed(fault)
+  }
+
+  /** Writes a batch; returns why it failed, or undefined. */
+  async #written(batch: readonly Waiting[]): Promise<unknown> {
+    let inForce: Promise<void> | undefined
+    try {
+      this.#disk.enter()
+      inForce = (await this.#log(batch.map(({ change }) => change)))?.inForce
+    } catch (fault) {
+      const known = faultOf(fault, this.#path)
+      if (known instanceof DiskFault) this.#broken(known.message)
+      if (known instanceof StorageFull && !(known instanceof EngineFull)) this.#disk.wasFull()
+      return known
+    }
+    for (const { change, done } of batch) {
+      // An ack brings nothing into force, and what comes into force may wait for one.
+      if (inForce === undefined || (change.writes ?? []).length === 0) done()
+      else void inForce.then(done)
+    }
+    return undefined
+  }
+
+  /** Appends changes to the log and applies them. When it throws, nothing of them stays, unless the disk has failed. */
+  async #log(changes: readonly ControlRecord[]): Promise<{ readonly inForce: Promise<void> } | undefined> {
+    const { wal } = this.#logged
+    if (this.#ownership?.isOwner() === false) throw new LogFenced('another node coordinates the cluster')
+    const bytes = encodeControlRecord(changes)
+    const appended = await wal.append(wal.last, bytes)
+    if (!appended.ok) {
+      if (appended.error.kind === 'fenced') this.#ownership?.fenced()
+      throw appendFault(appended.error)
+    }
+    const last = this.#outbox.last
+    const change = decodeControlRecord(bytes)
+    this.#ownership?.logged()
+    try {
+      this.#logged.apply(appended.value, () => this.#write(change))
+    } catch (fault) {
+      this.#outbox.rewind(last)
+      wal.retract(appended.value)
+      throw fault
+    }
+    return this.#ownership && { inForce: this.#ownership.applied(change) }
+  }
+
+  /** Writes a change within a transaction; recovery calls it as well. */
+  #write({ writes, notices, acks }: Required<ControlRecord>): void {
+    for (const { database, id, text } of writes) {
+      if (text === undefined) this.#databases[database].removeSync([id])
+      else this.#databases[database].putSync([id], text)
+    }
+    this.#outbox.enqueue(notices)
+    this.#outbox.ack(acks)
+  }
+}

@@ -1,0 +1,175 @@
+import type { RootDatabase } from 'lmdb'
+import type { DamagedRecord } from '../../faults.js'
+import type { Entity } from '../../model/context/entity.js'
+import type { DeliveryStats, NoticeNumber, NumberedNotice, StoredNotice } from '../../model/subscription/notice.js'
+import type { SubscriptionId } from '../../model/subscription/subscription.js'
+import { type EnvironmentSettings, openRoot } from '../environment/environment.js'
+import { type Unread, unread, unreadThrows } from '../records/damage.js'
+import { type Key, onlyPart } from '../records/keys.js'
+import { decodeNotice, type NoticeGroup } from '../records/outbox-record.js'
+import { decodeEntity } from '../records/record.js'
+import { groupOf, lastNumber, type OutboxDatabases, openOutbox, readGroup, statsOf, storedStats } from './outbox.js'
+
+/** Reads the outbox of an environment from snapshots, in another thread than that of its owner, who alone writes it. */
+export class OutboxReader {
+  readonly #path: string
+  readonly #unread: Unread
+  readonly #root: RootDatabase<string, Key>
+  readonly #outbox: OutboxDatabases
+  /** The last read text of a group, since consecutive notices ask for the same one. */
+  #shown: { readonly at: NoticeNumber; readonly what: Shown } | undefined
+
+  /** `damaged` is called each time for a record that cannot be read; the others are still returned. */
+  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, damaged: (damage: DamagedRecord) => void) {
+    this.#path = path
+    this.#unread = (record, fault) => damaged(unread(path, record, fault))
+    this.#root = openRoot(path, { ...settings, readOnly: true })
+    this.#outbox = openOutbox(this.#root)
+  }
+
+  /** Lets later reads see everything that is on disk now. */
+  refresh(): void {
+    this.#root.resetReadTxn()
+  }
+
+  /** The number of the last notice that was ever put in. */
+  last(): NoticeNumber {
+    return lastNumber(this.#outbox, this.#path)
+  }
+
+  /** The notices after a number, in order, at most `limit`; see `noticesAfter`. */
+  after(number: NoticeNumber, limit: number): readonly NumberedNotice[] {
+    return noticesAfter(this.#outbox, number, limit, this.#unread)
+  }
+
+  /** The notice of a number, if it is there, or that it cannot be read. */
+  at(number: NoticeNumber): StoredNotice | 'damaged' | undefined {
+    try {
+      return noticeAt(this.#outbox, number, (group) => this.#shownOf(group))
+    } catch (fault) {
+      this.#unread(`notice ${number}`, fault)
+      return 'damaged'
+    }
+  }
+
+  stats(): Iterable<readonly [SubscriptionId, DeliveryStats]> {
+    return statsOf(this.#outbox, this.#unread)
+  }
+
+  statsOf(id: SubscriptionId): DeliveryStats | undefined {
+    return storedStats(this.#outbox, id, this.#unread)
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close()
+  }
+
+  #shownOf(group: NoticeGroup): Shown {
+    const what = this.#shown?.at === group.shown ? this.#shown.what : shownOf(this.#outbox, group)
+    this.#shown = { at: group.shown, what }
+    return what
+  }
+}
+
+/** What the notices of a group show: an entity, or the common text of their messages. */
+type Shown = Entity | string
+
+/** The notice of a number, if it is there; `read` gives what those of a group show. */
+export function noticeAt(
+  outbox: Pick<OutboxDatabases, 'notices' | 'groups' | 'shown'>,
+  number: NoticeNumber,
+  read = (group: NoticeGroup): Shown => shownOf(outbox, group),
+): StoredNotice | undefined {
+  const text = outbox.notices.get([number])
+  if (text !== undefined) return decodeNotice(text)
+  const group = groupOf(outbox, number)
+  const at = number - (group?.first ?? 0)
+  const subscription = group?.subscriptions[at]
+  if (group === undefined || subscription === undefined) return undefined
+  const shown = read(group)
+  if (typeof shown !== 'string') return { subscription, ...group.common, body: undefined, entity: shown }
+  const { pieces = [], ...own } = group.messages?.[at] ?? {}
+  return { subscription, ...group.common, ...own, body: pieces.join(shown) }
+}
+
+function shownOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at, messages }: NoticeGroup): Shown {
+  const text = shown.get([at])
+  if (text === undefined) throw new Error(`what the notices from ${first} on show is missing`)
+  return messages === undefined ? decodeEntity(text) : text
+}
+
+/** The most bytes of one read of several notices. */
+const most_bytes = 2 ** 20
+
+/**
+ * The notices after a number, in order, at most `limit`; fewer where they are large, at least one where there is one.
+ * Those that cannot be read are told of and left out.
+ */
+export function noticesAfter(
+  { notices, groups }: Pick<OutboxDatabases, 'notices' | 'groups'>,
+  after: NoticeNumber,
+  limit: number,
+  unread: Unread = unreadThrows,
+): readonly NumberedNotice[] {
+  const found: NumberedNotice[] = []
+  let bytes = 0
+  let last = Number.POSITIVE_INFINITY
+  for (const { key, value } of notices.getRange({ start: [after + 1] })) {
+    const numbered = readNotice(Number(onlyPart(key)), value, unread)
+    if (numbered === undefined) continue
+    found.push(numbered)
+    bytes += numbered.size_bytes
+    if (bytes >= most_bytes) last = numbered.number
+    if (bytes >= most_bytes || found.length === limit) break
+  }
+  const grouped = [...membersAfter(groups, after, limit, unread)].filter(({ number }) => number < last)
+  if (grouped.length === 0) return found
+  return [...found, ...grouped].sort((a, b) => a.number - b.number).slice(0, limit)
+}
+
+function readNotice(number: NoticeNumber, text: string, unread: Unread): NumberedNotice | undefined {
+  try {
+    const notice = decodeNotice(text)
+    return { number, size_bytes: Buffer.byteLength(text), body_bytes: Buffer.byteLength(notice.body), notice }
+  } catch (fault) {
+    unread(`notice ${number}`, fault)
+    return undefined
+  }
+}
+
+function* membersAfter(
+  groups: OutboxDatabases['groups'],
+  after: NoticeNumber,
+  limit: number,
+  unread: Unread,
+): Generator<NumberedNotice> {
+  let left = limit
+  for (const group of groupsFrom(groups, after + 1, unread)) {
+    for (const [at, subscription] of group.subscriptions.entries()) {
+      const number = group.first + at
+      if (subscription === undefined || number <= after) continue
+      if (left === 0) return
+      left -= 1
+      const { pieces, ...own } = group.messages?.[at] ?? {}
+      const body_bytes = pieces && bytesOf(pieces, group.shown_bytes)
+      const notice = { subscription, ...group.common, ...own }
+      yield { number, size_bytes: body_bytes ?? group.shown_bytes, body_bytes, notice }
+    }
+  }
+}
+
+/** The bytes of pieces with a text between them. */
+function bytesOf(pieces: readonly string[], text_bytes: number): number {
+  return pieces.reduce((bytes, piece) => bytes + Buffer.byteLength(piece), (pieces.length - 1) * text_bytes)
+}
+
+/** The group of a number, and all behind it. */
+function* groupsFrom(groups: OutboxDatabases['groups'], number: NoticeNumber, unread: Unread): Generator<NoticeGroup> {
+  // One before it that cannot be read was told of when it was read.
+  const own = groupOf({ groups }, number, () => {})
+  if (own !== undefined) yield own
+  for (const { key, value } of groups.getRange({ start: [own === undefined ? number : own.first + 1] })) {
+    const group = readGroup(Number(onlyPart(key)), value, unread)
+    if (group !== undefined) yield group
+  }
+}

@@ -1,0 +1,299 @@
+import { join } from 'node:path'
+import { type DiskFault, diskFault } from '../../faults.js'
+import { err, ok, type Result } from '../../result.js'
+import { blankHead, frameAt, frameSize, head_bytes, writeFrame } from './frame.js'
+import type { LogFolder } from './log-folder.js'
+import { type LogDamage, recoverLog } from './log-recovery.js'
+import { type LogPosition, LogScan, positionText, type ScannedRecord } from './log-scan.js'
+import type { Appended, LogRecord, LogSequence, NotedLog } from './record-log.js'
+import { isOutOfSpace, nameOf, Segments } from './segments.js'
+
+export interface LocalLogSettings {
+  /**
+   * Whether an append returns only when the record is on disk. Otherwise it is flushed soon after, and a loss of power takes the last
+   * records.
+   */
+  readonly durable: boolean
+  /** Called when a flush in the background fails. */
+  readonly failed: (fault: unknown) => void
+  /** How large a segment becomes; 64 MiB by default. */
+  readonly segment_bytes?: number
+}
+
+export interface OpenedLog {
+  readonly log: LocalLog
+  /** The length of the incomplete record at its end, which was cut. */
+  readonly cut_bytes: number
+  /** Whether the file is empty, so that nothing says how many records there were. */
+  readonly isBlank: boolean
+}
+
+const defaultSegment_bytes = 2 ** 26
+
+/** How long records of a log that is not durable wait until they are flushed. */
+const later_ms = 50
+
+/** Frames up to this size are built in a buffer that is reused. */
+const scratch_bytes = 2 ** 22
+
+/** A log in files of a folder on this machine. */
+export class LocalLog implements NotedLog {
+  readonly #folder: LogFolder
+  readonly #settings: LocalLogSettings
+  readonly #segments: Segments
+  /** The position at which the log was opened. */
+  #from: LogPosition
+  #end: LogPosition
+  /** The end before the last record, in the segment of that record, while it may be retracted. */
+  #before: LogPosition | undefined
+  #flushed: LogSequence
+  /** The length of the current segment that is known to be on disk. */
+  #onDisk_bytes = 0
+  #scratch = Buffer.allocUnsafe(2 ** 16)
+  /** Set until the flush that it starts has ended. */
+  #timer: NodeJS.Timeout | undefined
+  #retracted = 0
+  /** The fault that has ended the log: the system reports a failed flush to one caller only, and a later success proves nothing. */
+  #fault: DiskFault | undefined
+
+  /** Begins a log behind a sequence, in a folder without one. */
+  static begin(folder: LogFolder, after: LogSequence, settings: LocalLogSettings): LocalLog {
+    const first = (after + 1) as LogSequence
+    const end = { sequence: after, segment: first, offset: 0, crc: 0 }
+    const log = new LocalLog(folder, settings, end, end)
+    log.#writeOpening()
+    return log
+  }
+
+  /**
+   * Opens a log whose records up to a position are needed no more. A record at its end that is not whole was not
+   * acknowledged, and is cut; one that is not whole and had been flushed is damage.
+   */
+  static open(folder: LogFolder, from: LogPosition, settings: LocalLogSettings): Result<OpenedLog, LogDamage> {
+    const recovered = recoverLog(folder, from, settings.segment_bytes ?? defaultSegment_bytes)
+    if (!recovered.ok) return recovered
+    const { from: opened, end, cut_bytes, isBlank } = recovered.value
+    const log = new LocalLog(folder, settings, opened, end)
+    log.#onDisk_bytes = log.#segments.size_bytes
+    if (end.offset === 0) log.#writeOpening()
+    return ok({ log, cut_bytes, isBlank })
+  }
+
+  private constructor(folder: LogFolder, settings: LocalLogSettings, from: LogPosition, end: LogPosition) {
+    this.#folder = folder
+    this.#settings = settings
+    this.#from = from
+    this.#end = end
+    this.#flushed = end.sequence
+    this.#segments = new Segments(folder, settings.segment_bytes ?? defaultSegment_bytes, end.segment)
+  }
+
+  get last(): LogSequence {
+    return this.#end.sequence
+  }
+
+  /** The position behind the last record. */
+  get position(): LogPosition {
+    return this.#end
+  }
+
+  get note(): string {
+    return positionText(this.#end)
+  }
+
+  async append(expected: LogSequence, bytes: Uint8Array): Promise<Appended> {
+    const written = this.#written(expected, bytes)
+    if (written.ok && this.#settings.durable) await this.#flushInPool()
+    return written
+  }
+
+  appendSync(expected: LogSequence, bytes: Uint8Array): Appended {
+    const written = this.#written(expected, bytes)
+    if (written.ok && this.#settings.durable) this.flush()
+    return written
+  }
+
+  retract(sequence: LogSequence): void {
+    if (this.#before === undefined || sequence !== this.last) throw new Error(`record ${sequence} can not be retracted`)
+    this.#end = this.#before
+    this.#before = undefined
+    this.#retracted += 1
+    this.#orFault(() => blankHead(this.#segments.file, this.#end.offset))
+    this.flush()
+  }
+
+  /** Records behind the position at which the log was opened. Only to be used right after opening. */
+  *records(after: LogSequence): Generator<LogRecord> {
+    for (const { frame } of this.#scanned()) {
+      if (frame.sequence > after) yield { sequence: frame.sequence, bytes: frame.payload }
+    }
+  }
+
+  /**
+   * The position behind a record that follows the one at which the log was opened, or that position itself; undefined for other
+   * records.
+   */
+  positionOf(sequence: LogSequence): LogPosition | undefined {
+    if (sequence === this.#from.sequence) return this.#from
+    for (const { after } of this.#scanned()) if (after.sequence === sequence) return after
+    return undefined
+  }
+
+  *#scanned(): Generator<ScannedRecord> {
+    for (const scanned of new LogScan(this.#folder).records(this.#from)) {
+      if (scanned.frame.sequence > this.last) return
+      yield scanned
+    }
+  }
+
+  truncate(upTo: LogSequence): void {
+    this.#orFault(() => this.#segments.truncate(upTo))
+  }
+
+  flush(): void {
+    const { last } = this
+    const { size_bytes } = this.#segments
+    this.#orFault(() => this.#segments.file.flush())
+    this.#flushed = last
+    this.#onDisk_bytes = size_bytes
+  }
+
+  /** No-op: a local log has no heartbeat records and no replicas. */
+  covered(): void {}
+
+  close(): void {
+    clearTimeout(this.#timer)
+    try {
+      this.flush()
+    } finally {
+      this.#segments.close()
+    }
+  }
+
+  #written(expected: LogSequence, bytes: Uint8Array): Appended {
+    if (expected !== this.last) return err({ kind: 'fenced', last: this.last })
+    const sequence = (expected + 1) as LogSequence
+    if (!this.#write(sequence, bytes)) return err({ kind: 'diskFull' })
+    if (!this.#settings.durable) this.#flushLater()
+    return ok(sequence)
+  }
+
+  /** Returns false when there was no space for the record. */
+  #write(sequence: LogSequence, payload: Uint8Array): boolean {
+    const size = frameSize(payload.length)
+    const needed = size + head_bytes // Nothing stands behind the last record, whatever the segment held before.
+    return this.#orFault(() => {
+      try {
+        // The first record of a segment goes into it however long it is.
+        if (sequence !== this.#end.segment && !this.#segments.fits(this.#end.offset, needed))
+          this.#nextSegment(sequence)
+        const { offset } = this.#end
+        // The frame names the new length. Otherwise a file that is cut within the frame would look as if it had only been written that far.
+        if (this.#segments.reserve(offset + needed) && this.#settings.durable) this.flush()
+        const frame = this.#frameOf(needed)
+        const known = { flushed: this.#flushed, file_bytes: this.#onDisk_bytes }
+        const crc = writeFrame(frame, { sequence, previous: this.#end.crc, ...known, payload })
+        frame.fill(0, size)
+        this.#segments.file.write(offset, frame)
+        this.#before = this.#end
+        this.#end = { ...this.#end, sequence, offset: offset + size, crc }
+        return true
+      } catch (fault) {
+        if (!isOutOfSpace(fault)) throw fault
+        this.#refuse(sequence, size)
+        return false
+      }
+    })
+  }
+
+  /**
+   * Begins an empty segment with a frame that is no record, under the sequence of the record before. A position is behind it then, and
+   * the frame tells how long the file was: a file that is cut before its first checkpoint is known to be. Without space for it the
+   * segment begins with its first record.
+   */
+  #writeOpening(): void {
+    const { sequence, crc: previous } = this.#end
+    const size = frameSize(0)
+    this.#orFault(() => {
+      try {
+        this.#segments.reserve(size + head_bytes)
+        this.flush()
+        const frame = Buffer.alloc(size + head_bytes)
+        const known = { flushed: sequence, file_bytes: this.#onDisk_bytes }
+        const crc = writeFrame(frame, { sequence, previous, ...known, payload: Buffer.alloc(0) })
+        this.#segments.file.write(0, frame)
+        this.flush()
+        this.#end = { ...this.#end, offset: size, crc }
+        this.#from = this.#end
+      } catch (fault) {
+        if (!isOutOfSpace(fault)) throw fault
+      }
+    })
+  }
+
+  /** A write that ran out of space may leave a whole record once zeros are behind it: its head is overwritten so that it is not found. */
+  #refuse(sequence: LogSequence, size: number): void {
+    const { file } = this.#segments
+    const { offset } = this.#end
+    const left = Buffer.alloc(size)
+    left.set(file.read(offset, size))
+    if (frameAt(left, 0)?.sequence !== sequence) return
+    blankHead(file, offset)
+    this.flush()
+  }
+
+  #frameOf(size: number): Buffer {
+    if (size > scratch_bytes) return Buffer.allocUnsafe(size)
+    if (size > this.#scratch.length) this.#scratch = Buffer.allocUnsafe(Math.min(2 * size, scratch_bytes))
+    return this.#scratch.subarray(0, size)
+  }
+
+  #nextSegment(first: LogSequence): void {
+    this.flush()
+    this.#segments.next(first)
+    this.#onDisk_bytes = this.#segments.size_bytes
+    this.#end = { ...this.#end, segment: first, offset: 0 }
+    this.#before = undefined
+  }
+
+  async #flushInPool(): Promise<void> {
+    const { last } = this
+    const { file, size_bytes } = this.#segments
+    const retracted = this.#retracted
+    try {
+      await file.flushInPool()
+    } catch (fault) {
+      throw this.#faultOf(fault)
+    }
+    if (this.#fault) throw this.#fault
+    if (file === this.#segments.file) this.#onDisk_bytes = Math.max(this.#onDisk_bytes, size_bytes)
+    // A segment that was left meanwhile has been flushed before. A sequence that was retracted meanwhile may be another record's.
+    if (retracted === this.#retracted) this.#flushed = Math.max(this.#flushed, last) as LogSequence
+  }
+
+  #flushLater(): void {
+    if (this.#timer !== undefined) return
+    this.#timer = setTimeout(() => {
+      this.#flushInPool()
+        .then(() => {
+          this.#timer = undefined
+          if (this.#flushed < this.last) this.#flushLater()
+        })
+        .catch(this.#settings.failed)
+    }, later_ms)
+  }
+
+  #orFault<T>(act: () => T): T {
+    if (this.#fault) throw this.#fault
+    try {
+      return act()
+    } catch (fault) {
+      throw this.#faultOf(fault)
+    }
+  }
+
+  #faultOf(fault: unknown): DiskFault {
+    this.#fault ??= diskFault(join(this.#folder.path, nameOf(this.#segments.current)), fault)
+    return this.#fault
+  }
+}

@@ -1,0 +1,152 @@
+import {
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { makeFolder, syncFolder } from '../../folder.js'
+
+/** A file of a log. All of its operations throw what the system says. */
+export interface LogFile {
+  readonly size_bytes: number
+  /** The bytes from an offset on: fewer than asked for at the end of the file. */
+  read(offset: number, length: number): Buffer
+  /** Writes all of the bytes; beyond its end the file grows. Nothing of it has to be on disk before `flush`. */
+  write(offset: number, bytes: Uint8Array): void
+  /** Returns when everything that was written is on disk, and the size of the file too. A failed write is reported once. */
+  flush(): void
+  /**
+   * Flushes in the pool without blocking the thread, one flush at a time. A failure that `flush` has reported is reported here as well,
+   * and vice versa.
+   */
+  flushInPool(): Promise<void>
+  /** Waits for flushes in progress first. */
+  close(): void
+}
+
+/** The folder of a log: the only way in which the log touches a disk. */
+export interface LogFolder {
+  /** Its path, for messages. */
+  readonly path: string
+  names(): readonly string[]
+  /** Opens a file for reading and writing, and creates it if it is missing. */
+  open(name: string): LogFile
+  rename(from: string, to: string): void
+  remove(name: string): void
+  /** Returns when the names of its files are on disk. */
+  flush(): void
+}
+
+const fdatasyncInPool = promisify(fdatasync)
+
+/** A folder of the file system, created if it is missing. */
+export class DiskLogFolder implements LogFolder {
+  readonly path: string
+  readonly #opening: () => void
+
+  /** @param opening called before each file is opened, of which a log that is read has as many as it is long */
+  constructor(path: string, opening: () => void = () => {}) {
+    this.path = path
+    this.#opening = opening
+    makeFolder(path)
+  }
+
+  names(): readonly string[] {
+    return readdirSync(this.path)
+  }
+
+  open(name: string): LogFile {
+    this.#opening()
+    return new DiskLogFile(join(this.path, name))
+  }
+
+  rename(from: string, to: string): void {
+    renameSync(join(this.path, from), join(this.path, to))
+  }
+
+  remove(name: string): void {
+    rmSync(join(this.path, name))
+  }
+
+  flush(): void {
+    syncFolder(this.path)
+  }
+}
+
+class DiskLogFile implements LogFile {
+  readonly #path: string
+  readonly #handle: number
+  /**
+   * A handle of its own for the pool: the system reports a failed write once to each handle, and a flush that ends meanwhile must not
+   * miss it.
+   */
+  #poolHandle: number | undefined
+  #flushing = 0
+  #isClosed = false
+
+  constructor(path: string) {
+    this.#path = path
+    this.#handle = openOrMake(path)
+  }
+
+  get size_bytes(): number {
+    return fstatSync(this.#handle).size
+  }
+
+  read(offset: number, length: number): Buffer {
+    const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.size_bytes - offset)))
+    let read = 0
+    while (read < bytes.length) {
+      const count = readSync(this.#handle, bytes, read, bytes.length - read, offset + read)
+      if (count === 0) break
+      read += count
+    }
+    return bytes.subarray(0, read)
+  }
+
+  write(offset: number, bytes: Uint8Array): void {
+    let written = 0
+    while (written < bytes.length) {
+      written += writeSync(this.#handle, bytes, written, bytes.length - written, offset + written)
+    }
+  }
+
+  flush(): void {
+    fdatasyncSync(this.#handle)
+  }
+
+  async flushInPool(): Promise<void> {
+    this.#poolHandle ??= openSync(this.#path, 'r+')
+    this.#flushing += 1
+    try {
+      await fdatasyncInPool(this.#poolHandle)
+    } finally {
+      this.#flushing -= 1
+      if (this.#isClosed) this.close()
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    if (this.#flushing > 0) return
+    closeSync(this.#handle)
+    if (this.#poolHandle !== undefined) closeSync(this.#poolHandle)
+  }
+}
+
+function openOrMake(path: string): number {
+  try {
+    return openSync(path, 'r+')
+  } catch (fault) {
+    if (fault instanceof Error && 'code' in fault && fault.code === 'ENOENT') return openSync(path, 'wx+')
+    throw fault
+  }
+}

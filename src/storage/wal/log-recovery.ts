@@ -1,0 +1,102 @@
+import { join } from 'node:path'
+import { diskFault } from '../../faults.js'
+import { err, ok, type Result } from '../../result.js'
+import { blankHead, fileSizeInHead, frameBefore, torn_bytes } from './frame.js'
+import type { LogFolder } from './log-folder.js'
+import { type LogPosition, LogScan } from './log-scan.js'
+import type { LogSequence } from './record-log.js'
+import { nameOf, smallest_bytes } from './segments.js'
+
+/** The end of a log that was found on disk. */
+export interface RecoveredLog {
+  /** The position that was given, or the one behind the opening frame of the segment that begins there. */
+  readonly from: LogPosition
+  readonly end: LogPosition
+  /** The length of the incomplete record at its end, which was cut. */
+  readonly cut_bytes: number
+  /** Whether the file is empty, so that nothing says how many records there were. */
+  readonly isBlank: boolean
+}
+
+/** Why a log can not be opened: what was on disk is not there any more as it was. */
+export interface LogDamage {
+  readonly file: string
+  readonly offset: number
+  /** A sentence for the operator. */
+  readonly what: string
+}
+
+/**
+ * Finds the end of a log whose records up to a position are not needed any more. An incomplete record behind the end is cut; everything
+ * before the end is on disk when this returns. Throws a `DiskFault` when the disk fails.
+ *
+ * A missing record was either never flushed or lost. It was lost if a record that was written after its flush is there, if the file is
+ * shorter than the length on disk that its last record notes, or if the segment behind the last record is shorter than a new one. If zeros
+ * take the place of all records from some record on, they cannot be told from zeros that are written ahead of records.
+ */
+export function recoverLog(
+  folder: LogFolder,
+  given: LogPosition,
+  segment_bytes: number,
+): Result<RecoveredLog, LogDamage> {
+  const scan = new LogScan(folder)
+  const damage = ({ segment, offset }: LogPosition, what: string): Result<never, LogDamage> =>
+    err({ file: join(folder.path, nameOf(segment)), offset, what })
+  if (!scan.has(given.segment)) return damage(given, 'it is missing')
+  const from = scan.opened(given)
+  if (scan.bytesOf(from.segment).length < from.offset) return damage(from, 'it is shorter than it was')
+  const { end, doubtful, file_bytes } = endOf(scan, from)
+  const bytes = scan.bytesOf(end.segment)
+  if (bytes.length < Math.max(file_bytes, fileSizeInHead(bytes, end.offset, end))) {
+    return damage({ ...end, offset: bytes.length }, 'it is shorter than it was')
+  }
+  const next = (end.sequence + 1) as LogSequence
+  if (file_bytes > 0 && next !== end.segment && scan.has(next)) {
+    const { length } = scan.bytesOf(next)
+    if (length < smallest_bytes(segment_bytes)) {
+      return damage({ ...end, segment: next, offset: length }, 'it is shorter than it was')
+    }
+  }
+  const later = [...scan.laterThan(end)]
+  // Without a record that was written after the missing one was on disk, the missing one may have been on its way there.
+  if (later.some(({ flushed }) => flushed > end.sequence)) {
+    return damage(end, `record ${end.sequence + 1} is damaged, and later ones are sound`)
+  }
+  const cut_bytes = torn_bytes(bytes, end.offset)
+  const cuts = later.flatMap(({ segment, offset }) => (segment === end.segment ? [offset] : []))
+  const file = folder.open(nameOf(end.segment))
+  try {
+    for (const offset of new Set([end.offset, ...cuts])) blankHead(file, offset)
+    // Of a record that was extending the file, only zeros behind the payload may be missing: it is whole.
+    if (bytes.length < end.offset) file.write(bytes.length, Buffer.alloc(end.offset - bytes.length))
+    // A flush that failed has dropped what it did not bring to disk, and reading shows it all the same.
+    file.write(doubtful, bytes.subarray(doubtful, end.offset))
+    file.flush()
+    return ok({ from, end, cut_bytes, isBlank: end.offset === 0 && bytes.length === 0 })
+  } catch (fault) {
+    throw diskFault(join(folder.path, nameOf(end.segment)), fault)
+  } finally {
+    file.close()
+  }
+}
+
+/**
+ * The position behind the last record, the offset in its segment of the first record that was not known to be on disk when the last
+ * one was written, and the length of that file that was known to be on disk.
+ */
+function endOf(
+  scan: LogScan,
+  from: LogPosition,
+): { readonly end: LogPosition; readonly doubtful: number; readonly file_bytes: number } {
+  let end = from
+  let file_bytes = frameBefore(scan.bytesOf(from.segment), from.offset, from.crc)?.file_bytes ?? 0
+  const begins: { readonly sequence: number; readonly offset: number }[] = []
+  for (const { frame, after } of scan.records(from)) {
+    if (after.segment !== end.segment) begins.length = 0
+    file_bytes = frame.file_bytes
+    begins.push({ sequence: frame.sequence, offset: after.offset - frame.size_bytes })
+    while (begins[0] && begins[0].sequence <= frame.flushed) begins.shift()
+    end = after
+  }
+  return { end, doubtful: begins[0]?.offset ?? end.offset, file_bytes }
+}

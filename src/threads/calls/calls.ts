@@ -1,0 +1,121 @@
+import { err, ok, type Result } from '../../result.js'
+
+/** Why a question to another thread has no answer. */
+export type CallRefusal =
+  /** It took longer than whoever asked waits. */
+  | 'late'
+  /** The question or its answer could not be read at the other end of the port. */
+  | 'unreadable'
+  /** The far end is not there any more. */
+  | 'gone'
+
+/** How a question has ended. */
+export type CallOutcome<Answer> = Result<Answer, CallRefusal>
+
+interface OpenCall<Answer> {
+  readonly resolve: (outcome: CallOutcome<Answer>) => void
+  /** Stops the clock of its limit. */
+  readonly cancel: () => void
+}
+
+/** Calls `over` after a time unless what it gives is called before. */
+export type Timer = (limit_ms: number, over: () => void) => () => void
+
+/**
+ * The questions of this thread to the far end of a port, whatever messages carry them. Numbers count what is sent,
+ * from 1 on:
+ *
+ * | event                          | of a number that is open | of another one          | of all that are open    |
+ * |--------------------------------|--------------------------|-------------------------|-------------------------|
+ * | `ask`                          |                          | opened and sent; refused as `gone` when the far end is gone | |
+ * | `answered`                     | resolved                 | nothing: it came late   |                         |
+ * | `unread`, its limit has passed | refused                  | nothing                 |                         |
+ * | `answerUnreadable`             |                          |                         | refused as `unreadable` |
+ * | `gone`                         |                          |                         | refused as `gone`       |
+ * | `replaced`                     |                          | opened and sent from now on |                     |
+ * | `passed`                       |                          | never opened            |                         |
+ *
+ * So each question has one outcome, and none stays open when the far end is gone.
+ */
+export class OpenCalls<Answer> {
+  readonly #timer: Timer
+  readonly #open = new Map<number, OpenCall<Answer>>()
+  #last = 0
+  #isGone = false
+
+  constructor(timer: Timer = startTimer) {
+    this.#timer = timer
+  }
+
+  /**
+   * Asks. `send` posts the question with its number; rejects when it throws. Without a limit the question ends when it is
+   * answered or the far end is gone.
+   */
+  async ask(send: (number: number) => void, limit_ms: number | undefined): Promise<CallOutcome<Answer>> {
+    if (this.#isGone) return err('gone')
+    this.#last += 1
+    const number = this.#last
+    const outcome = new Promise<CallOutcome<Answer>>((resolve) => {
+      const late = (): boolean => this.#close(number, err('late'))
+      const cancel = limit_ms === undefined ? (): void => {} : this.#timer(limit_ms, late)
+      this.#open.set(number, { resolve, cancel })
+    })
+    try {
+      send(number)
+    } catch (fault) {
+      // It was never under way.
+      this.#close(number, err('unreadable'))
+      throw fault
+    }
+    return outcome
+  }
+
+  /** What was sent is no question: its number is none of one. */
+  passed(): void {
+    this.#last += 1
+  }
+
+  /** An answer has come; says whether somebody has waited for it. */
+  answered(number: number, answer: Answer): boolean {
+    return this.#close(number, ok(answer))
+  }
+
+  /** The far end could not read the question of this number. */
+  unread(number: number): void {
+    this.#close(number, err('unreadable'))
+  }
+
+  /** An answer has come that cannot be read: it may be that of any question. */
+  answerUnreadable(): void {
+    this.#refuseAll('unreadable')
+  }
+
+  /** The far end is gone. */
+  gone(): void {
+    this.#isGone = true
+    this.#refuseAll('gone')
+  }
+
+  /** Another far end has taken the place of the one that is gone. */
+  replaced(): void {
+    this.#isGone = false
+  }
+
+  #refuseAll(why: CallRefusal): void {
+    for (const number of [...this.#open.keys()]) this.#close(number, err(why))
+  }
+
+  #close(number: number, outcome: CallOutcome<Answer>): boolean {
+    const call = this.#open.get(number)
+    if (call === undefined) return false
+    this.#open.delete(number)
+    call.cancel()
+    call.resolve(outcome)
+    return true
+  }
+}
+
+function startTimer(limit_ms: number, over: () => void): () => void {
+  const timer = setTimeout(over, limit_ms).unref()
+  return () => clearTimeout(timer)
+}

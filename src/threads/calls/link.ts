@@ -1,0 +1,158 @@
+import { MessagePort } from 'node:worker_threads'
+import { err, ok, type Result } from '../../result.js'
+import { type CallRefusal, OpenCalls } from './calls.js'
+import { onMessages } from './messages.js'
+import type { Methods, Operations } from './service.js'
+
+/** What goes over a port by which two threads call each other. */
+export type LinkMessage =
+  /** The number is the place of the message among all from this end. */
+  | { readonly kind: 'asked'; readonly number: number; readonly name: string; readonly request: readonly unknown[] }
+  | { readonly kind: 'told'; readonly name: string; readonly request: readonly unknown[] }
+  /** An answer, or the fault in its place. */
+  | { readonly kind: 'answer'; readonly number: number; readonly answer: Result<unknown, string> }
+  /** The message of this number could not be read. */
+  | { readonly kind: 'unreadable'; readonly number: number }
+  /** In the place of a question that could not be sent. */
+  | { readonly kind: 'nothing' }
+
+interface LinkParts<Far extends object> {
+  readonly port: MessagePort
+  /** The operations of the thread at the far end. */
+  readonly far: Operations<Far>
+  /** What this end offers to the far one, see `methodsOf`. */
+  readonly offered: Methods
+  /** How long the far end may take to answer; as long as it takes unless it is given. */
+  readonly limit_ms?: number | undefined
+  /**
+   * Whether a fault of what is asked, and what of the far end cannot be read, is answered with a refusal. Else it ends this thread, as any
+   * other fault of it does: nobody asks again for what has failed by itself.
+   */
+  readonly answersFaults: boolean
+}
+
+const refusals: Readonly<Record<Exclude<CallRefusal, 'gone'>, string>> = {
+  late: 'the other thread has not answered in time',
+  unreadable: 'a question to another thread, or its answer, cannot be read',
+}
+
+/**
+ * One end of a port by which two threads of the program call each other. What one end calls, asked or told, is begun at the other one
+ * synchronously in that order, and before the answers to what was called later. Ports among what is called with are handed over.
+ */
+export class ThreadLink<Far extends object> {
+  /** A question is refused with the fault of the far end, or why there is no answer: with the reason of `gone` when the far end is gone. */
+  readonly far: Far
+  readonly #parts: LinkParts<Far>
+  readonly #calls = new OpenCalls<Result<unknown, string>>()
+  #received = 0
+  #why: unknown
+
+  constructor(parts: LinkParts<Far>) {
+    this.#parts = parts
+    this.far = this.#callers(parts.far, '') as Far
+    onMessages(
+      parts.port,
+      (message: LinkMessage) => this.take(message),
+      parts.answersFaults ? () => this.#unreadable() : undefined,
+    )
+  }
+
+  take(message: LinkMessage): void {
+    this.#received += 1
+    switch (message.kind) {
+      case 'asked':
+        void this.#answer(message.number, message.name, message.request)
+        return
+      case 'told':
+        this.#begin(message.name, message.request)
+        return
+      case 'answer':
+        this.#calls.answered(message.number, message.answer)
+        return
+      case 'unreadable':
+        this.#calls.unread(message.number)
+        return
+      case 'nothing':
+        return
+    }
+  }
+
+  /** The far end has ended, or died, and why. */
+  gone(why: unknown): void {
+    this.#why = why
+    this.#calls.gone()
+  }
+
+  /** Messages keep their order: what cannot be read is the one after the last one, or the answer to any question. */
+  #unreadable(): void {
+    this.#received += 1
+    this.#calls.answerUnreadable()
+    this.#post({ kind: 'unreadable', number: this.#received })
+  }
+
+  #callers(operations: object, prefix: string): object {
+    const callers = Object.entries(operations).map(([name, kind]) => {
+      if (typeof kind === 'object') return [name, this.#callers(kind, `${prefix}${name}.`)]
+      const full = prefix + name
+      return [
+        name,
+        kind === 'asked'
+          ? (...request: readonly unknown[]) => this.#ask(full, request)
+          : (...request: readonly unknown[]) => this.#post({ kind: 'told', name: full, request }, portsOf(request)),
+      ]
+    })
+    return Object.fromEntries(callers)
+  }
+
+  async #ask(name: string, request: readonly unknown[]): Promise<unknown> {
+    const { port, limit_ms } = this.#parts
+    const send = (number: number): void => {
+      try {
+        port.postMessage({ kind: 'asked', number, name, request } satisfies LinkMessage, portsOf(request))
+      } catch (fault) {
+        port.postMessage({ kind: 'nothing' } satisfies LinkMessage)
+        throw fault
+      }
+    }
+    const outcome = await this.#calls.ask(send, limit_ms)
+    if (!outcome.ok) throw outcome.error === 'gone' ? this.#why : new Error(refusals[outcome.error])
+    if (!outcome.value.ok) throw new Error(outcome.value.error)
+    return outcome.value.value
+  }
+
+  #begin(name: string, request: readonly unknown[]): unknown {
+    const method = this.#parts.offered.get(name)
+    if (method === undefined) throw new Error(`nobody offers ${name}`)
+    return method(request)
+  }
+
+  async #answer(number: number, name: string, request: readonly unknown[]): Promise<void> {
+    try {
+      this.#post({ kind: 'answer', number, answer: ok(await this.#begin(name, request)) })
+    } catch (fault) {
+      if (!this.#parts.answersFaults) throw fault
+      this.#post({ kind: 'answer', number, answer: err(String(fault)) })
+    }
+  }
+
+  /** Posts what is no question. */
+  #post(message: LinkMessage, ports: readonly MessagePort[] = []): void {
+    this.#parts.port.postMessage(message, ports)
+    this.#calls.passed()
+  }
+}
+
+/** The thread that has started this one, by the port that it was handed. */
+export function linkOver<Far extends object>(
+  port: MessagePort,
+  far: Operations<Far>,
+  offered: Methods,
+  limit_ms?: number,
+): Far {
+  return new ThreadLink<Far>({ port, far, offered, limit_ms, answersFaults: false }).far
+}
+
+function portsOf(request: readonly unknown[]): readonly MessagePort[] {
+  return request.filter((given) => given instanceof MessagePort)
+}
