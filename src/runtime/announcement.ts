@@ -2,14 +2,12 @@ import { openManagementPort } from '../flags/command-line.js'
 import type { Options } from '../flags/settings.js'
 import { versionFacts } from '../version.js'
 
-/** What is known of a broker when it is ready. */
 export interface Ready {
-  /** The one that it listens on. */
   readonly port: number
   readonly partitions: number
 }
 
-/** What a broker says on a terminal when it is ready: what runs, where, how safely, and how to end it. */
+/** The text that a broker prints on a terminal when it is ready: version, address, safety settings, how to stop it. */
 export function announcement(options: Options, { port, partitions }: Ready): string {
   const { dbPath, writeConcern, notifications, apiKeys } = options
   const rows = [

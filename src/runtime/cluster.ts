@@ -56,46 +56,43 @@ import type { FrontNodes, ThreadPorts } from './tasks.js'
 interface ClusterParts {
   readonly options: ClusterOptions
   readonly folder: DataFolder
-  /** How the stores of the folder are opened when it joins. */
+  /** How the folder's stores are opened when the node joins. */
   readonly storage: WriterSettings
   readonly measures: Measures
   readonly guarded: GuardedEndpoints
   readonly log: MainLog
-  /** The broker can not go on: the reason. */
+  /** Called with the reason when the broker cannot go on. */
   readonly fatal: (reason: string) => void
-  /** Has the thread of a partition become the owner of its log, or release it. */
+  /** Tells the thread of a partition to become the owner of its log, or to release it. */
   readonly instruct: (partition: number, what: 'own' | 'release') => void
-  /** Has the copy of the coordinator's log become its owner, or release it. */
+  /** Tells this node's replica of the metadata log to become its owner, or to release it. */
   readonly coordinate: (what: 'own' | 'release') => void
-  /** See `RunningNodes`. */
+  /** Stops notifications of a log, as in `RunningNodes`. */
   readonly drain: (log: LogName, limit_ms: number) => Promise<void>
-  /** See `Core`. */
+  /** Called with each step of a long start, see `Core`. */
   readonly goesOn: () => void
-  /** Who owns what is known to be different now. */
+  /** Called when this node learns of other owners or other members. */
   readonly routed: (routes: readonly Route[], others: readonly NodeAddress[]) => void
 }
 
 type Thread = LinkedThread<LogTask & Pick<ThreadPorts, 'log'>, LogOperations>
 
-/** What this node is in its cluster once it has joined it. */
 interface Joined {
   readonly nodes: RunningNodes
-  /** How this node asks others. */
   readonly caller: LinkCaller
-  /** Which other nodes this one reaches. */
   readonly reachability: Reachability
-  /** The id of the folder that the cluster was begun with. */
+  /** The id of the folder from which the cluster was begun. */
   readonly folderId: string
 }
 
-/** This broker as a node of its cluster, whose logs are reached through a thread of their own. */
+/** This broker as a node of its cluster. A thread of its own talks to the logs. */
 export class RunningCluster implements Pick<ClusterService, 'shown'> {
   readonly #parts: ClusterParts
   readonly #thread: Thread
   #joined: Joined | undefined
   #shown: Promise<Result<ShownCluster, string>> | undefined
 
-  /** Refuses, in words for the operator, when the broker can not be a node of the cluster. */
+  /** Refuses, in words for the operator, when the broker cannot be a node of the cluster. */
   static async start(parts: ClusterParts): Promise<Result<RunningCluster, string>> {
     const etcd = etcdSettings(parts.options)
     if (!etcd.ok) return etcd
@@ -133,7 +130,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     )
   }
 
-  /** A link to a log, for the thread that writes it: its port is to be transferred to that. */
+  /** The connection to a log for the thread that writes it; its port is to be transferred to that thread. */
   link(log: LogName): LogLinkEnd {
     const { writer, server } = newLogLink(log, this.#parts.options.node)
     const { port, ...end } = server
@@ -141,23 +138,24 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     return writer
   }
 
-  /** Opens the log of the coordinator, which this thread writes. */
+  /** Opens the metadata log, which this thread writes. */
   openControl(applied: LogSequence): ClusterLog {
     const { beats, row } = this.#parts.measures
     return new ClusterLog(this.link('control'), applied, () => beats.beat(row))
   }
 
-  /** How this node asks others. */
   get caller(): LinkCaller {
     return this.#in.caller
   }
 
-  /** The id of the folder that the cluster was begun with: its nodes are one broker to those whom they send something. */
+  /**
+   * The id of the folder from which the cluster was begun. Receivers of notifications see all nodes as one broker by
+   * it.
+   */
   get folderId(): string {
     return this.#in.folderId
   }
 
-  /** This node among all. */
   get nodes(): RunningNodes {
     return this.#in.nodes
   }
@@ -167,7 +165,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     return this.#joined
   }
 
-  /** What front ends begin with. */
+  /** What front ends are started with. */
   get forFronts(): FrontNodes {
     const { options, folder } = this.#parts
     const { nodes, caller } = this.#in
@@ -183,7 +181,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     }
   }
 
-  /** All front ends listen, for other nodes on this port: the node is a member from now on. */
+  /** Makes this node a member. All front ends listen for other nodes, on this port. */
   begin(port: number): void {
     const { guarded, options } = this.#parts
     const { host, port: told } = options.link.advertised ?? { host: hostname(), port: undefined }
@@ -192,7 +190,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     this.nodes.begin(`${name}:${told ?? port}`, guarded.ownPorts(port))
   }
 
-  /** As `ClusterService` says: who asks while one question is under way shares its answer. */
+  /** The cluster as the console shows it, see `ClusterService`. Callers share a request that is under way. */
   shown(): Promise<Result<ShownCluster, string>> {
     this.#shown ??= this.#readShown().finally(() => {
       this.#shown = undefined
@@ -207,17 +205,20 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     return state.ok ? ok(shownCluster(state.value, options.prefix, asked)) : state
   }
 
-  /** This node is no member any more, which the others need not find out by its lease. */
+  /** Tells the cluster that this node has left, so that the others need not wait for its lease to expire. */
   async leave(): Promise<void> {
     await this.#thread.far.leave()
   }
 
-  /** The process ends: what etcd does not answer within this time is given up, and the next start finds what became of it. */
+  /**
+   * The process ends: what etcd does not answer within this time is given up. The next start finds out what became of
+   * it.
+   */
   ending(patience_ms: number): void {
     this.#thread.far.ending(patience_ms)
   }
 
-  /** Lets go of who waits for the engine: the process ends. */
+  /** The process ends: releases everyone who waits for etcd. */
   end(): void {
     this.#joined?.nodes.end()
     this.#joined?.reachability.close()
@@ -262,7 +263,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     return ok(undefined)
   }
 
-  /** The cluster, which is begun where none stands, if it is one for this folder. */
+  /** The cluster, begun by this node if there is none yet. Refuses when the folder does not belong to it. */
   async #described(fact: ClusterFact | undefined): Promise<Result<ClusterState, string>> {
     const { options, folder } = this.#parts
     const before = await this.#thread.far.describe()
@@ -272,7 +273,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
       const begun = await this.#begun()
       if (!begun.ok) return begun
     }
-    // Another node may have been faster to begin it: this one joins, or is refused.
+    // Another node may have begun the cluster first. Then this one joins it or is refused.
     const after = before.value === undefined ? await this.#thread.far.describe() : before
     if (!after.ok) return after
     if (after.value === undefined) return err(`what was begun at ${options.prefix} is gone`)
@@ -284,14 +285,14 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     return err(reason)
   }
 
-  /** Whether the others know this node as one of them, and its clock is theirs. */
+  /** Refuses unless the other members accept this node's requests and its clock agrees with theirs. */
   async #known(members: readonly NodeFacts[], caller: LinkCaller): Promise<Result<undefined, string>> {
     const verdict = await checkJoin(members, caller, now)
     if (verdict.kind === 'warned') this.#parts.log.warn('cluster:clock', verdict.reason)
     return verdict.kind === 'refused' ? err(verdict.reason) : ok(undefined)
   }
 
-  /** What its logs have forgotten this node gets from another one. */
+  /** Fetches from other nodes what the logs no longer hold. */
   #fetched(caller: LinkCaller): ReturnType<typeof fetchCopies> {
     const { folder, storage, log } = this.#parts
     const members = followingMembers(folder)
@@ -345,17 +346,21 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
     }
   }
 
-  /** Begins the cluster's logs behind what the folder's stores have applied, which is all that its own logs hold. */
+  /**
+   * Begins the cluster's logs behind what the folder's stores have applied, which is all that the node's own logs hold.
+   */
   async #begun(): Promise<Result<undefined, string>> {
     const { options, folder } = this.#parts
     noteClusterFact(folder.path, { name: options.name, prefix: options.prefix, state: 'joining' })
-    // Listed with the beginning, so that nobody finds a cluster without a node.
+    // The node is listed in the same transaction, so that nobody finds a cluster without nodes.
     const nodes = firstNode(options.node, folder.id)
     const isNew = await this.#thread.far.begin(clusterBegun(options.name, folder, await this.#applied(), nodes))
     return isNew.ok ? ok(undefined) : isNew
   }
 
-  /** Of a member by what its checkpoints say, of others by what their own logs hold. */
+  /**
+   * The last record that each store has applied: a member's checkpoints say it; for any other folder its own logs do.
+   */
   #applied(): Promise<AppliedRecords> {
     const { folder, storage, log } = this.#parts
     const isMember = readClusterFact(folder.path)?.state === 'member'

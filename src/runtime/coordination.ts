@@ -35,36 +35,35 @@ import type { RunningNodes } from './running-nodes.js'
 interface CoordinationParts {
   readonly nodes: RunningNodes
   readonly delivery: RunningDelivery
-  /** The partitions of this node, and how many the cluster has. */
+  /** The partitions on this node, and their number in the cluster. */
   readonly partitions: { readonly all: Pick<Partitions<object>, 'controlled' | 'heartbeat'>; readonly number: number }
-  /** The log of the coordinator. */
+  /** The metadata log. */
   readonly wal: ClusterLog
-  /** How other nodes are asked. */
   readonly caller: LinkCaller
   readonly log: Log
   readonly fatal: (reason: string, code?: number) => void
 }
 
-/** How long a coordinator is looked for that carries out a change. */
+/** How long a change waits for a coordinator that carries it out. */
 const patience_ms = 5000
 const again_ms = 100
 
-/** How long a node waits for what the coordinator has in force; it is asked again after that. */
+/** How long one request waits for a record to come into force on another node. It is repeated after that. */
 const inForce_ms = 1000
 
-/** What this node has done: nothing, since another one coordinates, or what its service has answered. */
+/** The service's answer, or that another node coordinates and nothing was done here. */
 type Taken = Result<unknown, NotCoordinator>
 
 /**
- * What the coordinator of a cluster owns, on one of its nodes: changes are carried out by the node that coordinates, whichever
- * is asked, and everybody follows its log.
+ * The metadata (subscriptions, registrations) on one node of a cluster. Whichever node is asked, the coordinating node
+ * carries a change out, and all nodes follow the metadata log.
  */
 export class Coordination implements ControlSharing, CoordinatorService {
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
   readonly #parts: CoordinationParts
   readonly #link: NodeLink
-  /** Confirms reads of the partitions, and of the metadata log behind them. */
+  /** Confirms reads of the partitions and of the metadata. */
   readonly #confirmed: ConfirmedReads
   readonly #position: PartitionPosition
   readonly #rounds: Rounds
@@ -90,7 +89,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
     this.registry = sharedRegistry(delivery.registry, this)
   }
 
-  /** The partitions and the front ends are there: what other nodes change comes into force from now on. */
+  /** Partitions and front ends run: from now on changes of other nodes come into force here. */
   begin(): void {
     const { nodes, wal, delivery, partitions, log, fatal } = this.#parts
     this.#replica = delivery.follow(
@@ -103,7 +102,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
           delivery.coordinates(epoch !== undefined)
         },
         failed: (fault) => {
-          // What is stored comes into force with the next start.
+          // The change is stored and comes into force at the next start.
           if (isGivenUp(fault)) return
           log.error('cluster:copy', 'the copy of what the coordinator owns cannot go on', errorFacts(fault))
           fatal(faultText(fault), isBehind(fault) ? exitCodes.behind : undefined)
@@ -113,12 +112,12 @@ export class Coordination implements ControlSharing, CoordinatorService {
     )
   }
 
-  /** See `NodeLink`. */
+  /** The counters and measures of another node, see `NodeLink.statistics`. */
   statistics(node: string): Promise<Result<NodeStatistics, string>> {
     return this.#link.statistics(node)
   }
 
-  /** This node is to coordinate, or to do so no more. */
+  /** Tells this node to coordinate, or to stop doing so. */
   instruct(what: 'own' | 'release'): void {
     if (what === 'own') this.#replica?.own()
     else void this.#replica?.release()
@@ -131,7 +130,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
   async take(request: ControlRequest): Promise<Taken> {
     if (this.#replica?.isOwner !== true) return this.#notCoordinator()
     const answer = await this.#carriedOut(request)
-    // Otherwise nothing was done, and another node may have become the coordinator.
+    // A refusal without a confirmed position means that nothing was done: another node may have become coordinator.
     return mayBeGiven(answer, () => this.#position.isConfirmed()) ? ok(answer) : this.#notCoordinator()
   }
 
@@ -140,7 +139,6 @@ export class Coordination implements ControlSharing, CoordinatorService {
     return [...(await this.#parts.partitions.all.heartbeat())]
   }
 
-  /** See `Everywhere`. */
   everywhere(): ReturnType<Everywhere> {
     return this.#rounds.passed(this.#position.appliedIndex)
   }
@@ -149,7 +147,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
     const until_ms = performance.now() + patience_ms
     for (;;) {
       const taken = await this.#taken(request)
-      // The other end is typed by the same service.
+      // Both ends are typed by the same service, so the answer is one of this operation.
       if (taken !== undefined) return taken as Answer
       if (performance.now() > until_ms) return err({ kind: 'coordinatorAway' }) as Answer
       await sleep(again_ms)
@@ -163,14 +161,14 @@ export class Coordination implements ControlSharing, CoordinatorService {
   }
 
   /**
-   * Resolves when this node has applied all that was acknowledged before, on whichever node, of the partitions and of what the
-   * coordinator owns; refuses when that is not known in time.
+   * Resolves when this node has applied all metadata and updates that were acknowledged on any node before the call.
+   * Refuses when that is not known in time.
    */
   caughtUp(): Promise<Result<undefined, Unavailable>> {
     return this.#confirmed.confirm(this.#parts.nodes.outboxes.keys())
   }
 
-  /** The answer to a change, of this node or of another one; nothing when nobody has carried it out. */
+  /** The answer to a change, from this node or another one; undefined when nobody has carried it out. */
   async #taken(request: ControlRequest): Promise<unknown> {
     const taken = await this.take(request)
     if (taken.ok) return taken.value
@@ -181,7 +179,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
     return response.kind === 'outcomeUnknown' ? err({ kind: 'outcomeUnknown' }) : undefined
   }
 
-  /** What is registered is in force on all nodes before it is answered, or it is not known whether it is. */
+  /** A change of registrations is answered only when it is in force on all nodes, or with `outcomeUnknown`. */
   async #carriedOut(request: ControlRequest): Promise<unknown> {
     const answer = await this.#asked(request)
     if (request.service !== 'registry' || !isOk(answer)) return answer
@@ -189,7 +187,6 @@ export class Coordination implements ControlSharing, CoordinatorService {
     return passed.ok ? answer : err({ kind: 'outcomeUnknown' })
   }
 
-  /** A `ControlRequest` names an operation of its service. */
   #asked({ service, operation, given }: ControlRequest): Promise<unknown> {
     const owner: object = this.#parts.delivery[service]
     const carryOut: unknown = Reflect.get(owner, operation)
@@ -201,7 +198,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
     return err({ kind: 'notCoordinator', owner: this.#other })
   }
 
-  /** The other node that coordinates, as far as is known. */
+  /** The coordinating node, if it is known and not this one. */
   get #other(): string | undefined {
     const { coordinator, name } = this.#parts.nodes
     return coordinator === name ? undefined : coordinator
@@ -212,7 +209,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
     return marks && new Map(marks.map(([partition, last]) => [partition, last as NoticeNumber]))
   }
 
-  /** How far logs are that a node owns, by the numbers of the partitions; that of the coordinator comes behind them. */
+  /** The appliedIndex of logs that a node owns, by partition number; the metadata log follows the partitions. */
   async #positionsOf(node: string, numbers: readonly number[]): Promise<ConfirmedPositions> {
     if (this.#link === undefined) return err('nodes do not ask each other')
     const control = this.#parts.partitions.number
@@ -228,7 +225,7 @@ function isOk(answer: unknown): boolean {
 }
 
 interface StatisticsParts {
-  /** The name of this node, and of all that are listed. */
+  /** This node. `nodes` are all that are listed. */
   readonly self: string
   readonly nodes: readonly string[]
   readonly own: () => NodeStatistics
@@ -236,7 +233,7 @@ interface StatisticsParts {
   readonly ask: (node: string) => Promise<Result<NodeStatistics, string>>
 }
 
-/** What all nodes have counted and measured, those that say so in time: of the others the reason. */
+/** The counters and measures of all nodes. A node that does not answer in time stands there with the reason. */
 export async function clusterStatistics({ self, nodes, own, ask }: StatisticsParts): Promise<ClusterStatistics> {
   const said = await Promise.all(
     nodes.map(async (name) => ({ name, said: name === self ? ok(own()) : await ask(name) })),

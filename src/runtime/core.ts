@@ -64,26 +64,32 @@ import {
 } from './tasks.js'
 import { watchThreads } from './watchdog.js'
 
-/** Read transactions beyond the pools: each thread keeps one of its own for single reads. */
+/** Read transactions beyond those of the pools: each thread keeps one of its own for single reads. */
 const spareReaders = 256
 
-/** Read transactions of a partition that may be open at one time, over all threads. */
+/** The most read transactions of a partition that may be open at one time, over all threads. */
 export function readersOf({ dbPoolSize, httpThreads, queryThreads }: Options): number {
   return dbPoolSize + httpThreads * (1 + queryThreads) + spareReaders
 }
 
-/** How long other nodes may take to own what this one has had; with half of the time of the end at most. */
+/** How long other nodes may take to own what this node releases at its end; at most half of the time for the end. */
 const handover_ms = 10_000
 
-/** How long etcd is waited for while the broker ends: longer than it elects a leader; a quarter of the time of the end at most. */
+/**
+ * How long the ending broker waits for etcd: longer than etcd takes to elect a leader; at most a quarter of the time
+ * for the end.
+ */
 const etcdAnswer_ms = 5000
 
-/** How long what is under way when the time of an orderly end is over may take to notice it. */
+/** How long work may take to notice that the time for an orderly end is over. */
 const closing_ms = 250
 
 type FrontThread = LinkedThread<FrontEndTask & Pick<ThreadPorts, 'log'> & FrontPorts, FrontOperations>
 
-/** The coordinator's threads: the partitions, and the front ends beside the first, which runs here in the main thread. */
+/**
+ * All threads of the broker: the partitions, the courier, and the front ends beside the first, which runs in the main
+ * thread.
+ */
 export class Core {
   readonly #options: Options
   readonly #settings: readonly Setting[]
@@ -96,7 +102,7 @@ export class Core {
   readonly #measures: Measures
   readonly #partitions: Partitions<PartitionTask & Pick<ThreadPorts, 'log'>>
   readonly #threads: FrontThread[] = []
-  /** All threads of front ends, including those that are still starting. */
+  /** All front-end threads, also those that are still starting. */
   readonly #fronts = new Set<FrontThread>()
   readonly #frontEnds = new FrontEnds()
   readonly #folder: DataFolder
@@ -104,22 +110,21 @@ export class Core {
   readonly #guarded: GuardedEndpoints
   readonly #registryFeed = new RegistryFeed()
   readonly #backups: Backups
-  /** Commits of what follows logs here, for other nodes. */
+  /** Commits that other nodes are fetching, kept until they have them. */
   readonly #copies = new Copies((log) => this.#pinsOf(log))
   #cluster: RunningCluster | undefined
   #delivery: RunningDelivery | undefined
-  /** Undefined on a single node. */
   #coordination: Coordination | undefined
   #front: RunningFrontEnd | undefined
-  /** The first front end, as soon as it has threads that scan. */
+  /** The first front end, as soon as it has query threads. */
   #connectable: Connectable | undefined
   #sweeper: Sweeper | undefined
   #sequences = SequenceCounter.after(0)
 
   /**
-   * `fatal` is given why the broker can not go on, and the exit code if that is not that of an internal error; `standsStill` why the
-   * process can not even be ended by itself. `goesOn` is called with each step that the start comes further while this thread gives way
-   * to nothing.
+   * `fatal` gets the reason why the broker cannot go on, and the exit code unless it is that of an internal error.
+   * `standsStill` gets the reason why the process cannot even end itself. `goesOn` is called with each step of a start
+   * that keeps this thread from its event loop.
    */
   constructor(
     { options, settings }: Pick<FrontEndTask, 'options' | 'settings'>,
@@ -203,7 +208,7 @@ export class Core {
     })
   }
 
-  /** Joins the cluster as one of its nodes, if this broker is to be of one. To be called before `open`. */
+  /** Joins the cluster if the options name one. Call it before `open`. */
   async join(): Promise<Result<undefined, string>> {
     const { cluster } = this.#options
     if (cluster === undefined) return ok(undefined)
@@ -227,7 +232,7 @@ export class Core {
     return ok(undefined)
   }
 
-  /** Opens and recovers everything that is on disk. */
+  /** Opens and recovers all stores. */
   async open(): Promise<void> {
     this.#watchThreads()
     const cluster = this.#cluster
@@ -260,7 +265,7 @@ export class Core {
       const partitions = { all: this.#partitions, number: this.#plan.storage.paths.length }
       this.#coordination = new Coordination({ nodes, delivery, partitions, wal, caller, log, fatal })
     }
-    // The threads open their stores while the registry is read here.
+    // The threads open their stores while this one reads the registry.
     const [highest] = await Promise.all([this.#partitions.start(), this.#delivery.load()])
     this.#sequences = SequenceCounter.after(highest, this.#cluster?.nodes.slot)
     await this.#delivery.start()
@@ -311,7 +316,7 @@ export class Core {
     return ok(opened.value.port)
   }
 
-  /** Has key and certificate, and the keys of clients, be as their files are now. */
+  /** Reads the TLS files and the API keys again. */
   reload(): Promise<void> {
     return reloadFiles(this.#options, this.#log, this.#frontEnds)
   }
@@ -332,7 +337,6 @@ export class Core {
     })
   }
 
-  /** Raises alarms and writes summaries for as long as the process lives [management 10.7]. */
   #watch(): void {
     const { storage, transactions: memory } = this.#plan
     const partitions = storage.paths.length
@@ -342,9 +346,12 @@ export class Core {
     startSummaries(this.#options.logSummary_s, counts, this.#log)
   }
 
-  /** From when the first of them opens its store: to recover that may take long, and whoever does shows that it goes on. */
+  /**
+   * Watches threads as soon as the first of them opens its store: recovery may take long, and a thread that recovers
+   * shows beats.
+   */
   #watchThreads(): void {
-    // At this thread another one looks.
+    // Another thread watches this one.
     watchThreads({
       beats: this.#measures.beats,
       threads: this.#measures.beating.filter(({ row }) => row !== 0),
@@ -353,7 +360,7 @@ export class Core {
     })
   }
 
-  /** The write transactions of this thread; the log of the coordinator's store is recovered before the courier looks at it. */
+  /** The write transactions of this thread. The metadata log is recovered before the courier watches this thread. */
   #ownWriting(): WriteWatch {
     const writing = this.#measures.beats.writing(this.#measures.row)
     const goesOn = (): void => {
@@ -364,8 +371,8 @@ export class Core {
   }
 
   /**
-   * Ends in order; gives the number of requests that were given up at the limit [management 12.2], and nothing when
-   * something was still under way a moment after it: a turn, a thread that does not reply.
+   * Ends in order. Gives the number of requests that were given up at the limit [management 12.2], or undefined when
+   * something (a turn, a silent thread) was still under way a moment after it.
    */
   async drain(limit_ms: number): Promise<number | undefined> {
     this.#measures.end()
@@ -373,7 +380,7 @@ export class Core {
     return Promise.race([this.#drained(limit_ms), late])
   }
 
-  /** Every part takes from the same time. */
+  /** All parts share one time limit. */
   async #drained(limit_ms: number): Promise<number> {
     const until = performance.now() + limit_ms
     const left_ms = (): number => Math.max(0, until - performance.now())
@@ -381,7 +388,7 @@ export class Core {
     this.#cluster?.ending(Math.min(limit_ms / 4, etcdAnswer_ms))
     const steps = {
       sweeper: () => this.#sweeper?.stop(),
-      // While all listeners still answer: what comes meanwhile is sent on to the next owner.
+      // All listeners still answer: they send on to the next owner what comes meanwhile.
       handover: () => this.#cluster?.nodes.handOver(Math.min(limit_ms / 2, handover_ms)),
       frontEnds: async () => {
         const fronts = [this.#front?.stop(left_ms()) ?? 0, ...this.#threads.map(stopThread(left_ms()))]
@@ -401,9 +408,9 @@ export class Core {
   }
 
   /**
-   * Lets the turns under way come to their end, and no more, for at most this long, and all threads that use LMDB come to rest; says
-   * whether they have. A process with a thread inside its write transaction can not exit: it would wait for the thread; and
-   * one with a thread inside LMDB is aborted when it exits.
+   * Lets the turns under way end, and no others, for at most this long, and brings all threads that use LMDB to rest;
+   * says whether they are. A process cannot exit while one of its threads is inside a write transaction: the exit waits
+   * for the thread. A process that exits while a thread is inside LMDB is aborted.
    */
   halt(limit_ms: number): Promise<boolean> {
     this.#cluster?.end()
@@ -421,12 +428,12 @@ export class Core {
     return this.#coordination
   }
 
-  /** What front ends ask of the coordinator, on whichever node it is. */
+  /** The services for subscriptions and registrations; in a cluster those of the coordinating node. */
   get #services(): { readonly subscriptions: SubscriptionService; readonly registry: RegistryService } {
     return this.#coordination ?? this.#delivered
   }
 
-  /** What front ends ask of the cluster. */
+  /** The services that front ends use of the cluster. */
   #clusterService(cluster: RunningCluster): ClusterService {
     const { nodes } = cluster
     return {
@@ -452,7 +459,7 @@ export class Core {
     return this.#delivery
   }
 
-  /** The first front end, which runs here. */
+  /** The first front end, which runs in this thread. */
   get #frontEnd(): RunningFrontEnd {
     if (!this.#front) throw new Error('there is no front end yet')
     return this.#front
@@ -525,17 +532,17 @@ export class Core {
   }
 }
 
-/** Whether a partition is this node's, which it always is of a single broker. */
+/** Whether a partition is this node's; always true without a cluster. */
 function isConfirmed(position: SharedArrayBuffer | undefined): boolean {
   return position === undefined || new PartitionPosition(position).isConfirmed()
 }
 
-/** How a broker is named in what it sends, by the id of its folder. */
+/** The name of this broker in notifications and forwarded requests, derived from the id of its folder. */
 function brokerIdOf(folderId: string): string {
   return folderId.replaceAll('-', '').slice(0, 16)
 }
 
-/** For a front end that shares the socket for other nodes. */
+/** The task of a front end that shares the socket for other nodes. */
 function withSocket(nodes: FrontEndTask['nodes'], fd: number | undefined): FrontEndTask['nodes'] {
   if (nodes === undefined || fd === undefined) return nodes
   return { ...nodes, link: { ...nodes.link, where: { fd } } }

@@ -35,20 +35,15 @@ interface RunningDeliveryParts {
   readonly plan: BrokerPlan
   readonly options: NotificationOptions
   readonly folder: DataFolder
-  /** See `LoggedParts`. */
   readonly openLog: LoggedParts['openLog']
   readonly writing: LoggedParts['writing']
-  /** See `CourierTask`. */
   readonly positions: CourierTask['positions']
-  /** How large the heap of the courier may grow. */
   readonly courierHeap_MiB: number
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe' | 'add'>
   readonly state: StateParts['state']
-  /** See `Everywhere`. */
   readonly everywhere: Everywhere | undefined
-  /** How long a query may take, and a change of a subscription wait for one. */
+  /** How long a query may take, and how long a change of a subscription waits for one. */
   readonly queryTimeout_ms: number
-  /** See `RegistryParts`. */
   readonly publish: RegistryParts['publish']
   readonly notStored: RegistryParts['notStored']
   readonly alarms: Alarms
@@ -60,7 +55,7 @@ const day_ms = 86_400_000
 
 type Task = CourierTask & Pick<ThreadPorts, 'log'>
 
-/** What the coordinator owns, put together: its own store, the subscriptions, the registry, the courier. */
+/** The coordinator's part of the broker: its store, the subscriptions, the registry, the courier. */
 export class RunningDelivery {
   readonly subscriptions: Subscriptions
   readonly registry: Registry
@@ -69,10 +64,9 @@ export class RunningDelivery {
   readonly #courier: CourierThread<Task>
   readonly #clock = clockStart()
   readonly #bell: Bell
-  /** Undefined on a single node. */
   #shared: { readonly replica: ControlReplica; readonly sharing: ControlSharing } | undefined
 
-  /** Opens the store; throws when it can not be used. */
+  /** Opens the store; throws when it cannot be used. */
   constructor(parts: RunningDeliveryParts) {
     const { plan, options, folder, partitions, alarms, log, fatal } = parts
     this.#parts = parts
@@ -123,8 +117,8 @@ export class RunningDelivery {
   }
 
   /**
-   * Reads what is stored, while the threads of the partitions start with the same, and prepares the courier as soon as all
-   * is known that it begins with. To be called before `start`.
+   * Reads what is stored while the partitions' threads start, and prepares the courier as soon as the subscriptions and
+   * registrations are known. Call it before `start`.
    */
   async load(): Promise<void> {
     await inSlices(this.subscriptions.loading())
@@ -133,36 +127,39 @@ export class RunningDelivery {
     await inSlices(this.registry.loading())
   }
 
-  /** Those of the coordinator's store. */
+  /** Pins of the coordinator's store. */
   get pins(): Pins {
     return this.#store
   }
 
-  /** Lets the courier begin; the partitions are there. Resolves when it knows what waits, and when everyone was notified last. */
+  /**
+   * Starts the courier; the partitions have to run. Resolves when the courier knows the waiting notices and the last
+   * delivery to each receiver.
+   */
   async start(): Promise<void> {
     await this.#courier.start()
   }
 
-  /** A front end whose clients listen to subscriptions; see `CourierThread`. */
+  /** Connects a front end to the courier, for clients that listen to subscriptions. */
   addStreams(connect: (port: MessagePort) => void): void {
     this.#courier.addStreams(connect)
   }
 
-  /** See `CourierThread`; of the outbox of a partition, or of that of the coordinator. */
+  /** Stops notifications of a log that this node is about to release, see `CourierThread`. */
   release(log: LogName, limit_ms: number): Promise<void> {
     return this.#courier.release(log === 'control' ? this.#parts.plan.storage.paths.length : log, limit_ms)
   }
 
-  /** Begins with what happens by the clock: there is somebody to ask for entities now. */
+  /** Starts timed work (expirations, intervals): the front end can query entities from now on. */
   begin(): void {
     this.subscriptions.start()
     this.registry.start()
   }
 
-  /** Of a cluster: what the coordinator owns is changed by one of its nodes, and follows the log here from now on. */
+  /** In a cluster: from now on one node changes the metadata, and this store follows the log. */
   follow(parts: Omit<ControlReplicaParts, 'store' | 'enforce'>, sharing: ControlSharing): ControlReplica {
     const enforce = async (change: Required<ControlRecord>): Promise<void> => {
-      // What another node has sent may be waited for here.
+      // Its courier may be waiting for acks that another node's courier has stored.
       if (!replica.isOwner && change.acks.length > 0) this.#bell.ring()
       await enforceChange(change, this.subscriptions, this.registry)
     }
@@ -171,14 +168,14 @@ export class RunningDelivery {
     return replica
   }
 
-  /** Begins, or ends, what happens by the clock: on the node that coordinates. */
+  /** Starts or ends timed work: only the coordinating node does it. */
   coordinates(isCoordinator: boolean): void {
     this.subscriptions.stop()
     this.registry.stop()
     if (isCoordinator) this.begin()
   }
 
-  /** Ends what happens by the clock. */
+  /** Ends timed work. */
   stopClocks(): void {
     this.subscriptions.stop()
     this.registry.stop()
@@ -189,13 +186,12 @@ export class RunningDelivery {
     return this.#courier.drain(limit_ms)
   }
 
-  /** Closes the coordinator's store: the courier has ended. */
+  /** Closes the coordinator's store; the courier has to have ended. */
   async close(): Promise<void> {
     await this.#shared?.replica.close()
     await this.#store.close()
   }
 
-  /** See `CourierThread`. */
   halt(): Promise<void> {
     return this.#courier.halt()
   }

@@ -1,4 +1,4 @@
-/** What the process ends with [management 9.5]. */
+/** The exit codes of the process [management 9.5]. */
 export const exitCodes = {
   ended: 0,
   commandLine: 1,

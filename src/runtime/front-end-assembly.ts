@@ -59,39 +59,38 @@ import { openReaders } from './readers.js'
 import type { ReloadTarget } from './reload-files.js'
 import { type FrontEndTask, numbered, type QueryThreadData } from './tasks.js'
 
-/** A front end with everything behind it: mailboxes, snapshots, query threads, interfaces, sockets. */
+/** A front end with its mailboxes, readers, query threads, interfaces and sockets. */
 export interface RunningFrontEnd extends ReloadTarget {
   readonly fd: number
   readonly port: number
-  /** The socket for other nodes. */
+  /** The listener for other nodes; its descriptor is shared by the other front ends. */
   readonly among: { readonly fd: number; readonly port: number } | undefined
-  /** What there is to look at. */
   readonly feeds: Feeds
   /**
-   * Ends in order: stops to accept, answers what was begun, empties the mailboxes. Gives the number of requests that
-   * were given up at the limit.
+   * Ends in order: stops accepting, answers the requests under way, empties the mailboxes. Gives the number of requests
+   * that were given up at the limit.
    */
   stop(limit_ms: number): Promise<number>
-  /** The courier is at this port, for clients that listen to subscriptions. */
+  /** Hands over a port to the courier, for clients that listen to subscriptions. */
   connectStreams(port: MessagePort): void
-  /** Who owns which partition of a cluster. */
+  /** Takes the owners of the partitions and the addresses of the other members. */
   route(routes: readonly Route[], others: readonly NodeAddress[]): void
-  /** Asks the broker as a client of this front end would. */
   state: FrontBroker['state']
-  /** Has a partition remove entities that have expired by now; nothing when it cannot now. */
+  /** Has a partition remove its expired entities; undefined when the partition cannot do so now. */
   sweep(partition: number): Promise<SweptReply | undefined>
 }
 
-/** Takes ports to the partitions' threads, now and whenever one is replaced. */
+/** Takes ports to the partitions' threads, at the start and whenever a thread is replaced. */
 export interface Connectable {
   connect(partition: number, port: MessagePort): void
-  /** The process ends at once: resolves when none of the threads that scan runs any more. */
+  /** The process ends at once: resolves when no query thread runs any more. */
   halt(): Promise<void>
 }
 
 /**
- * Puts a front end together, in the main thread or in one of its own, and lets it listen, on the socket of another one
- * if the task has its descriptor. `connect` gets what takes the ports of the partitions; it listens when it has all of them.
+ * Puts a front end together, in the main thread or in one of its own, and listens: on the socket of another front end
+ * if the task has its descriptor. `connect` gets the function that takes the ports of the partitions; the front end
+ * listens once it has all of them.
  */
 export async function openFront(
   task: FrontEndTask,
@@ -171,24 +170,23 @@ export async function openFront(
   return ok(runningFront(opened.value, own, close))
 }
 
-/** The owners of what is not about single entities, here or in another thread. */
+/** The owners of shared state (registry, subscriptions, cluster), in this thread or in another one. */
 interface FrontEndServices {
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
-  /** What other nodes have this one do. */
+  /** What other nodes ask of this one. */
   readonly coordinator?: SharingService | undefined
   readonly backups: BackupService
-  /** Nothing for a broker that is of no cluster. */
+  /** Undefined without a cluster. */
   readonly cluster: ClusterService | undefined
   readonly copies: CopyService
   readonly alarms: AlarmService
-  /** Opens what there is to look at. */
   readonly feeds: (parts: FeedParts) => Feeds
-  /** How many lines of the log were dropped; for the front end in the main thread only. */
+  /** The number of dropped log lines; in the main thread only. */
   readonly dropped?: () => number
 }
 
-/** Of a broker in a cluster: the log of the coordinator waits for the engine. */
+/** Services that wait a limited time for the metadata log, which in a cluster waits for etcd. */
 function patientServices(services: FrontEndServices, limit_ms: number): FrontEndServices {
   const { subscriptions, registry, coordinator } = services
   const confirmed = coordinator && (() => coordinator.confirmed())
@@ -199,14 +197,13 @@ function patientServices(services: FrontEndServices, limit_ms: number): FrontEnd
   }
 }
 
-/** What a front end knows of what there is to look at. */
 export type FeedParts = Pick<LiveSources, 'measures' | 'resources' | 'disk'>
 
-/** What a front end has to do with the alarms of the process, which its main thread keeps [management 10.7]. */
+/** The alarms of the process, which its main thread keeps [management 10.7]. */
 interface AlarmService {
-  /** For the front end in that thread only. */
+  /** In the main thread only. */
   readonly counts?: () => AlarmCounts
-  /** The active alarms, at most so many; for the front end in that thread only. */
+  /** The active alarms, at most so many; in the main thread only. */
   readonly list?: (most: number) => readonly ActiveAlarm[]
   readonly tell: (report: AlarmReport) => void
 }
@@ -238,7 +235,7 @@ function interfaces(
     log,
     sequences: new SequenceCounter(task.sequences),
     storageFull: () => memory.versions.some((_, partition) => measures.partitions.value('isFull', partition) === 1),
-    // The meter counts by the resources, which are made for the broker: it is there before the first request.
+    // The meter counts by the resources, which need the broker; the broker is set before the first request.
     timing: {
       get timingOn() {
         return meter.timingOn
@@ -292,7 +289,7 @@ function interfaces(
     takeReplies: () => {
       for (const mailbox of behind.mailboxes) mailbox.catchUp()
     },
-    // The main thread alone writes what is known of the life of the process.
+    // Only the main thread writes facts about the life of the process.
     ...(frontEnd === 0 && { certified: (until: Milliseconds) => measures.certified(until) }),
     memory,
     steps: measures.steps,
@@ -302,7 +299,7 @@ function interfaces(
   return { broker, feeds, parts }
 }
 
-/** On a node of a cluster: the last record of the log that each partition shows here. */
+/** For each partition, a function that gives the last record of the log that is applied here. */
 export function appliedOf(positions: readonly SharedArrayBuffer[]): readonly (() => number)[] {
   return positions.map((memory) => {
     const position = new PartitionPosition(memory)
@@ -310,7 +307,7 @@ export function appliedOf(positions: readonly SharedArrayBuffer[]): readonly (()
   })
 }
 
-/** Where nodes do not reach each other, what another one owns cannot be confirmed here. */
+/** Where nodes have no links to each other, nothing can be confirmed that another node owns. */
 function confirmedReads(
   nodes: FrontEndTask['nodes'],
   routes: RouteTable,
@@ -350,12 +347,12 @@ function openProviders(
   })
 }
 
-/** How long an update waits for the engine of a cluster. It may be carried out after that. */
+/** How long an update waits for etcd. It may still be carried out after that. */
 const enginePatience_ms = 5000
 
 const waitAreas = [traceArea['wait.mailbox'], traceArea['wait.transaction']]
 
-/** Waits are traced, and shown of slow requests, also while their statistics are off. */
+/** Traces and slow requests need the waits also while their statistics are off. */
 function areWaitsMeasured(measures: Measures): boolean {
   const { switches } = measures
   if (measures.isOn('semWait') || switches.get('slowAbove_ms') > 0) return true
@@ -374,7 +371,7 @@ function openMailboxes({ options, memory }: FrontEndTask, measures: Measures): r
   })
 }
 
-/** Nothing for a front end that has no other nodes to reach. */
+/** Undefined for a front end without other nodes. */
 async function openNodeFront(
   { nodes, frontEnd, options }: FrontEndTask,
   mailboxes: readonly Mailbox[],
@@ -433,7 +430,7 @@ interface FrontParts extends Pick<Behind, 'listening' | 'streams' | 'apiKeys'> {
   readonly broker: FrontBroker
   readonly feeds: Feeds
   readonly courier: CourierPort
-  /** Of the partitions' threads in this process. */
+  /** The mailboxes of the partitions' threads in this process. */
   readonly mailboxes: readonly Mailbox[]
   readonly routes: RouteTable
   readonly among: NodeFront | undefined

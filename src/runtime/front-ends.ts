@@ -2,15 +2,18 @@ import type { NodeAddress } from '../cluster/membership/route-table.js'
 import type { Route } from '../storage/etcd/node-facts.js'
 import type { FrontOperations } from './tasks.js'
 
-/** What changes for a front end while it runs. */
+/** The changes that each front end takes while it runs. */
 type FrontChanges = Pick<FrontOperations, 'route' | 'useTls' | 'useKeys'>
 
-/** All front ends of the broker, whichever thread they run in, for what changes for each of them. */
+/** All front ends of the broker, in whatever threads: passes changes on to each of them. */
 export class FrontEnds implements FrontChanges {
   readonly #all = new Set<FrontChanges>()
   #routed: readonly [routes: readonly Route[], others: readonly NodeAddress[]] | undefined
 
-  /** A front end hears of all changes from now on, and of the routes as they are: it was made with those of an earlier moment. */
+  /**
+   * Adds a front end. It gets the current routes at once, since it may have been made with older ones, and all later
+   * changes.
+   */
   add(front: FrontChanges): void {
     this.#all.add(front)
     if (this.#routed !== undefined) front.route(...this.#routed)

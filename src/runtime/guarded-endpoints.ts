@@ -9,13 +9,14 @@ import {
 } from '../threads/shared-memory/protected-endpoints.js'
 
 /**
- * What the main thread knows of where nothing may connect to that clients cause: the management of this broker, the members of its etcd,
- * and the ports of all nodes that are for other nodes and for operators. Whatever etcd or nodes announce is in force at once in all threads.
+ * The addresses to which no client may make the broker connect: the management of this broker, the members of its etcd,
+ * and the ports of all nodes for other nodes and for operators. What etcd or nodes announce comes into force at once in
+ * all threads.
  */
 export class GuardedEndpoints {
   readonly #endpoints: ProtectedEndpoints
   readonly #options: GuardedOptions
-  /** Of nodes that are members or have been: one that is paused is no member, and listens all the same. */
+  /** Nodes that are or were members: a paused node is no member, and still listens. */
   readonly #nodes = new Map<string, ProtectedService>()
 
   constructor(endpoints: ProtectedEndpoints, options: GuardedOptions) {
@@ -25,7 +26,7 @@ export class GuardedEndpoints {
     this.engine([])
   }
 
-  /** On which port this node listens for others, if that is known by now. */
+  /** Takes the port on which this node listens for other nodes, if it is known yet. */
   listens(linkPort: number | undefined): void {
     const { adminIp, cluster } = this.#options
     const ip = cluster?.link.ip
@@ -42,8 +43,9 @@ export class GuardedEndpoints {
   }
 
   /**
-   * The URLs that the members of etcd announce, beside those by which this broker reaches them. Each host is taken to listen at all of the
-   * ports: a member that listens everywhere may announce an address that only other members use, or `localhost`.
+   * Takes the URLs that the members of etcd announce; those by which this broker reaches etcd are added. Every host is
+   * taken to listen on all of the ports: a member that listens on all interfaces may announce an address that only
+   * other members use, or `localhost`.
    */
   engine(announced: readonly string[]): void {
     const all = [...(this.#options.cluster?.urls ?? []), ...announced]
@@ -55,7 +57,7 @@ export class GuardedEndpoints {
     this.#endpoints.put('etcd', hosts.size === 0 ? [] : [{ hosts: [...hosts], ports: [...ports] }])
   }
 
-  /** The members of the cluster are these now. */
+  /** Takes the current members of the cluster. */
   members(members: readonly NodeFacts[]): void {
     for (const { name, address, hosts, ports } of members) {
       const link = parseAddress(name, address)
@@ -67,7 +69,7 @@ export class GuardedEndpoints {
     this.#putNodes()
   }
 
-  /** The nodes of the cluster are these now, whether they run or not. */
+  /** Takes the nodes that the cluster lists, whether they run or not. */
   listed(nodes: readonly ListedNode[]): void {
     const names = new Set(nodes.map(({ name }) => name))
     for (const name of this.#nodes.keys()) if (!names.has(name)) this.#nodes.delete(name)
@@ -81,7 +83,7 @@ export class GuardedEndpoints {
 
 type GuardedOptions = Pick<Options, 'adminPort' | 'adminIp'> & { readonly cluster?: Options['cluster'] }
 
-/** The addresses of this machine as other nodes may reach it, whatever this node announces. */
+/** The addresses of this machine by which other nodes may reach it, whatever this node announces. */
 export function announcedHosts(): readonly string[] {
   return ownAddresses().slice(0, serviceMost.hosts - 1)
 }

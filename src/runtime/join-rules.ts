@@ -17,10 +17,9 @@ import { ControlStore } from '../storage/store/control-store.js'
 import { LmdbPartitionStore } from '../storage/store/partition-store.js'
 import type { LogSequence } from '../storage/wal/record-log.js'
 
-/** The last record of each log that a folder has applied. */
 export type AppliedRecords = ReadonlyMap<LogName, LogSequence>
 
-/** A data folder that is to serve a cluster, with what it knows of that. */
+/** A data folder that is to serve a cluster. */
 export interface JoiningFolder {
   readonly path: string
   readonly id: string
@@ -29,7 +28,7 @@ export interface JoiningFolder {
   readonly applied: () => Promise<AppliedRecords>
 }
 
-/** The beginning of a cluster with a folder, behind what that has applied, with these nodes; and the id of the beginning. */
+/** The first description of a cluster that begins with this folder, behind what the folder has applied. */
 export function clusterBegun(
   name: string,
   { id: folder, partitions }: Pick<DataFolder, 'id' | 'partitions'>,
@@ -42,8 +41,8 @@ export function clusterBegun(
 }
 
 /**
- * Why a cluster that stands is not one that a folder of this id, a new one without, can serve, in words for the operator; nothing when it
- * can.
+ * Why an existing cluster cannot be served by a folder of this id (undefined: a new folder), in words for the operator;
+ * undefined when it can.
  */
 export function clusterRefusal(
   { description, nodes }: Pick<ClusterState, 'description' | 'nodes'>,
@@ -75,7 +74,7 @@ export async function joinRefusal(
   return unreadFormats(state) ?? lostRecords(state, folder)
 }
 
-/** What members write that this version does not read, or the other way round. */
+/** Why members and this version cannot read each other's formats. */
 function unreadFormats({ members, unreadMembers }: ClusterState): string | undefined {
   const [later] = unreadMembers
   if (later !== undefined) return `node ${later} of it has a later version of Rigel, which this one does not understand`
@@ -85,7 +84,10 @@ function unreadFormats({ members, unreadMembers }: ClusterState): string | undef
   return `node ${name} of it reads records of formats ${formats.join(', ')}, and this version those of ${recordFormats.join(', ')}: use a version of Rigel between the two`
 }
 
-/** A folder of before a recovery may have what is lost: its records have the numbers of others now. */
+/**
+ * A folder from before a recovery of the cluster may hold records that the recovery lost, whose sequences belong to
+ * other records now.
+ */
 async function lostRecords({ description }: ClusterState, folder: JoiningFolder): Promise<string | undefined> {
   const { began } = description
   const { fact, path } = folder
@@ -98,10 +100,11 @@ async function lostRecords({ description }: ClusterState, folder: JoiningFolder)
   return `it was begun anew with another folder, and ${path} has what that did not have: ${records.join('; ')}. Move ${path} aside and start with a new folder, or recover the cluster with this one: see "etcd has lost its data" in docs/cluster.md`
 }
 
-/** The part of the options that says which cluster the broker is of. */
 export type ClusterOptions = NonNullable<Options['cluster']>
 
-/** How the etcd of a cluster is reached. Refuses, in words for the operator, when the password of its user cannot be read. */
+/**
+ * How to reach the etcd of a cluster. Refuses, in words for the operator, when the password of its user cannot be read.
+ */
 export function etcdSettings({
   urls,
   ca,
@@ -122,7 +125,7 @@ export function etcdSettings({
 
 type FollowingFolder = Pick<DataFolder, 'partitions' | 'partitionPath' | 'controlPath'>
 
-/** The environments of a folder by the logs that they follow. */
+/** The environments of a folder, by the log that each follows. */
 export function followingMembers(folder: FollowingFolder): ReadonlyMap<LogName, FolderMember> {
   const members = new Map<LogName, FolderMember>([['control', { name: 'control', path: folder.controlPath }]])
   for (let partition = 0; partition < folder.partitions; partition += 1)
@@ -130,7 +133,7 @@ export function followingMembers(folder: FollowingFolder): ReadonlyMap<LogName, 
   return members
 }
 
-/** What the environments of a folder of a cluster have noted. Nobody has them open. */
+/** The last record that the checkpoint of each environment has applied. The environments must not be open. */
 export async function checkpointsOf(
   folder: FollowingFolder,
   { maxReaders }: Pick<WriterSettings, 'maxReaders'>,
@@ -141,7 +144,10 @@ export async function checkpointsOf(
   return applied
 }
 
-/** Brings the environments of a folder that is of no cluster up to date with its own logs; gives what they have applied then. */
+/**
+ * Brings the environments of a folder without a cluster up to date with their own logs; gives what they have applied
+ * then.
+ */
 export async function ownRecordsOf(
   folder: FollowingFolder,
   storage: WriterSettings,

@@ -18,12 +18,11 @@ import { memoryNeeded, memoryWarnings } from './memory-needed.js'
 import { portHolder } from './port-holder.js'
 import { watchStart } from './start-watch.js'
 
-/** A second signal ends the process with 128 and its number. */
 const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
-/** How long the partitions have to finish their turns when the process has to end at once. */
+/** How long the partitions may take to finish their turns when the process has to end at once. */
 const abruptLimit_ms = 2_000
-/** How long the partitions have to end after a refused start: they first finish opening their stores. */
+/** How long the partitions may take to end after a refused start: they first finish opening their stores. */
 const refusedLimit_ms = 30_000
 
 /** The life of the process from its start to its end [management 12]. */
@@ -41,7 +40,7 @@ export class Life {
   #leaving = false
   #isReady = false
 
-  /** `terminal`: where somebody reads along. */
+  /** `terminal`: where a person reads the output, if there is one. */
   constructor(
     { options, settings }: { readonly options: Options; readonly settings: readonly Setting[] },
     log: MainLog,
@@ -55,7 +54,9 @@ export class Life {
     this.#switches = switches
   }
 
-  /** Starts everything in its order; what fails ends the process with its code and leaves nothing behind [management 12.1]. */
+  /**
+   * Starts all parts in order. A failure ends the process with its code and leaves nothing behind [management 12.1].
+   */
   start(): Promise<void> {
     this.#started = this.#begin()
     return this.#started
@@ -109,7 +110,10 @@ export class Life {
     this.#terminal?.write(announcement(this.#options, ready))
   }
 
-  /** How many partitions the folder is to have; nothing where that is left to it. A new one of a cluster has as many as that. */
+  /**
+   * The number of partitions to ask of the folder; undefined: the folder decides. A new folder of a cluster has as many
+   * as the cluster.
+   */
   async #askedPartitions(): Promise<Result<number | undefined, string>> {
     const { cluster, partitions, dbPath } = this.#options
     if (cluster === undefined || !isNewFolder(dbPath)) return ok(partitions)
@@ -137,7 +141,7 @@ export class Life {
     )
   }
 
-  /** The flags may allow more memory than there is. */
+  /** Warns when the flags allow more memory than the machine has. */
   #warnOfMemory(partitions: number): void {
     const thereIs = { process_MiB: toMiB(memoryLimit_bytes()), heap_MiB: toMiB(getHeapStatistics().heap_size_limit) }
     for (const warning of memoryWarnings(memoryNeeded(this.#options, partitions), thereIs)) {
@@ -146,8 +150,8 @@ export class Life {
   }
 
   /**
-   * The first signal begins an orderly end, a second one ends the process at once [management 12.2]. What is being started
-   * is started first: half of it could not be ended in order.
+   * The first signal begins an orderly end, a second one ends the process at once [management 12.2]. A start that is
+   * under way is completed first: a half-started broker cannot be ended in order.
    */
   async signalled(signal: 'SIGINT' | 'SIGTERM'): Promise<void> {
     if (this.#ending) {
@@ -172,13 +176,16 @@ export class Life {
     this.#exit(code, halted)
   }
 
-  /** Reads the files anew that an operator may have exchanged: key and certificate, keys of clients. What cannot be used changes nothing. */
+  /**
+   * Reads key, certificate and API keys from their files again, which an operator may have replaced. Unusable files
+   * change nothing.
+   */
   async reload(): Promise<void> {
     await this.#started
     await this.#core?.reload()
   }
 
-  /** Something happened that was not to happen, after which the broker can not go on. */
+  /** An internal error after which the broker cannot go on. */
   async broken(reason: string, fault: unknown): Promise<void> {
     if (!this.#leaving) await this.#leave(exitCodes.internal, `${reason}: ${faultText(fault)}`, errorFacts(fault))
   }
@@ -186,7 +193,7 @@ export class Life {
   async #cannotGoOn(reason: string, code: number = exitCodes.internal): Promise<void> {
     if (this.#leaving) return
     if (code !== exitCodes.behind) return this.#leave(code, reason)
-    // Everything else is as it should be: the other partitions are released, what was taken is answered.
+    // The rest is intact: the other partitions are released, and the requests under way are answered.
     if (this.#ending) return
     this.#ending = true
     this.#log.error('main:stop', `${reason}; ending in order`)
@@ -201,7 +208,10 @@ export class Life {
     this.#exit(code, halted)
   }
 
-  /** A thread stands still, or holds a lock for good: nothing can be waited for, and the process would not exit. */
+  /**
+   * A thread stands still or holds a lock for good: the process ends without waiting for it, since an orderly exit
+   * would hang.
+   */
   async #killed(reason: string): Promise<void> {
     this.#leaving = true
     this.#log.fatal('main:fatal', `${reason}: the process ends at once (-threadSilence)`)
@@ -210,12 +220,12 @@ export class Life {
   }
 
   async #halted(): Promise<boolean> {
-    // What fails from here on fails because of that.
+    // Later failures are consequences of this one.
     this.#leaving = true
     return this.#core === undefined || this.#core.halt(this.#isReady ? abruptLimit_ms : refusedLimit_ms)
   }
 
-  /** Only the system can end a process with a thread that is inside its write transaction, which is lost then. */
+  /** While a thread is inside its write transaction only the system can end the process; that transaction is lost. */
   #exit(code: number, halted: boolean): void {
     try {
       this.#releasePidFile?.()
@@ -249,8 +259,8 @@ function toMiB(bytes: number): number {
 }
 
 /**
- * Writes a file that holds the number of this process until the function that it gives is called [management 12.3]. A
- * leftover of a process that is gone is replaced; one of a living process is refused.
+ * Writes a file with the number of this process; the function that it gives removes it [management 12.3]. A leftover of
+ * a dead process is replaced; the file of a living process is a refusal.
  */
 function writePidFile(path: string): Result<() => void, string> {
   try {

@@ -1,6 +1,6 @@
 import type { Options } from '../flags/settings.js'
 
-/** The flags that say how much memory the broker takes at most. */
+/** The flags that bound the broker's memory. */
 type MemoryFlags = Pick<
   Options,
   | 'httpThreads'
@@ -13,37 +13,40 @@ type MemoryFlags = Pick<
 > & { readonly notifications: Pick<Options['notifications'], 'memory_MiB'> }
 
 interface MemoryNeeded {
-  /** Of the process, in MiB, without the pages of the mapped data files, which the system takes back when it needs them. */
+  /** The process, without the pages of the mapped data files, which the system reclaims when it needs them. */
   readonly process_MiB: number
-  /** Of that, what the heap of the main thread, where the first front end runs, must have room for. */
+  /** The part of it that the heap of the main thread must hold, where the first front end runs. */
   readonly mainHeap_MiB: number
 }
 
-/** The process with its program, and what each of its threads takes by itself. */
+/** The process with its program, and the fixed cost of each thread. */
 const process_MiB = 128
 const thread_MiB = 96
 
-/** The expressions that a thread keeps though no subscription in force has them, and the regular expressions in all of them. */
+/**
+ * Compiled expressions that a thread caches beyond those of subscriptions in force, and the regular expressions of all
+ * of them.
+ */
 export const expressions_MiB = 4
 const templates_MiB = 2 * expressions_MiB
 
-/** A heap is larger than what it holds: garbage is collected only when there is enough of it. */
+/** A heap is larger than its live objects: garbage is collected late. */
 const garbage = 1.5
 
-/** A body takes up to three times its size while it is read: as bytes, as a text and as what it says. */
+/** While a body is read it takes up to three times its size: as bytes, as text and parsed. */
 const perRequestByte = 3
 
-/** A notification that is being sent is there as a text, and as bytes outside of the heap. */
+/** A notification that is being sent is held as text, and as bytes outside of the heap. */
 const perSentCharacter = 2
 const perSentByte = perSentCharacter + 1
 
-/** Scans that a query thread has under way, and how often each has its page: as records and on its way to the front end. */
+/** Scans that a query thread has under way; each holds its page twice, as records and on its way to the front end. */
 const scansPerThread = 4
 const pagesPerThread = scansPerThread * 2
 
 /**
- * What the broker needs at most with these flags and this number of partitions. Subscriptions and registrations, which
- * have limits of their own, come on top.
+ * The most memory that the broker needs with these flags and this number of partitions. Subscriptions and
+ * registrations, which have their own limits, come on top.
  */
 export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeeded {
   const { httpThreads, queryThreads, readCache_MiB, entityCache_MiB, requestMemory_MiB, responseMemory_MiB } = flags
@@ -60,31 +63,34 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
   }
 }
 
-/** The flags that say how much the threads hold that are replaced when they die. */
+/** The flags that determine the heaps of replaceable threads. */
 type HeapFlags = Pick<Options, 'entityCache_MiB' | 'requestMemory_MiB' | 'pageMaxSize'> & {
   readonly notifications: Pick<Options['notifications'], 'subscriptionsMax' | 'queueMax_MB' | 'memory_MiB'>
 }
 
-/** How large the heaps of threads may grow, in MiB. A thread that needs more ends alone, and is replaced. */
+/** The heap limits of threads, in MiB. A thread that exceeds its limit ends alone and is replaced. */
 export interface ThreadHeaps {
   readonly partition_MiB: number
   readonly query_MiB: number
   readonly courier_MiB: number
 }
 
-/** A heap may grow to this many times what its thread needs, so that no thread ends that does what its flags allow. */
+/** A heap limit is this many times the computed need, so that no thread ends that does what its flags allow. */
 const spare = 2
 
-/** What a subscription takes in a thread, at most, which is 1 KiB on disk. */
+/** The most heap that a subscription of 1 KiB on disk takes in a thread. */
 const subscription_KiB = 3
 
-/** At most this many notices may wait for each MB of the limit: a smaller one takes as much of the courier's heap as one of 1 KiB. */
+/**
+ * The most notices that may wait for each MB of the limit: a notice below 1 KiB takes as much of the courier's heap as
+ * one of 1 KiB.
+ */
 export const noticesPerMB = 1024
 
-/** What a notice that waits takes in the heap of the courier for each of its bytes on disk, or of 1 KiB, at most. */
+/** The most heap of the courier that a waiting notice takes per byte on disk, counted as 1 KiB at least. */
 const perNoticeByte = 0.75
 
-/** The limits of the heaps, none above `most_MiB`: what Node lets a heap grow to. */
+/** The heap limits, none above `most_MiB`, which is what Node lets a heap grow to. */
 export function threadHeaps(flags: HeapFlags, most_MiB: number): ThreadHeaps {
   const { entityCache_MiB, requestMemory_MiB, pageMaxSize, notifications } = flags
   const subscriptions_MiB = (subscription_KiB * notifications.subscriptionsMax) / 2 ** 10
@@ -103,13 +109,13 @@ export function threadHeaps(flags: HeapFlags, most_MiB: number): ThreadHeaps {
   }
 }
 
-/** What there is, in MiB: memory of the machine or of the container, and the most that Node lets a heap grow to. */
+/** The available memory in MiB: that of the machine or container, and the most that Node lets a heap grow to. */
 interface MemoryThereIs {
   readonly process_MiB: number
   readonly heap_MiB: number
 }
 
-/** What is wrong when there may be less memory than the flags allow the broker to take; nothing when there is enough. */
+/** One warning for each limit that exceeds the available memory; empty when there is enough. */
 export function memoryWarnings(needed: MemoryNeeded, thereIs: MemoryThereIs): readonly string[] {
   const remedy =
     'lower -readCache, -entityCache, -requestMemory, -answerMemory, -notifMemory, -pageMaxSize or the numbers of threads'

@@ -7,22 +7,22 @@ import { Matcher } from '../model/subscription/matcher.js'
 import type { Log } from '../observe/log/log.js'
 import { expressions_MiB } from './memory-needed.js'
 
-/** Whether the templates of custom notifications are filled in, and how long a result in them may be. */
+/** Whether templates of custom notifications are filled in, and the most bytes of their result. */
 export type TemplateSettings = Pick<RendererParts, 'fillsIn' | 'max_bytes'>
 
 export function templateSettings({ customDisabled, forwardMaxSize }: NotificationOptions): TemplateSettings {
   return { fillsIn: !customDisabled, max_bytes: forwardMaxSize }
 }
 
-/** What the messages of a thread are rendered with, by expressions of its own. */
+/** The parts that render the messages of one thread, with its own cache of expressions. */
 export function renderingParts(settings: TemplateSettings): RendererParts {
   const expressions = new Expressions(expressions_MiB * 2 ** 20)
   return { ...settings, expressions, views: new ChangeViews(), word: renderNotice }
 }
 
 /**
- * Makes matchers like that of a partition, which remember as many bytes of what patterns find; they share what they render
- * with, which is made when it is needed first.
+ * Makes matchers like that of a partition, each with a cache of this many bytes for results of patterns. They share the
+ * rendering parts, which are made at first use.
  */
 export function matcherMaker(settings: TemplateSettings, log: Log, memory_bytes = 0): () => Matcher {
   let made: RendererParts | undefined

@@ -27,39 +27,37 @@ interface NodeFrontParts {
   readonly link: FrontLink
   readonly frontEnd: number
   readonly routes: RouteTable
-  /** Of the partitions' threads in this process, in the order of their numbers. */
+  /** The mailboxes of the partitions' threads in this process, by partition number. */
   readonly mailboxes: readonly Mailbox[]
-  /** How far the log of each partition is on this node, see `PartitionPosition`. */
+  /** Per partition, how far its log is applied on this node (`PartitionPosition`). */
   readonly positions: readonly SharedArrayBuffer[]
-  /** How far the metadata log is on this node. */
+  /** How far the metadata log is applied on this node. */
   readonly controlPosition: SharedArrayBuffer
-  /** What the coordinator owns, for other nodes. */
+  /** Serves changes of the metadata that other nodes send. */
   readonly control: CoordinatorService
   readonly copies: CopyService
-  /** The streams of the courier of this node, and how many there may be. */
   readonly courier: StreamSource
   readonly listeners: number
-  /** What this node has counted and measured. */
   readonly statistics: LinkServices['statistics']
-  /** Commands that may wait for a partition. */
+  /** The most commands that may wait for a partition. */
   readonly mailboxSize: number
   /** How long a command waits for its reply. */
   readonly patience_ms: number
-  /** A batch was answered by another node, or will not be. */
+  /** Called when another node has answered a batch, or will not answer it. */
   readonly answered: (duration: Nanoseconds) => void
   readonly log: Log
 }
 
-/** A front end of a node: has updates carried out where their partition is, and serves other nodes. */
+/** A front end of a node: sends updates to the owners of their partitions, and serves other nodes. */
 export class NodeFront {
   readonly #link: NodeLink
   readonly #listener: NodeListener
   /** Whether another front end has opened the socket. */
   readonly #isShared: boolean
-  /** For clients: one for each partition, wherever it is. */
+  /** The mailboxes for clients, one per partition, wherever its owner is. */
   readonly mailboxes: readonly PartitionMailbox[]
 
-  /** Refuses when it can not listen. */
+  /** Refuses when it cannot listen. */
   static async open(parts: NodeFrontParts): Promise<Result<NodeFront, ListenRefusal>> {
     const front = new NodeFront(parts)
     const refusal = await listen(front.#listener, parts.link.where, parts.log)
@@ -114,18 +112,18 @@ export class NodeFront {
     this.#listener = new NodeListener({ self, security, services, log, limits })
   }
 
-  /** The socket for other nodes, for the front ends that share it. */
+  /** The descriptor of the socket for other nodes, which the other front ends share. */
   get fd(): number {
     return descriptorOf(this.#listener)
   }
 
-  /** On which it listens for other nodes. */
+  /** The port on which it listens for other nodes. */
   get port(): number {
     const address = this.#listener.server.address()
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
-  /** The streams of the courier of another node. */
+  /** The streams of another node's courier. */
   courierOf(node: string): StreamSource {
     return {
       open: (request, take) => this.#link.stream(node, request, take),
@@ -133,13 +131,13 @@ export class NodeFront {
     }
   }
 
-  /** Asks another node how far the partitions are that it owns. */
+  /** Asks another node for the appliedIndex of partitions that it owns. */
   async ask(node: string, partitions: readonly number[]): Promise<ConfirmedPositions> {
     const said = await this.#link.positions(node, partitions)
     return said.ok ? ok(numbersOf(said.value)) : said
   }
 
-  /** Ends in order: the mailboxes of the partitions are empty, what was answered to other nodes is sent. */
+  /** Ends in order: resolves when the mailboxes are empty and the answers to other nodes are sent. */
   async close(): Promise<void> {
     for (const mailbox of this.mailboxes) mailbox.close()
     this.#link.close()
@@ -148,7 +146,7 @@ export class NodeFront {
   }
 }
 
-/** Of the logs those of partitions. */
+/** The positions of partitions, without the metadata log. */
 function numbersOf(positions: ReadonlyMap<LogName, LogSequence>): ReadonlyMap<number, LogSequence> {
   const numbers = new Map<number, LogSequence>()
   for (const [log, position] of positions) if (log !== 'control') numbers.set(log, position)

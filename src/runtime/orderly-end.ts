@@ -1,31 +1,30 @@
-/** What ends in an orderly end, each a part of the broker that others use until then. */
+/** The parts of the broker that an orderly end ends one by one. Comments say what holds once a part has ended. */
 export type Ending =
-  /** Expired entities are removed no more. */
+  /** Expired entities are no longer removed. */
   | 'sweeper'
   /** Other nodes own what this one has owned. */
   | 'handover'
-  /** All requests have a response, or are given up. */
+  /** All requests have a response or were given up. */
   | 'frontEnds'
-  /** Nothing happens by the clock: no subscription expires, no interval is over. */
+  /** No timed work: no subscription expires, no interval ends. */
   | 'clocks'
   /** No notification is being sent, no outbox is read, and the outcomes are on disk. */
   | 'courier'
-  /** What the coordinator owns is followed no more, and its store is closed, with its outbox. */
+  /** The metadata log is no longer followed; the coordinator's store is closed, with its outbox. */
   | 'coordinatorStore'
-  /** This node asks no other one any more. */
+  /** This node asks other nodes nothing more. */
   | 'nodeLinks'
-  /** The partitions have finished their turns, and their stores are closed, with their outboxes. */
+  /** The partitions have finished their turns; their stores are closed, with their outboxes. */
   | 'partitions'
   /** The cluster knows that this node has left. */
   | 'membership'
-  /** The connection to the engine of the cluster is closed. */
+  /** The connection to etcd is closed. */
   | 'engine'
 
 /**
- * What each part uses as long as it has not ended: it ends before that. The order of the end follows from this and from nothing else.
- *
- * The courier reads the outboxes of all stores and has what became of notices stored in them; a hand-over lets the listeners of front ends
- * send on what comes meanwhile, and has the courier finish what is under way.
+ * The parts that each part uses until it has ended: it ends before them. The order of the end follows from this table
+ * alone. The courier reads the outboxes of all stores and stores the outcomes of notices in them. A hand-over lets the
+ * listeners of front ends send on what comes meanwhile, and has the courier finish its attempts.
  */
 export const partsUsed: Readonly<Record<Ending, readonly Ending[]>> = {
   sweeper: ['frontEnds', 'partitions'],
@@ -40,7 +39,6 @@ export const partsUsed: Readonly<Record<Ending, readonly Ending[]>> = {
   engine: [],
 }
 
-/** How far an end is: what is ending, and what has ended. */
 export interface EndState {
   readonly begun: ReadonlySet<Ending>
   readonly ended: ReadonlySet<Ending>
@@ -48,7 +46,7 @@ export interface EndState {
 
 export type EndEvent = { readonly kind: 'begin' } | { readonly kind: 'ended'; readonly part: Ending }
 
-/** What is to be ended now: everything that nobody uses any more and that is not ending yet. */
+/** The parts to end now: those that no other part uses any more and that are not ending yet. */
 export function endTransition(
   { begun, ended }: EndState,
   event: EndEvent,
@@ -62,7 +60,10 @@ export function endTransition(
   return { state: { begun: new Set([...begun, ...end]), ended: over }, end }
 }
 
-/** Ends all parts in their order, and tells of each. Rejects as soon as one of them cannot be ended: then the others stay as they are. */
+/**
+ * Ends all parts in order and reports each one. Rejects as soon as a part cannot be ended; the remaining parts stay as
+ * they are.
+ */
 export function endInOrder(
   steps: Readonly<Record<Ending, () => void | Promise<void>>>,
   told: (part: Ending) => void,

@@ -7,12 +7,12 @@ export interface PortHolder {
   readonly command: string
 }
 
-/** The state of a socket that listens, in the tables of the kernel. */
+/** The state of a listening socket in the kernel's tables. */
 const listening = '0A'
 
 /**
- * Who listens on a TCP port of this machine, as far as Linux tells: the sockets of other users are theirs to see, and
- * elsewhere there are no such tables.
+ * The process that listens on a TCP port of this machine, or undefined when it cannot be known: the sockets of other
+ * users are hidden, and only Linux has these tables.
  */
 export function portHolder(port: number): PortHolder | undefined {
   const sockets = new Set(['tcp', 'tcp6'].flatMap((table) => listeningSockets(join('/proc/net', table), port)))
@@ -36,7 +36,7 @@ function listeningSockets(table: string, port: number): readonly string[] {
   })
 }
 
-// A process may end, and its files go, while they are read: what cannot be read says nothing.
+// A process and its files may disappear during the search: an unreadable folder counts as empty.
 
 function listed(folder: string): readonly string[] {
   try {

@@ -2,8 +2,8 @@ import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
 /**
- * Lets the calling thread run after the others when processors are scarce: 1 is a little, 19 most. Linux can do that for
- * a single thread; elsewhere it stays as it is, which costs nothing but the preference. Gives whether it was done.
+ * Lowers the priority of the calling thread, for when processors are scarce: 1 is a little, 19 most. Only Linux can do
+ * that for a single thread; elsewhere nothing changes. Gives whether it was done.
  */
 export function giveWay(by: number): boolean {
   try {
@@ -11,6 +11,6 @@ export function giveWay(by: number): boolean {
     setPriority(thread, by)
     return true
   } catch {
-    return false // No such link, or not allowed.
+    return false // The link is missing, or it is not allowed.
   }
 }

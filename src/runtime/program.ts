@@ -5,7 +5,7 @@ import type { EnvironmentVariables } from '../flags/words.js'
 import { openLog } from '../observe/log/main-log.js'
 import { exitCodes } from './exit-codes.js'
 
-/** Does what a command line and an environment ask for [management 9]. */
+/** Carries out a command line and an environment [management 9]. */
 export async function start(words: readonly string[], environment: EnvironmentVariables): Promise<void> {
   const asked = readCommand(words)
   if (asked.kind === 'flags') await serve(readOptions([...asked.words], environment))
@@ -21,12 +21,12 @@ async function runCommand(
   environment: EnvironmentVariables,
 ): Promise<void> {
   const { stdout: output, stderr: errors } = process
-  // Whoever reads the output may have had enough of it.
+  // The reader of the output may have closed it.
   output.on('error', () => {})
-  // What cannot be written is said, and what was begun is removed.
+  // A failed write is reported, and the file that was begun is removed.
   process.on('SIGXFSZ', () => {})
   try {
-    // Read only when one is asked for: a broker that serves needs none of them.
+    // Loaded on demand: a serving broker needs none of them.
     const { dataCommands } = await import('./commands/data-commands.js')
     process.exitCode = await dataCommands[name]({ words, environment, output, errors })
   } catch (fault) {
@@ -35,7 +35,7 @@ async function runCommand(
   }
 }
 
-/** Becomes another program, which reads its words where a program has them. */
+/** Replaces this process by another program with these words as its arguments. */
 function handOver(script: string, words: readonly string[]): void {
   process.argv.splice(1, process.argv.length, script, ...words)
   import(pathToFileURL(script).href).catch((fault: unknown) => {
@@ -50,14 +50,14 @@ async function serve(asked: CommandLine): Promise<void> {
   stream.write(asked.text, () => process.exit(asked.exitCode))
 }
 
-/** Whether somebody reads along who has not asked for a form of lines: the log is written for a person there. */
+/** Whether a person reads the log: it goes to a terminal, and no form of lines was asked for. */
 function isForPerson(settings: readonly Setting[]): boolean {
   const form = settings.filter(({ flag }) => flag === '-logFormat' || flag === '-logForHumans')
   return process.stdout.isTTY === true && form.every(({ source }) => source === 'default')
 }
 
 async function run({ options, settings }: Extract<CommandLine, { kind: 'run' }>): Promise<void> {
-  // Commands on data need nothing of what serves.
+  // Loaded here: commands on data need nothing of the serving program.
   const { Life } = await import('./life.js')
   const switches = switchesOf(options)
   const forPerson = isForPerson(settings)
@@ -75,7 +75,7 @@ async function run({ options, settings }: Extract<CommandLine, { kind: 'run' }>)
     life.reload()
   })
   process.on('SIGPIPE', () => {})
-  // Node ignores it, unless a library listens to it and takes it for the end: what the write says is answered with 503.
+  // Node ignores the signal unless a library handles it and ends the process. A failed write is answered with 503.
   process.on('SIGXFSZ', () => {})
   process.on('uncaughtException', (fault) => life.broken('an error was not caught', fault))
   process.on('unhandledRejection', (fault) => life.broken('a failed promise was not handled', fault))

@@ -7,7 +7,7 @@ import { ReadPool } from '../storage/store/read-pool.js'
 import { Versions } from '../threads/shared-memory/versions.js'
 import { numbered, type SharedMemory, type StoragePlan } from './tasks.js'
 
-/** Opens all partitions for reading in this thread, which caches this many bytes of what it has read. */
+/** Opens all partitions for reading in this thread, with a cache of this many bytes of records. */
 export function openReaders(
   storage: StoragePlan,
   memory: SharedMemory,

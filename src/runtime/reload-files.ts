@@ -5,20 +5,21 @@ import type { Tls } from '../http/listener.js'
 import type { MainLog } from '../observe/log/main-log.js'
 import { ok, type Result } from '../result.js'
 
-/** What front ends go by that comes from files which an operator may exchange. */
+/** The parts of front ends that come from files which an operator may replace. */
 export interface ReloadTarget {
-  /** Has new connections use another key and certificate. */
+  /** Uses another key and certificate for new connections. */
   useTls(tls: Tls): void
-  /** Has other keys of clients be in force. */
   useKeys(keys: readonly ApiKey[]): void
 }
 
-/** The keys of clients that the options name; nothing where none is needed. */
+/**
+ * The API keys from the files that the options name; undefined where none is needed. Refuses in words for the operator.
+ */
 export function configuredKeys({ apiKeys, multiservice }: Options): Result<readonly ApiKey[] | undefined, string> {
   return apiKeys === undefined ? ok(undefined) : readApiKeys(apiKeys, multiservice)
 }
 
-/** Reads the files as they are now; what cannot be used changes nothing, and a line says why. */
+/** Reads the files again; an unusable file changes nothing and is logged. */
 export async function reloadFiles(options: Options, log: MainLog, target: ReloadTarget): Promise<void> {
   const keys = configuredKeys(options)
   if (!keys.ok) log.warn('main:keys', `the keys of clients stay as they were: ${keys.error}`)

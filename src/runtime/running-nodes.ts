@@ -19,80 +19,79 @@ import { PartitionPosition } from '../threads/shared-memory/partition-position.j
 import type { FrontNodes } from './tasks.js'
 
 interface RunningNodesParts {
-  /** The name of this node. */
   readonly node: string
   readonly nodes: ClusterNodes
   readonly partitions: number
-  /** See `OwnerChoice`. */
+  /** How long a change of members must last before logs are moved, see `OwnerChoice`. */
   readonly rebalanceDelay_ms: number
   readonly reads: ReadMode
   readonly log: Log
-  /** Tells the other nodes what this one is. */
+  /** Tells the other nodes the facts about this one. */
   readonly tell: (self: NodeFacts) => void
-  /** Has the thread of a partition become the owner of its log, or release it. */
+  /** Tells the thread of a partition to become the owner of its log, or to release it. */
   readonly instruct: (partition: number, what: 'own' | 'release') => void
-  /** Has the copy of the coordinator's log become its owner, or release it. */
+  /** Tells this node's replica of the metadata log to become its owner, or to release it. */
   readonly coordinate: (what: 'own' | 'release') => void
   /**
-   * Has notifications of a log that is about to be released be sent no more. Resolves when what was under way is stored, and at
-   * the latest after about this time.
+   * Stops notifications of a log that is about to be released. Resolves when the outcomes of attempts under way are
+   * stored, at the latest after about this time.
    */
   readonly drain: (log: LogName, limit_ms: number) => Promise<void>
   /** The addresses of this machine. */
   readonly hosts: () => readonly string[]
-  /** Whether a partition has no room on the disk of this node. */
+  /** Whether a partition has no room left on this node's disk. */
   readonly isFull: () => boolean
-  /** Who owns what is known to be different now. */
+  /** Called when this node learns of other owners or other members. */
   readonly routed: (routes: readonly Route[], others: readonly NodeAddress[]) => void
-  /** How things stand now. */
+  /** Called with the state of this node when that changes. */
   readonly stands: (standing: NodeStanding) => void
 }
 
-/** Logs are handed over one by one, so that few of them pause at one time. */
+/** Logs are handed over one by one, so that few of them pause at a time. */
 const decide_ms = 1000
 
-/** For so long a partition may have no owner before that is said: as long as it is handed over. */
+/** How long a partition may be without an owner before that is reported: as long as a hand-over takes. */
 const handedOver_ms = 1000
 
-/** For so long the notifications that are being sent are waited for when a log is released; half of the time, where that is limited. */
+/** How long the release of a log waits for attempts under way; at most half of the time, where that is limited. */
 const drain_ms = 2000
 
 /**
- * A node of a cluster, as its main thread knows it: who the members are, who owns which partition, and which of them
- * this node is to claim or to release. It decides who tries; the logs decide who succeeds.
+ * A node of a cluster as its main thread knows it: the members, the owners of the partitions, and the logs that this
+ * node is to claim or release. It decides who tries to become owner; the logs decide who succeeds.
  */
 export class RunningNodes {
   readonly #parts: RunningNodesParts
-  /** How far the log of each partition is on this node, see `PartitionPosition`. */
+  /** Per partition, how far its log is applied on this node. */
   readonly positions: readonly SharedArrayBuffer[]
-  /** How far the metadata log is on this node. */
+  /** How far the metadata log is applied on this node. */
   readonly controlPosition = PartitionPosition.memory()
   readonly #slot: number
   readonly #owned = new Map<number, LogSequence>()
-  /** Logs that this node was told to claim, and has not claimed yet. */
+  /** Logs that this node is claiming. */
   readonly #claiming = new Set<LogName>()
-  /** Logs whose notifications are waited for before they are released. */
+  /** Logs whose release waits for notifications under way. */
   readonly #draining = new Set<LogName>()
   readonly #choice: OwnerChoice
-  /** Since which claim this node coordinates; 0 while it does not. */
+  /** The claim by which this node coordinates; 0 while it does not. */
   #coordinates = 0 as LogSequence
   #timer: NodeJS.Timeout | undefined
   #nodes: ClusterNodes
   #members: readonly NodeFacts[] = []
   #isMember = false
   #address = ''
-  /** Those of this node that are not for clients. */
+  /** The ports of this node that are not for clients. */
   #ports: readonly number[] = []
   #unreachable: readonly string[] = []
-  /** Members that most cannot reach, in words. */
+  /** The members that most members cannot reach, in words. */
   #suspects = ''
   #isLeaving = false
   #isFull = false
-  /** When each partition had an owner last, by `performance.now()`. */
+  /** When each partition last had an owner, by `performance.now()`. */
   readonly #lastOwned_ms: number[]
-  /** Whether etcd has not answered in time since this node ends. */
+  /** Whether etcd has not answered in time since this node began to end. */
   #isGivenUp = false
-  /** Hears of new owners while this node hands over what it has. */
+  /** Called when routes change while this node hands over its logs. */
   #lookAtOwners: () => void = () => {}
 
   constructor(parts: RunningNodesParts) {
@@ -107,12 +106,11 @@ export class RunningNodes {
     this.#stand()
   }
 
-  /** The name of this node. */
   get name(): string {
     return this.#parts.node
   }
 
-  /** How far the log of each outbox is: of the partitions, then of the coordinator. */
+  /** How far each log with an outbox is applied: the partitions, then the coordinator. */
   get outboxes(): readonly SharedArrayBuffer[] {
     return [...this.positions, this.controlPosition]
   }
@@ -126,15 +124,15 @@ export class RunningNodes {
     return this.#parts.reads
   }
 
-  /** What front ends begin with. */
+  /** What front ends are started with. */
   get forFronts(): Omit<FrontNodes, 'link'> {
     const { positions, controlPosition, reads, others } = this
     return { positions, controlPosition, reads, routes: this.#routes(), others }
   }
 
   /**
-   * All partitions are open: this node is a member from now on, which others reach there. These of its ports
-   * are not for clients.
+   * All partitions are open: makes this node a member that others reach at this address. The given ports are not for
+   * clients.
    */
   begin(address: string, ports: readonly number[]): void {
     this.#address = address
@@ -143,15 +141,15 @@ export class RunningNodes {
     this.#timer = setInterval(() => this.#decide(), decide_ms)
   }
 
-  /** Claims nothing more. */
+  /** From now on this node claims nothing more. */
   end(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
   }
 
   /**
-   * Releases what this node owns, so that other members own it, and claims nothing more. Resolves when all of it has another owner
-   * as far as is known here, another node coordinates if this one did, at the limit, or as soon as no other member stays.
+   * Releases the logs that this node owns and claims nothing more. Resolves when each has another owner as far as is
+   * known here (for the metadata log: another node coordinates), at the limit, or when no other member is left.
    */
   async handOver(limit_ms: number): Promise<void> {
     const { node, log } = this.#parts
@@ -187,7 +185,7 @@ export class RunningNodes {
     else log.info('cluster:handover', `other nodes own the ${owned.length} partitions of this one ${took}`)
   }
 
-  /** While this node ends, etcd does not answer: nothing can be handed over. */
+  /** This node ends and etcd does not answer: nothing can be handed over. */
   givenUp(): void {
     this.#isGivenUp = true
     this.#lookAtOwners()
@@ -209,7 +207,7 @@ export class RunningNodes {
     this.#claim()
   }
 
-  /** Whether this node has a lease. */
+  /** Takes whether this node has a lease. */
   member(isMember: boolean): void {
     if (!isMember)
       this.#parts.log.warn('cluster:members', 'this node has lost its lease: it is no member until it has another')
@@ -218,7 +216,7 @@ export class RunningNodes {
     this.#claim()
   }
 
-  /** What the thread of a partition says: since which claim it owns the log, or that it does not. */
+  /** Takes the claim by which a partition's thread owns its log; undefined: it does not own it. */
   owns(partition: number, epoch: LogSequence | undefined): void {
     this.#claiming.delete(partition)
     if (epoch === undefined) this.#owned.delete(partition)
@@ -227,7 +225,7 @@ export class RunningNodes {
     this.#routed()
   }
 
-  /** What the copy of the coordinator's log says: since which claim this node owns it, or that it does not. */
+  /** Takes the claim by which this node owns the metadata log; undefined: it does not own it. */
   coordinates(epoch: LogSequence | undefined): void {
     this.#claiming.delete('control')
     this.#coordinates = epoch ?? (0 as LogSequence)
@@ -235,7 +233,7 @@ export class RunningNodes {
     this.#lookAtOwners()
   }
 
-  /** The node that coordinates as far as is known, this one or another; nothing while none is known to. */
+  /** The coordinating node as far as is known, this one or another; undefined while none is known. */
   get coordinator(): string | undefined {
     return knownCoordinator(this.#known())?.name
   }
@@ -246,7 +244,6 @@ export class RunningNodes {
     return owner === this.name ? undefined : owner
   }
 
-  /** The names of the members. */
   get memberNames(): readonly string[] {
     return this.#members.map(({ name }) => name)
   }
@@ -256,20 +253,20 @@ export class RunningNodes {
     return listedNames(this.#nodes)
   }
 
-  /** Members that this node cannot reach now. */
+  /** Takes the members that this node cannot reach now. */
   unreachable(names: readonly string[]): void {
     this.#unreachable = names
     this.#tell()
     this.#stand()
   }
 
-  /** Where the other members listen that do. */
+  /** The addresses of the other members that listen. */
   get others(): readonly NodeAddress[] {
     const others = this.#members.filter(({ name }) => name !== this.#parts.node)
     return others.flatMap(({ name, address }) => parseAddress(name, address) ?? [])
   }
 
-  /** Where another member listens for others; nothing for one that is no member, or does not. */
+  /** The address at which another member listens for nodes; undefined for one that is no member or does not listen. */
   addressOf(node: string): NodeAddress | undefined {
     const member = this.#members.find(({ name }) => name === node)
     return member && parseAddress(node, member.address)
@@ -286,7 +283,7 @@ export class RunningNodes {
     this.#claim()
   }
 
-  /** Has this node claim what belongs to it and has no owner that most members reach. */
+  /** Claims the logs that belong to this node and have no owner whom most members reach. */
   #claim(): void {
     if (this.#timer === undefined || !this.#isMember) return
     for (const log of this.#chosen().claim) {
@@ -296,7 +293,7 @@ export class RunningNodes {
     }
   }
 
-  /** Updates go on meanwhile. The next owner would send again what is not stored by then. */
+  /** Updates go on while notifications are drained: the next owner would send again whatever is not stored by then. */
   async #release(log: LogName, limit_ms: number): Promise<void> {
     if (this.#draining.has(log)) return
     this.#draining.add(log)
@@ -347,7 +344,7 @@ export class RunningNodes {
     return knownRoutes(this.#known())
   }
 
-  /** What others say of themselves, and what is so of this node, which they may not have heard yet. */
+  /** What the other nodes have announced, and what is true of this node now, even if the others do not know it yet. */
   #known(): readonly NodeFacts[] {
     const others = this.#members.filter(({ name }) => name !== this.#parts.node)
     return [...others, this.#self()]

@@ -1,7 +1,6 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { ThreadBeats } from '../threads/shared-memory/thread-beats.js'
 
-/** What the thread is handed that watches the main thread while it starts the broker. */
 export interface StartWatchTask {
   /** One row, which the main thread writes. */
   readonly beats: SharedArrayBuffer
@@ -10,16 +9,16 @@ export interface StartWatchTask {
   readonly control: MessagePort
 }
 
-/** The watch over the main thread from before it opens the data folder until the courier looks at it. */
+/** Watches the main thread from before it opens the data folder until the courier watches it. */
 export interface StartWatch {
-  /** A step that gives way to nothing has come further: to look at a large file takes as long as it takes. */
+  /** Marks progress of a step that keeps the main thread from its event loop: looking at a large file takes long. */
   goesOn(): void
   end(): void
 }
 
 /**
- * Has a thread of its own watch the calling one, which is the main thread: it ends the process when that stands still for so long, 0
- * for ever. The main thread opens the data folder before any other thread has begun, and the disk may not answer.
+ * Starts a thread that watches the calling one (the main thread) and ends the process when it stands still for so long;
+ * 0: never. The main thread opens the data folder before any other thread runs, and the disk may not answer.
  */
 export function watchStart(silence_s: number): StartWatch {
   if (silence_s === 0) return { goesOn: () => {}, end: () => {} }

@@ -35,11 +35,11 @@ import type { TransactionMemory } from '../threads/shared-memory/sequences.js'
 import type { ClockStart } from '../time.js'
 import type { TemplateSettings } from './message-rendering.js'
 
-/** What the threads in `workers/` are handed to begin with: plain data, memory that is shared, ports. */
+/** The start values of the threads in `workers/`: plain data, shared memory, ports. */
 
-/** How the partitions lie on disk and how they are opened, the same for every thread. */
+/** Where the partitions lie on disk and how they are opened, the same in every thread. */
 export interface StoragePlan {
-  /** The folder of each partition, in the order of their numbers. */
+  /** By partition number. */
   readonly paths: readonly string[]
   readonly sizeMax_bytes: number
   readonly keepFree_bytes: number
@@ -50,90 +50,88 @@ export interface StoragePlan {
 /** Memory that threads share. */
 export interface SharedMemory extends HttpMemory {
   readonly measures: MeasureMemory
-  /** Each partition's versions of what has changed, see `Versions`. */
+  /** Per partition, a `Versions`. */
   readonly versions: readonly SharedArrayBuffer[]
-  /** Each partition's pool of read handles. */
+  /** Per partition, a pool of read handles. */
   readonly pools: readonly SharedArrayBuffer[]
-  /** Rung when there are new notices in an outbox, see `Bell`. */
+  /** A `Bell`, rung when an outbox has new notices. */
   readonly bell: SharedArrayBuffer
-  /** Where nothing may connect to that clients cause, see `ProtectedEndpoints`. */
+  /** A `ProtectedEndpoints`. */
   readonly endpoints: SharedArrayBuffer
-  /** How many requests wait for providers, see `ForwardLimit`. */
+  /** A `ForwardLimit`. */
   readonly forwards: SharedArrayBuffer
-  /** How the alarms stand, see `AlarmReports`. */
+  /** An `AlarmReports`. */
   readonly alarms: SharedArrayBuffer
-  /** How many look at the broker, see `ViewerLimit`. */
+  /** A `ViewerLimit`. */
   readonly viewers: SharedArrayBuffer
-  /** The room for commands before each partition, see `MailboxCapacity`. */
+  /** Per partition, a `MailboxCapacity`. */
   readonly rooms: readonly SharedArrayBuffer[]
 }
 
-/** What the threads of one broker have in common. */
 export interface BrokerPlan {
   readonly storage: StoragePlan
   readonly memory: SharedMemory
   readonly transactions: TransactionMemory
   /** Names this broker in what it sends [subscriptions 8.4]. */
   readonly brokerId: string
-  /** For how long a thread may stand still; 0 is for ever. */
+  /** How long a thread may stand still; 0: for ever. */
   readonly threadSilence_s: number
 }
 
 export interface PartitionTask extends Pick<BrokerPlan, 'storage' | 'memory'> {
   readonly partition: number
-  /** Bytes of the records that are kept in memory. */
+  /** The size of the record cache. */
   readonly entityCache_bytes: number
   readonly limits: EntityLimits
   readonly templates: TemplateSettings
-  /** Those that are in force from the start. */
+  /** The subscriptions in force at the start. */
   readonly subscriptions: PackedWithClocks<Subscription>
-  /** Of a broker that is of a cluster: the way to the partition's log. */
+  /** In a cluster: the connection to the partition's log. */
   readonly logLink?: LogLinkEnd | undefined
-  /** On a node of a cluster: how far the partition is here, see `PartitionPosition`. */
+  /** In a cluster: a `PartitionPosition` of this partition. */
   readonly position?: SharedArrayBuffer | undefined
-  /** See `ReplicaState`. */
+  /** In a cluster: the replica waits for an owner before it shows anything, see `ReplicaState`. */
   readonly awaitsOwner?: boolean
 }
 
 export interface QueryThreadData extends Pick<BrokerPlan, 'storage' | 'memory'> {
-  /** The first row of the query threads of this front end, in the measures. */
+  /** The row of this front end's first query thread in the measures. */
   readonly row: number
-  /** Of the results of a query. */
+  /** The most bytes in a page of results. */
   readonly page_bytes: number
-  /** See `PoolThreads`. */
+  /** A table of `PoolThreads`. */
   readonly members: SharedArrayBuffer
-  /** See `ScanStops`. */
+  /** A `ScanStops`. */
   readonly stops: SharedArrayBuffer
 }
 
 export interface FrontEndTask extends BrokerPlan {
-  /** Its number; the first one runs in the main thread. */
+  /** The first one, number 0, runs in the main thread. */
   readonly frontEnd: number
   readonly options: Options
-  /** What the options were made of, to be shown. */
+  /** The settings that made the options, for the console and the log. */
   readonly settings: readonly Setting[]
-  /** The keys of the interfaces for clients; nothing where none is needed. */
+  /** Undefined where no key is needed. */
   readonly apiKeys: readonly ApiKey[] | undefined
-  /** How large the heaps of its query threads may grow. */
+  /** The heap limit of its query threads. */
   readonly queryHeap_MiB: number
   readonly sequences: SharedArrayBuffer
-  /** On a node of a cluster. */
+  /** In a cluster only. */
   readonly nodes?: FrontNodes | undefined
-  /** The listening socket that the first one has opened, for the others. */
+  /** The listening socket of the first front end, for the others. */
   readonly fd?: number | undefined
 }
 
-/** What a front end of a node knows of the others to begin with. */
+/** A front end's first knowledge of the other nodes. */
 export interface FrontNodes {
-  /** How far each partition is here, see `PartitionPosition`. */
+  /** Per partition, a `PartitionPosition`. */
   readonly positions: readonly SharedArrayBuffer[]
-  /** How far the metadata log is on this node. */
+  /** The `PartitionPosition` of the metadata log. */
   readonly controlPosition: SharedArrayBuffer
   readonly reads: ReadMode
   readonly routes: readonly Route[]
   /** Where the other members listen. */
   readonly others: readonly NodeAddress[]
-  /** Where nodes ask each other. */
   readonly link: FrontLink
 }
 
@@ -143,34 +141,37 @@ export interface FrontLink {
   /** The number of this node in the cluster. */
   readonly slot: number
   readonly security: LinkSecurity
-  /** Shared by all front ends, see `SenderTable`. */
+  /** A `SenderTable`, shared by all front ends. */
   readonly senders: SharedArrayBuffer
-  /** To listen on, or the socket that the first front end has opened. */
+  /** The address to listen on, or the socket that the first front end has opened. */
   readonly where: ListenAddress
 }
 
-/** What a front end in a thread of its own has of the main thread. */
+/** The ports and the first state of a front end in a thread of its own. */
 export interface FrontPorts {
-  /** What there is to look at for those who look at the broker. */
+  /** For the feeds of the console. */
   readonly feeds: MessagePort
-  /** What was registered when the thread was started. */
+  /** The registrations at the start of the thread. */
   readonly registrations: Packed<Registration>
 }
 
 export interface CourierTask extends BrokerPlan {
-  /** The folder of the coordinator's own environment, which holds an outbox as well. */
+  /** The folder of the coordinator's environment, which has an outbox as well. */
   readonly controlPath: string
-  /** The subscriptions of either kind that there are. */
+  /** The receivers of subscriptions of both kinds. */
   readonly recipients: PackedRecipients
   readonly begun: CourierStart
   readonly options: NotificationOptions
   /** When the process was started. */
   readonly clock: ClockStart
-  /** On a node of a cluster: whether each partition is its own, see `PartitionPosition`; then whether it coordinates. */
+  /**
+   * In a cluster: per partition, a `PartitionPosition` that says whether it is this node's; the metadata log comes
+   * last.
+   */
   readonly positions?: readonly SharedArrayBuffer[] | undefined
 }
 
-/** Every thread's task comes with a port to the main thread, and one for its log lines. */
+/** The ports that every thread has: to the main thread, for log lines, and for parking. */
 export interface ThreadPorts {
   /** See `parkWhenTold`. */
   readonly parking: MessagePort
@@ -178,27 +179,27 @@ export interface ThreadPorts {
   readonly log: MessagePort
 }
 
-/** The one of a numbered kind; there is one for every number that a task names. */
+/** The element of a number that a task names; throws if there is none. */
 export function numbered<Thing>(things: readonly Thing[], number: number): Thing {
   const thing = things[number]
   if (thing === undefined) throw new Error(`nothing has the number ${number}`)
   return thing
 }
 
-/** What the main thread has the thread of a front end do, which begins with most of it when it accepts. */
+/** What the main thread asks of a front end's thread, mostly once that accepts requests. */
 export interface FrontOperations {
-  /** Answers when the front end accepts. */
+  /** Resolves when the front end accepts. */
   opened(): Promise<void>
   connect(partition: number, port: MessagePort): void
-  /** Brings changes into force in the index of the registry, also before it accepts. */
+  /** Brings changes into force in the index of the registry, also before the front end accepts. */
   registrations(changes: readonly RegistrationChange[]): Promise<void>
   useTls(tls: Tls): void
   useKeys(keys: readonly ApiKey[]): void
-  /** Who owns which partition of a cluster, and where the other members listen. */
+  /** Takes the owners of the partitions and where the other members listen. */
   route(routes: readonly Route[], others: readonly NodeAddress[]): void
-  /** The courier is at this port, for clients that listen to subscriptions. */
+  /** Hands over a port to the courier, for clients that listen to subscriptions. */
   connectStreams(port: MessagePort): void
-  /** Gives the number of requests that were given up at the limit; the thread ends then. */
+  /** Ends the front end and its thread; gives the number of requests that were given up at the limit. */
   stop(limit_ms: number): Promise<number>
 }
 
@@ -213,16 +214,16 @@ export const frontOperations: Operations<FrontOperations> = {
   stop: 'asked',
 }
 
-/** What the thread of a front end has of the main thread. */
+/** What a front end's thread asks of the main thread. */
 export interface FrontEvents {
   alarm(alarm: AlarmReport): void
   readonly subscriptions: SubscriptionService
-  /** The index, and what confirms that it is up to date, are each thread's own. */
+  /** Without the index and its confirmation, which each thread has itself. */
   readonly registry: Omit<RegistryService, 'index' | 'confirmed'>
-  /** What other nodes have this one do, on a node of a cluster. */
+  /** In a cluster: what other nodes ask of this one. */
   readonly coordinator?: SharingService | undefined
   readonly backups: BackupService
-  /** On a node of a cluster. */
+  /** In a cluster only. */
   readonly cluster?: ClusterService | undefined
   readonly copies: CopyService
 }

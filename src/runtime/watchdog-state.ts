@@ -1,34 +1,33 @@
 import type { Nanoseconds } from '../time.js'
 
-/** What a look has found of a thread that is watched. */
+/** One look at a watched thread. */
 export interface LookedAt {
-  /** Its row. */
   readonly row: number
-  /** How the system numbers it: another one has taken the place of a thread that has ended. */
+  /** The system's number of the thread; it changes when a thread has ended and another one took its row. */
   readonly thread: number
   /** See `ThreadBeat`. */
   readonly beats: bigint
   readonly writingSince: Nanoseconds
   /** Whether the system still has the thread. */
   readonly isThere: boolean
-  /** For how long it has waited for a processor, since it was started; nothing where the system does not say. */
+  /** How long it has waited for a processor since its start; undefined where the system does not say. */
   readonly waited: Nanoseconds | undefined
 }
 
-/** What is known of a thread from the looks until now. */
+/** What the looks so far say of a thread. */
 interface Watched {
   readonly thread: number
   readonly beats: bigint
   readonly writingSince: Nanoseconds
   readonly waited: Nanoseconds | undefined
-  /** For how long it has shown no beat, of the time that counts. */
+  /** How long it has shown no beat, of the time that counts. */
   readonly silent: Nanoseconds
-  /** For how long it has been inside the same write transaction, of the time that counts. */
+  /** How long it has been inside the same write transaction, of the time that counts. */
   readonly writing: Nanoseconds
 }
 
 export interface WatchdogState {
-  /** When threads were looked at last. */
+  /** When threads were last looked at. */
   readonly looked: Nanoseconds | undefined
   /** By row. */
   readonly watched: ReadonlyMap<number, Watched>
@@ -36,7 +35,6 @@ export interface WatchdogState {
 
 export const nothingSeen: WatchdogState = { looked: undefined, watched: new Map() }
 
-/** A thread that stands still. */
 export interface StandStill {
   readonly row: number
   readonly why: 'silent' | 'writing' | 'endedWriting'
@@ -50,17 +48,17 @@ export interface WatchdogLimits {
 }
 
 /**
- * What a look says. A false alarm is worse than a late one, so time counts for a thread only where it is certain that the thread could
- * have run:
+ * The state after a look at the threads, and the first thread that stands still. A false alarm is worse than a late one, so time
+ * counts for a thread only where it could certainly have run:
  *
  * | between two looks                                           | counts                                     |
  * |-------------------------------------------------------------|--------------------------------------------|
- * | whoever looks was late itself: the process was stopped       | nothing                                    |
+ * | the look itself was late: the process was stopped           | nothing                                    |
  * | the thread has waited for a processor                       | the rest of the time                       |
  * | the thread has shown a beat                                 | no silence, and what was counted is over   |
  * | it is not inside the write transaction of the look before   | no writing, and what was counted is over   |
  * | another thread has taken its place                          | nothing, and what was counted is over      |
- * | it has ended, outside of a write transaction                | it is watched no more                      |
+ * | it has ended, outside of a write transaction                | it is no longer watched                    |
  * | it has ended inside of one: the lock is never given back    | writing                                    |
  */
 export function looked(
@@ -96,10 +94,10 @@ function after(seen: Watched | undefined, found: LookedAt, counted: Nanoseconds)
   }
 }
 
-/** How much of a time a thread could have run. */
+/** How much of a time the thread could have run. */
 function ranFor(counted: Nanoseconds, before: Nanoseconds | undefined, waited: Nanoseconds | undefined): Nanoseconds {
   if (waited === undefined) return counted
-  // Nothing to compare with.
+  // There is no earlier look to compare with.
   if (before === undefined) return 0n
   const left = counted - (waited - before)
   return left > 0n && left <= counted ? left : 0n
@@ -111,7 +109,8 @@ function standingStill(
   silence: Nanoseconds,
 ): StandStill | undefined {
   if (writing < silence && silent < silence) return undefined
-  // A beat may be due just before a write transaction begins, so a thread that waits in one can be silent for a look longer.
+  // A beat may be due just before a write transaction begins, so a thread that waits in one may be silent for one look
+  // longer.
   if (writing > 0n) return { row, why: isThere ? 'writing' : 'endedWriting', duration: writing }
   return { row, why: 'silent', duration: silent }
 }

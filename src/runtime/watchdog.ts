@@ -6,17 +6,17 @@ import { type LookedAt, looked, nothingSeen, type StandStill, type WatchdogState
 
 interface WatchdogParts {
   readonly beats: ThreadBeats
-  /** The threads that are watched: the row of each, and how lines call it. */
+  /** The rows of the watched threads, and their names in log lines. */
   readonly threads: readonly { readonly row: number; readonly name: string }[]
-  /** For how long a thread may stand still; 0 is for ever. */
+  /** How long a thread may stand still; 0: for ever. */
   readonly silence_s: number
-  /** A thread stands still: the reason, in words. */
+  /** Called with the reason, in words, when a thread stands still. */
   readonly standsStill: (reason: string) => void
 }
 
 const look_ms = 1000
 
-/** Looks whether threads run, until the function that it gives is called; never at the thread that calls it. */
+/** Watches the threads until the function that it gives is called. The calling thread is not watched. */
 export function watchThreads({ beats, threads, silence_s, standsStill }: WatchdogParts): () => void {
   if (silence_s === 0) return () => {}
   const limits = { interval: BigInt(look_ms) * 1_000_000n, silence: BigInt(silence_s) * 1_000_000_000n }
@@ -34,7 +34,7 @@ export function watchThreads({ beats, threads, silence_s, standsStill }: Watchdo
   return () => clearInterval(timer)
 }
 
-/** Ends the process for a main thread that stands still; called by the thread that has found that. */
+/** Ends the process because its main thread stands still; called by the thread that found this out. */
 export function endAtOnce(reason: string): void {
   tellReason('main:fatal', `${reason}: the process ends at once (-threadSilence)`)
   process.kill(process.pid, 'SIGKILL')
@@ -46,7 +46,10 @@ function lookAt(beats: ThreadBeats, row: number): readonly LookedAt[] {
   return [{ row, thread, beats: shown, writingSince, ...systemView(thread) }]
 }
 
-/** What the system says of a thread: its second number is for how long the thread could run and had no processor, in ns. */
+/**
+ * What the system says of a thread: the second number of `schedstat` is how long the thread was ready and had no
+ * processor, in ns.
+ */
 function systemView(thread: number): { readonly isThere: boolean; readonly waited: Nanoseconds | undefined } {
   if (thread === 0) return { isThere: true, waited: undefined }
   const folder = `/proc/self/task/${thread}`

@@ -5,13 +5,13 @@ import { type ClusterState, standingCluster } from '../../storage/etcd/cluster-s
 import { EtcdClient } from '../../storage/etcd/etcd-client.js'
 import { type ClusterOptions, clusterRefusal, etcdSettings } from '../join-rules.js'
 
-/** How many partitions a new cluster has: it keeps them, and that many nodes can own something. */
+/** The number of partitions of a new cluster. It never changes, and no more nodes than this can own something. */
 const usualPartitions = 12
 
 /**
- * How many partitions the new folder of a broker of a cluster is to have: as many as the cluster. Refuses in words for the operator
- * where the cluster is not one for a new folder, so that none is made. To be loaded when it is needed: only then has the main
- * thread a connection of its own to etcd.
+ * The number of partitions for the new data folder of a broker in a cluster: that of the cluster. Refuses, in words for
+ * the operator, before a folder is made, when a new folder cannot join the cluster. Import this file only when it is
+ * needed: only then does the main thread need its own connection to etcd.
  */
 export async function partitionsForNewFolder(
   cluster: ClusterOptions,
@@ -40,7 +40,7 @@ async function looked(cluster: ClusterOptions): Promise<Result<ClusterState | un
   if (!settings.ok) return settings
   const client = new EtcdClient(settings.value)
   try {
-    // Of an outdated etcd the thread of the logs warns.
+    // The thread of the logs warns of an outdated etcd.
     return await standingCluster(client, cluster.prefix, () => {})
   } finally {
     client.close()

@@ -85,7 +85,7 @@ async function removal(parts: Parts, name: string): Promise<Result<string, strin
   return removed.ok ? ok(`node ${name} is no node of the cluster any more\n`) : removed
 }
 
-/** Has something done with the etcd that flags and variables name, and writes what comes of it. */
+/** Connects to the etcd that flags and variables name, runs a function with it, and prints the outcome. */
 async function using(
   flags: readonly string[],
   work: (parts: Parts) => Promise<Result<string, string>>,

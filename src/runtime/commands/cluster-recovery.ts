@@ -20,19 +20,18 @@ interface RecoveryParts {
   readonly client: EtcdClient
   readonly engine: Pick<Engine, 'begin'>
   readonly options: ClusterOptions
-  /** The data folder that the cluster begins anew with. */
+  /** The data folder with which the cluster begins anew. */
   readonly folder: string
   /**
-   * Those of other nodes: where a log is longer in one of these, that one is taken. They are opened as at a
-   * start, which restores their checkpoints; what they hold stays as it is.
+   * Data folders of other nodes. A log that is longer in one of them is taken from there. They are opened as at a
+   * start, which restores their checkpoints; their contents stay as they are.
    */
   readonly others: readonly string[]
 }
 
-/** How environments are looked at. */
 const settings = { maxReaders: 64, everyPage_bytes: 0 }
 
-/** The folder of a node, as this process's own. */
+/** A node's folder, locked by this process. */
 interface HeldFolder {
   readonly data: DataFolder
   readonly fact: ClusterFact
@@ -40,8 +39,9 @@ interface HeldFolder {
 }
 
 /**
- * Begins a cluster anew that etcd has lost, with a data folder of it: each log goes on behind the longest copy that is in the folders.
- * The node of that folder is to come first. Says what was done; refuses, in words for the operator, where a cluster stands in etcd.
+ * Begins a cluster anew that etcd has lost, from a data folder of one of its nodes: each log goes on behind the longest
+ * replica in the given folders. The node of that folder has to start first. Gives a report; refuses, in words for the
+ * operator, when etcd still has a cluster.
  */
 export async function recoverCluster(parts: RecoveryParts): Promise<Result<string, string>> {
   const { client, options, folder, others } = parts
@@ -113,7 +113,7 @@ function at({ applied }: HeldFolder, log: LogName): number {
   return applied.get(log) ?? 0
 }
 
-/** Puts the file of a longer copy in the place of a shorter one. */
+/** Replaces the file of a shorter replica by that of a longer one. */
 async function takeOver(log: LogName, from: HeldFolder, to: HeldFolder): Promise<void> {
   const [source, member] = [followingMembers(from.data).get(log), followingMembers(to.data).get(log)]
   if (source === undefined || member === undefined) throw new Error(`there is no log ${log}`)

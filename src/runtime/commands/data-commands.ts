@@ -7,7 +7,10 @@ import { importCommand } from '../../data/transfer/import-command.js'
 import { reshardCommand } from '../../data/transfer/reshard-command.js'
 import type { DataCommand } from '../../flags/command-words.js'
 
-/** The commands on the data of a broker, read together: each by itself would cut the program that serves into more files. */
+/**
+ * The commands on data, in one module: loaded one by one they would split the bundle of the serving program into more
+ * files.
+ */
 export const dataCommands: Readonly<Record<DataCommand, OfflineCommand>> = {
   backup: backupCommand,
   restore: restoreCommand,

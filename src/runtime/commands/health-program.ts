@@ -7,7 +7,7 @@ Asks a broker whether it is ready, and ends with 0 if it is, with 1 and the reas
 this machine: its port is that of ORION_PORT or 1026, by HTTPS where ORION_HTTPS is true.
 `
 
-/** Shorter than what asks: a container engine gives up after five seconds. */
+/** Below the limit of the caller: a container engine gives up after five seconds. */
 const limit_ms = 4000
 
 const [word] = process.argv.slice(2)
@@ -25,7 +25,7 @@ function ask(url: string): void {
     return
   }
   const isTls = /^https:/i.test(url)
-  // Whether it serves is the question, not who it is: its certificate is for the name that clients use.
+  // The certificate is for the name that clients use, so it is not checked: only whether the broker serves matters.
   const options = { timeout: limit_ms, rejectUnauthorized: false }
   const asked = (isTls ? getByHttps : getByHttp)(url, options, (response) => {
     let text = ''
