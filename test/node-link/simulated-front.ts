@@ -35,21 +35,21 @@ interface RemoteWay {
   readonly deferred: DeferredBatches
 }
 
-type Way = { readonly kind: 'here'; readonly tenure: Tenure } | RemoteWay
+type Route = { readonly kind: 'here'; readonly tenure: Tenure } | RemoteWay
 
 interface Asked {
   readonly update: SimulatedUpdate
   readonly answer: (result: Result<Posted, LostBatch>) => void
 }
 
-/** A front end's mailbox of the partition, and its ways to nodes: carries out what `queueStep` says. */
+/** A front end's mailbox of the partition, and its routes to nodes: carries out what `queueStep` says. */
 export class SimulatedFront {
   readonly #parts: SimulatedFrontParts
   /** The owner by its routes. */
   #owner: string | undefined
   #queue = emptyQueue
   readonly #asked = new Map<number, Asked>()
-  readonly #ways = new Map<number, Way>()
+  readonly #routes = new Map<number, Route>()
   #entries = 0
   #generation = 0
   #isLooking = false
@@ -68,12 +68,12 @@ export class SimulatedFront {
   }
 
   get isClosed(): boolean {
-    return this.#queue.isClosed && this.#ways.size === 0
+    return this.#queue.isClosed && this.#routes.size === 0
   }
 
   get connections(): readonly SimulatedConnection[] {
-    return [...this.#ways.values()].flatMap((way) =>
-      way.kind === 'there' && !way.connection.isOver ? way.connection : [],
+    return [...this.#routes.values()].flatMap((route) =>
+      route.kind === 'there' && !route.connection.isOver ? route.connection : [],
     )
   }
 
@@ -115,11 +115,11 @@ export class SimulatedFront {
     const opened: Extract<QueueEffect, { kind: 'open' }>[] = []
     for (const effect of effects) {
       if (effect.kind === 'open') opened.push(effect)
-      else if (effect.kind === 'send') this.#send(effect.way, effect.batch, effect.entries)
-      else if (effect.kind === 'close') this.#close(effect.way)
+      else if (effect.kind === 'send') this.#send(effect.route, effect.batch, effect.entries)
+      else if (effect.kind === 'close') this.#close(effect.route)
       else this.#answer(effect.entry, effect.result)
     }
-    for (const { way, to } of opened) time.after(0, () => this.#open(way, to))
+    for (const { route, to } of opened) time.after(0, () => this.#open(route, to))
   }
 
   #answer(entry: number, result: Result<Posted, LostBatch>): void {
@@ -129,18 +129,18 @@ export class SimulatedFront {
     asked.answer(result)
   }
 
-  #open(way: number, to: string): void {
-    if (this.#queue.way?.number !== way) return
+  #open(route: number, to: string): void {
+    if (this.#queue.route?.number !== route) return
     const { time, node, frontEnd, patience_ms, nodeOf } = this.#parts
     const other = nodeOf(to)
     if (other === node) {
       const { tenure } = node.position
-      this.#ways.set(way, { kind: 'here', tenure })
-      this.#take({ kind: 'opened', way, epoch: tenure.epoch, batchesMost: Number.POSITIVE_INFINITY })
+      this.#routes.set(route, { kind: 'here', tenure })
+      this.#take({ kind: 'opened', route, epoch: tenure.epoch, batchesMost: Number.POSITIVE_INFINITY })
       return
     }
     if (other === undefined || time.random.once(10)) {
-      time.after(time.delay_ms(patience_ms), () => this.#take({ kind: 'notOpened', way }))
+      time.after(time.delay_ms(patience_ms), () => this.#take({ kind: 'notOpened', route }))
       return
     }
     this.#generation = Math.max(this.#generation + 1, Math.floor(time.now_ms))
@@ -149,49 +149,49 @@ export class SimulatedFront {
     const clock = new RemoteClock()
     const deferred = new DeferredBatches(() => this.#askLater(there))
     const there: RemoteWay = { kind: 'there', connection, clock, deferred }
-    this.#ways.set(way, there)
+    this.#routes.set(route, there)
     connection.ask({ kind: 'opening' }, (answer) => {
       this.#heard(clock, answer)
-      if (answer.kind === 'opened') this.#take({ kind: 'opened', way, epoch: answer.epoch, batchesMost: 8 })
-      else this.#take({ kind: 'notOpened', way })
+      if (answer.kind === 'opened') this.#take({ kind: 'opened', route, epoch: answer.epoch, batchesMost: 8 })
+      else this.#take({ kind: 'notOpened', route })
     })
   }
 
-  #close(way: number): void {
-    const closed = this.#ways.get(way)
-    this.#ways.delete(way)
+  #close(route: number): void {
+    const closed = this.#routes.get(route)
+    this.#routes.delete(route)
     if (closed?.kind === 'there') closed.connection.close()
   }
 
   #send(number: number, batch: number, entries: readonly Entry[]): void {
     const { node, frontEnd } = this.#parts
-    const way = this.#ways.get(number)
+    const route = this.#routes.get(number)
     const until_ms = entries[0]?.until_ms
-    if (way === undefined || until_ms === undefined) throw new Error('a batch has no way, or no updates')
+    if (route === undefined || until_ms === undefined) throw new Error('a batch has no route, or no updates')
     const updates = entries.flatMap((entry) => this.#asked.get(entry.number)?.update ?? [])
-    const took = (part: OutcomePart): void => this.#take({ kind: 'outcomes', way: number, batch, ...part })
-    if (way.kind === 'here') {
-      node.take(frontEnd, updates, until_ms, way.tenure, took)
+    const took = (part: OutcomePart): void => this.#take({ kind: 'outcomes', route: number, batch, ...part })
+    if (route.kind === 'here') {
+      node.take(frontEnd, updates, until_ms, route.tenure, took)
       return
     }
-    const until = way.clock.at(until_ms)
-    if (until === undefined) throw new Error('a batch is sent by a way that is not opened')
-    way.connection.ask({ kind: 'batch', updates, until_ms: until }, (answer) => {
-      this.#heard(way.clock, answer)
+    const until = route.clock.at(until_ms)
+    if (until === undefined) throw new Error('a batch is sent by a route that is not opened')
+    route.connection.ask({ kind: 'batch', updates, until_ms: until }, (answer) => {
+      this.#heard(route.clock, answer)
       const named = this.#parts.named()
       if (answer.kind !== 'outcomes') took({ outcomes: updates.map(() => refusalOf(answer)) })
       else if (answer.outcomes.every(isUnowned)) {
         took({ outcomes: updates.map(() => err({ kind: 'notOwner', owner: named })) })
-      } else if (answer.batch !== undefined) way.deferred.begin(answer.batch, answer.outcomes, took)
+      } else if (answer.batch !== undefined) route.deferred.begin(answer.batch, answer.outcomes, took)
       else took({ outcomes: answer.outcomes.filter((outcome) => outcome !== undefined) })
     })
   }
 
-  #askLater(way: RemoteWay): void {
-    way.connection.ask({ kind: 'later' }, (answer) => {
-      this.#heard(way.clock, answer)
-      if (answer.kind !== 'later') way.deferred.lost()
-      else if (!way.deferred.came(answer.later)) throw new Error('there are outcomes of what was not deferred')
+  #askLater(route: RemoteWay): void {
+    route.connection.ask({ kind: 'later' }, (answer) => {
+      this.#heard(route.clock, answer)
+      if (answer.kind !== 'later') route.deferred.lost()
+      else if (!route.deferred.came(answer.later)) throw new Error('there are outcomes of what was not deferred')
     })
   }
 

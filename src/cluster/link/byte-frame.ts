@@ -1,7 +1,7 @@
 import type { Encoded } from '../../partition/turn/encoding.js'
 import { err, ok, type Result } from '../../result.js'
 
-/** Bytes that are no batch between nodes. */
+/** Bytes that are not a batch between nodes. */
 export interface MalformedBatch {
   readonly kind: 'malformed'
   readonly what: string
@@ -10,8 +10,8 @@ export interface MalformedBatch {
 const length_bytes = 4
 
 /**
- * Texts as bytes: the number of the bodies, the length of the text and those of the bodies in UTF-8, 4 bytes each, the most
- * significant first; then all of them one behind the other.
+ * Texts as bytes: the number of bodies, the length of the text and those of the bodies in UTF-8, 4 bytes each, big-endian; then
+ * the text and the bodies one after the other.
  */
 export function frameOf({ text, bodies }: Encoded): Buffer {
   const lengths = [Buffer.byteLength(text), ...bodies.map((body) => Buffer.byteLength(body))]
@@ -24,7 +24,7 @@ export function frameOf({ text, bodies }: Encoded): Buffer {
   return frame
 }
 
-/** The texts of a frame. Whatever the bytes say of their lengths, nothing is allocated that is longer than they are. */
+/** Parses the texts of a frame. Whatever lengths the bytes name, nothing longer than the bytes themselves is allocated. */
 export function parseFrame(bytes: Buffer): Result<Encoded, MalformedBatch> {
   if (bytes.length < 2 * length_bytes) return malformed('its head is not complete')
   const count = bytes.readUInt32BE(0)
@@ -43,7 +43,6 @@ export function parseFrame(bytes: Buffer): Result<Encoded, MalformedBatch> {
   return ok({ text, bodies })
 }
 
-/** A refusal, with what is wrong. */
 export function malformed(what: string): Result<never, MalformedBatch> {
   return err({ kind: 'malformed', what })
 }

@@ -7,19 +7,19 @@ import { checksum_bytes, linkHeaders, methodOf, pathOf } from './link-protocol.j
 import { callerHeaders, type LinkCaller, newLinkClient } from './node-connection.js'
 import type { NodeSilent } from './position-questions.js'
 
-/** The file of what follows a log, as it was on another node at one of its commits. */
+/** The file of an environment, as it was on another node at one of its commits. */
 export interface FetchedCheckpoint {
-  /** The last record that it has applied. */
+  /** The last record that the file has applied. */
   readonly applied: LogSequence
   readonly bytes: number
-  /** Has to be read to its end, or ended by `return`. Throws when what came is not what was sent. */
+  /** Read it to its end or end it by `return`. Throws when the bytes that came are not those that were sent. */
   readonly pieces: AsyncGenerator<Buffer, void>
 }
 
-/** Without a byte for so long a copy is given up. */
+/** A fetch is given up when no byte arrives for so long. */
 const silence_ms = 30_000
 
-/** Asks a node for the file of what follows a log. Refuses when the node has none, or one that is larger than it may be. */
+/** Asks a node for the file that follows a log. Refuses when the node has none, or one that is larger than allowed. */
 export async function fetchCheckpoint(
   from: NodeAddress,
   caller: LinkCaller,
@@ -36,7 +36,7 @@ export async function fetchCheckpoint(
     const request = { method: methodOf(target), path: pathOf(target), headers: [...callerHeaders(caller)] }
     const { statusCode, headers, body } = await client.request(request)
     if (statusCode !== 200) {
-      body.on('error', () => {}) // It is not read: the connection is closed within it.
+      body.on('error', () => {}) // The body is not read: its connection is closed.
       return await silent(statusCode === 404 ? 'it gives no copy now' : `it answers ${statusCode}`)
     }
     const applied = Number(headers[linkHeaders.applied] ?? Number.NaN)

@@ -4,8 +4,8 @@ import type { PinnedFile } from '../../storage/records/store.js'
 import { checksum_bytes } from './link-protocol.js'
 
 /**
- * The bytes of a file of which a commit is kept, and behind them their checksum. Throws what the file system says, and in place
- * of the checksum when the commit was not kept until then, as `wasKept` says: what was read may belong to several.
+ * The bytes of a file whose commit is pinned, followed by their checksum. Throws errors of the file system. Throws in place of
+ * the checksum when, as `wasKept` says, the commit was not pinned until then: the bytes may then belong to several commits.
  */
 export async function* checkpointPieces(
   file: PinnedFile,
@@ -21,8 +21,8 @@ export async function* checkpointPieces(
 }
 
 /**
- * The bytes of the file that `checkpointPieces` sends, without the checksum. Throws after the last of them when they are not
- * those that were sent, or more or fewer than was said: what was written of them by then is of no use.
+ * The bytes of a file that `checkpointPieces` has sent, without the checksum. Throws after the last byte when checksum or length
+ * do not match; whatever was written of them has to be thrown away.
  */
 export async function* receivedCheckpoint(
   pieces: AsyncIterable<Buffer>,

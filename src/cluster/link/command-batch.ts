@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../result.js'
 import type { CommandOutcome, CommandRefusal } from './batch-route.js'
 import { frameOf, type MalformedBatch, malformed, parseFrame } from './byte-frame.js'
 
-/** At most this many commands are in a batch between nodes. */
+/** The most commands in a batch between nodes. */
 export const commandsMost = 512
 
 const kinds: Readonly<Record<Command['kind'], true>> = {
@@ -15,14 +15,14 @@ const kinds: Readonly<Record<Command['kind'], true>> = {
   ping: true,
 }
 
-/** The body of a request with commands. What their members are is part of the format of the link, which each request names. */
+/** The body of a request with commands. Their members are part of the link format, whose number each request names. */
 export function commandsBody(commands: readonly Command[]): Buffer {
   return frameOf(encodeCommands(commands))
 }
 
 /**
- * The commands of a body, whose bytes may be anything. The members of a command of a known kind are believed: only a node of
- * the cluster that writes the same format gets this far.
+ * Parses the commands of a body with any bytes. The members of a command of a known kind are trusted: only a node of the cluster
+ * that writes the same format gets this far.
  */
 export function parseCommandsBody(bytes: Buffer): Result<readonly Command[], MalformedBatch> {
   const frame = parseFrame(bytes)
@@ -36,23 +36,22 @@ export function parseCommandsBody(bytes: Buffer): Result<readonly Command[], Mal
 
 /** The outcome of the command at a position of a batch. */
 export interface PlacedOutcome {
-  /** By what the first answer to the batch has called it. */
+  /** The name that the first answer has given to the batch. */
   readonly batch: number
   readonly at: number
   readonly outcome: CommandOutcome
 }
 
-/** What the first answer to a batch says. */
 export interface FirstOutcomes {
-  /** In the order of the commands; nothing for one that is deferred. */
+  /** In the order of the commands; undefined for a deferred one. */
   readonly outcomes: readonly (CommandOutcome | undefined)[]
-  /** What later answers call the batch, when they are to follow. */
+  /** The name of the batch in later answers, if any are to follow. */
   readonly batch: number | undefined
 }
 
 /**
- * What became of commands that follow each other: the times of their turn, why there is no reply to them, or, in the first answer to
- * their batch, that they are deferred. In later answers it is said which commands of which batch they are.
+ * Consecutive commands with like outcomes: the times of their turn, why there is no reply, or, in a first answer, that they are
+ * deferred. Later answers name the batch and positions of the commands.
  */
 interface Run {
   commands: number
@@ -64,7 +63,7 @@ interface Run {
   readonly at?: number | undefined
 }
 
-/** The body of the first answer to a batch, with the outcomes of its commands in their order: nothing for one that is deferred. */
+/** The body of the first answer to a batch: the outcomes of its commands in order, undefined for deferred ones. */
 export function outcomesBody(outcomes: readonly (CommandOutcome | undefined)[], batch?: number): Buffer {
   return bodyOf(
     outcomes.map((outcome) => (outcome === undefined ? { commands: 1, deferred: true, batch } : runOf(outcome))),
@@ -72,7 +71,7 @@ export function outcomesBody(outcomes: readonly (CommandOutcome | undefined)[], 
   )
 }
 
-/** The body of an answer with outcomes of commands that were deferred. */
+/** The body of an answer with outcomes of deferred commands. */
 export function laterOutcomesBody(later: readonly PlacedOutcome[]): Buffer {
   return bodyOf(
     later.map(({ batch, at, outcome }) => ({ ...runOf(outcome), batch, at })),
@@ -80,7 +79,6 @@ export function laterOutcomesBody(later: readonly PlacedOutcome[]): Buffer {
   )
 }
 
-/** Runs of one command each, with the replies to those that have some. */
 function bodyOf(ofEach: readonly Run[], outcomes: readonly (CommandOutcome | undefined)[]): Buffer {
   const runs: Run[] = []
   for (const run of ofEach) {
@@ -92,7 +90,7 @@ function bodyOf(ofEach: readonly Run[], outcomes: readonly (CommandOutcome | und
   return frameOf({ text: JSON.stringify(runs), bodies: [replies.text, ...replies.bodies] })
 }
 
-/** What the first answer to a batch says, of as many commands as were sent. */
+/** Parses the first answer to a batch of this many commands. */
 export function parseOutcomesBody(bytes: Buffer, commands: number): Result<FirstOutcomes, MalformedBatch> {
   const parsed = parseRunsBody(bytes)
   if (!parsed.ok) return parsed
@@ -105,7 +103,7 @@ export function parseOutcomesBody(bytes: Buffer, commands: number): Result<First
   return ok({ outcomes: runs.flatMap(outcomesOf), batch })
 }
 
-/** The outcomes of commands that were deferred. */
+/** Parses the outcomes of deferred commands. */
 export function parseLaterOutcomesBody(bytes: Buffer): Result<readonly PlacedOutcome[], MalformedBatch> {
   const parsed = parseRunsBody(bytes)
   if (!parsed.ok) return parsed
@@ -124,7 +122,7 @@ export function parseLaterOutcomesBody(bytes: Buffer): Result<readonly PlacedOut
 
 interface ParsedRuns {
   readonly runs: readonly Run[]
-  /** To be called with each run once, in their order. */
+  /** To be called once for each run, in order. */
   readonly outcomesOf: (run: Run) => readonly (CommandOutcome | undefined)[]
 }
 
@@ -149,7 +147,7 @@ function runOf(outcome: CommandOutcome): Run {
   return { commands: 1, refusal: error.kind, owner: error.kind === 'notOwner' ? error.owner : undefined }
 }
 
-/** Whether one command more makes the run longer. */
+/** Whether the run can be extended by one more command. */
 function isAlike(run: Run, next: Run): boolean {
   if (run.deferred !== next.deferred || run.batch !== next.batch) return false
   if (run.at !== undefined && run.at + run.commands !== next.at) return false
@@ -166,7 +164,7 @@ function outcomeOf({ turn, refusal, owner, deferred }: Run, left: Iterator<Reply
   const { value, done } = left.next()
   if (done) throw new Error('there are fewer replies than were counted')
   const [decided_ns, committed_ns] = turn
-  // When it entered a mailbox, and when its turn began, is by the clock of the other node.
+  // The other times were taken by the other node's clock.
   return ok({ reply: value, turn: { decided_ns, committed_ns }, entered: 0n })
 }
 
@@ -177,7 +175,7 @@ const refusals: Readonly<Record<CommandRefusal['kind'], true>> = {
   notOwner: true,
 }
 
-/** Throws when they are none. */
+/** Throws when they are malformed. */
 function parseRuns(raw: unknown): readonly Run[] {
   if (!Array.isArray(raw)) throw new Error('no list')
   return raw.map(parseRun)
@@ -218,7 +216,7 @@ function isRefusal(raw: unknown): raw is CommandRefusal['kind'] {
   return typeof raw === 'string' && Object.hasOwn(refusals, raw)
 }
 
-/** What a parser gives; nothing when it throws. */
+/** The result of a parser; undefined when it throws. */
 function attempt<Parsed>(parse: () => Parsed): Parsed | undefined {
   try {
     return parse()

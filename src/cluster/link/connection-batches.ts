@@ -3,54 +3,53 @@ import { err, ok, type Result } from '../../result.js'
 import type { Tenure } from '../../threads/shared-memory/partition-position.js'
 import type { BatchSender, SenderTable } from '../../threads/shared-memory/sender-table.js'
 
-/** Where the batches of one connection come from: a sender, and which of its connections it is. */
+/** The sender of a connection's batches, and which of its connections this is. */
 export interface BatchSource extends BatchSender {
   readonly generation: number
 }
 
-/** Why a connection takes no batches, which holds for all that follow on it. */
+/** Why a connection takes no batches, now and later. */
 export type ConnectionRefusal =
-  /** The sender has opened a later connection, of that generation. */
+  /** The sender has opened a later connection, of this generation. */
   | { readonly kind: 'overtaken'; readonly last: number }
-  /** This node was not the owner of the partition any more. */
+  /** This node stopped being the owner of the partition. */
   | { readonly kind: 'notOwner' }
-  /** No node sends this. */
+  /** A request that no node sends. */
   | { readonly kind: 'misused'; readonly what: string }
 
-/** The receiver's side of a connection with batches. */
+/** The state of a connection with batches, at its receiver. */
 export type ConnectionState =
   | { readonly kind: 'new' }
-  /** Waits until nothing of earlier connections of the sender is under way. */
+  /** Waits until nothing of the sender's earlier connections is under way. */
   | { readonly kind: 'entered'; readonly source: BatchSource }
   | { readonly kind: 'open'; readonly source: BatchSource; readonly tenure: Tenure }
   | { readonly kind: 'refuses'; readonly refusal: ConnectionRefusal }
 
 export type ConnectionEvent =
   | { readonly kind: 'opening'; readonly source: BatchSource }
-  /** Nothing of earlier connections of the sender is under way: the partition is in that tenure. */
+  /** Nothing of the sender's earlier connections is under way; the partition is in this tenure. */
   | { readonly kind: 'quiet'; readonly tenure: Tenure }
   | { readonly kind: 'batch'; readonly source: BatchSource }
-  /** A later connection of the sender is known. */
+  /** The sender has opened a later connection. */
   | { readonly kind: 'overtaken'; readonly last: number }
-  /** A request that cannot be read. */
+  /** A request that cannot be parsed. */
   | { readonly kind: 'malformed'; readonly what: string }
-  /** A command had the outcome that this node is not the owner. */
+  /** A command had the outcome `notOwner`. */
   | { readonly kind: 'unowned' }
 
-/** What a request on the connection gets. */
 export type ConnectionEffect =
-  /** The answer to `opening` is to wait until it is quiet. */
+  /** The answer to `opening` waits for `quiet`. */
   | { readonly kind: 'wait' }
-  /** `opening` is answered: what the sender has sent before is carried out, or never will be. */
+  /** Answers `opening`: what the sender has sent earlier has been carried out or never will be. */
   | { readonly kind: 'opened'; readonly epoch: number }
-  /** The batch is put into its mailbox, bound to that tenure. */
+  /** Puts the batch into its mailbox, bound to this tenure. */
   | { readonly kind: 'take'; readonly tenure: Tenure }
   | { readonly kind: 'refuse'; readonly refusal: ConnectionRefusal }
 
 /**
- * One step of the receiver's side of a connection. Batches are of one sender and for one partition. They are taken between the
- * opening and the first refusal, after which the connection refuses everything: what stands behind a refused batch is sent again
- * behind it, by another connection, and must not be carried out before.
+ * One step of the receiver's side of a connection. All batches have one sender and one partition. They are taken between the opening
+ * and the first refusal; after that the connection refuses everything: the sender sends a refused batch and those behind it again, in
+ * order, on another connection, so the later ones must not be carried out first.
  *
  * | state   | event              | next    | effect |
  * |---------|--------------------|---------|--------|
@@ -110,29 +109,29 @@ function isSame(one: BatchSource, other: BatchSource): boolean {
   )
 }
 
-/** How often it is looked whether an earlier connection of the same sender is over. */
+/** How often an opening checks whether earlier connections of the sender have ended. */
 const look_ms = 2
 
-/** The batches of one connection at their receiver: carries out what `connectionStep` says. */
+/** The batches of one connection at their receiver, by `connectionStep`. */
 export class ConnectionBatches {
   readonly #senders: SenderTable
   readonly #tenureOf: (partition: number) => Tenure
   #state: ConnectionState = { kind: 'new' }
 
-  /** `tenureOf` gives the tenure that a partition is in now. */
+  /** `tenureOf` gives the current tenure of a partition. */
   constructor(senders: SenderTable, tenureOf: (partition: number) => Tenure) {
     this.#senders = senders
     this.#tenureOf = tenureOf
   }
 
-  /** Opens the connection; resolves when nothing that its sender has sent before is carried out any more. Gives the epoch. */
+  /** Opens the connection: resolves with the epoch when nothing that its sender has sent earlier can be carried out any more. */
   async open(source: BatchSource): Promise<Result<number, ConnectionRefusal>> {
     let opened = this.enter(source)
     for (; opened === undefined; opened = this.look(source)) await sleep(look_ms)
     return opened
   }
 
-  /** What becomes of an opening; nothing while it has to wait, until `look` gives it. */
+  /** The answer to an opening; undefined while it has to wait for `look`. */
   enter(source: BatchSource): Result<number, ConnectionRefusal> | undefined {
     const effect = this.#step({ kind: 'opening', source })
     return effect.kind === 'wait' ? this.look(source) : err(refusalOf(effect))
@@ -146,7 +145,7 @@ export class ConnectionBatches {
     return effect.kind === 'opened' ? ok(effect.epoch) : err(refusalOf(effect))
   }
 
-  /** Whether a batch is to be put into its mailbox, with the tenure that it is bound to. Then `end` is to be called. */
+  /** The tenure that a batch is bound to on its way into the mailbox, or a refusal. After ok, call `end`. */
   begin(source: BatchSource): Result<Tenure, ConnectionRefusal> {
     const effect = this.#step({ kind: 'batch', source })
     if (effect.kind !== 'take') return err(refusalOf(effect))
@@ -155,12 +154,12 @@ export class ConnectionBatches {
     return err(refusalOf(this.#step({ kind: 'overtaken', last: last ?? source.generation })))
   }
 
-  /** A request cannot be read; gives what it is refused with. */
+  /** Refuses a request that cannot be parsed, and everything behind it. */
   malformed(what: string): ConnectionRefusal {
     return refusalOf(this.#step({ kind: 'malformed', what }))
   }
 
-  /** An outcome of a batch is that this node is not the owner. To be called before anybody is told of it. */
+  /** A batch had the outcome `notOwner`. Call this before anybody learns of that outcome. */
   unowned(): void {
     this.#step({ kind: 'unowned' })
   }

@@ -4,26 +4,27 @@ import type { PlacedOutcome } from './command-batch.js'
 
 interface DeferredBatch {
   readonly take: (part: OutcomePart) => void
-  /** The positions of the commands that have no outcome. */
+  /** The positions of commands without an outcome. */
   readonly open: Set<number>
 }
 
 /**
- * The batches of a connection whose first answer has come, and has said that commands of them are deferred: at their sender. It asks for
- * the outcomes, one request at a time, and again after each answer; see `LaterOutcomes`. That ends with the last outcome, or with the connection.
+ * The sender's side of batches with deferred commands, on one connection. It asks for their outcomes by one request at a time,
+ * and asks again after each answer, since a request of the same connection may cut the wait short (`LaterOutcomes`). The last
+ * outcome or the end of the connection ends that.
  */
 export class DeferredBatches {
   readonly #ask: () => void
-  /** By what the other node calls them. */
+  /** By the names that the other node has given them. */
   readonly #batches = new Map<number, DeferredBatch>()
   #isAsking = false
 
-  /** `ask` sends a request for outcomes; then `came` or `lost` is to be called. */
+  /** `ask` sends a request for outcomes; its answer or loss is reported by `came` or `lost`. */
   constructor(ask: () => void) {
     this.#ask = ask
   }
 
-  /** The first answer to a batch has come, with nothing in the place of what is deferred. */
+  /** The first answer to a batch has come; deferred commands have no outcome in it. */
   begin(batch: number, outcomes: readonly (CommandOutcome | undefined)[], take: DeferredBatch['take']): void {
     const all = Array.from(outcomes.keys())
     const open = new Set(all.filter((at) => outcomes[at] === undefined))
@@ -32,7 +33,7 @@ export class DeferredBatches {
     take({ outcomes: outcomes.filter((outcome) => outcome !== undefined), at: all.filter((at) => !open.has(at)) })
   }
 
-  /** An answer has come; false, and nothing is taken of it, when it has outcomes of what is not deferred. */
+  /** Takes the outcomes of an answer. False, and nothing is taken, when one of them is for a command that is not deferred. */
   came(later: readonly PlacedOutcome[]): boolean {
     this.#isAsking = false
     if (!later.every(({ batch, at }) => this.#batches.get(batch)?.open.has(at))) return false
@@ -46,7 +47,7 @@ export class DeferredBatches {
     return true
   }
 
-  /** The connection is over: what is deferred may be carried out or not. */
+  /** The connection has ended: deferred commands may have been carried out or not. */
   lost(): void {
     const lost = [...this.#batches.values()]
     this.#batches.clear()

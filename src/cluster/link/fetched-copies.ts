@@ -14,19 +14,18 @@ import { fetchCheckpoint } from './checkpoint-fetch.js'
 import type { LinkCaller } from './node-connection.js'
 
 interface FetchedCopiesParts {
-  /** The environments that follow logs. Nobody has them open. */
+  /** The environments that follow logs. They must not be open. */
   readonly members: ReadonlyMap<LogName, FolderMember>
   /** The id of their folder. */
   readonly folder: string
   readonly settings: MemberSettings & {
-    /** What is to stay free of the disk. */
+    /** The free space that has to stay on the disk. */
     readonly keepFree_bytes: number
   }
   /** Refuses in words for the operator. */
   readonly survey: () => Promise<Result<ClusterSurvey, string>>
-  /** Has the logs keep what comes behind these records from now on. Refuses in words for the operator. */
+  /** Has the logs keep all records behind these from now on. Refuses in words for the operator. */
   readonly hold: (behind: Applied) => Promise<Result<undefined, string>>
-  /** What this node shows to others. */
   readonly caller: LinkCaller
   readonly log: Log
 }
@@ -34,14 +33,14 @@ interface FetchedCopiesParts {
 /** The last record of each log that an environment has applied. */
 type Applied = ReadonlyMap<LogName, LogSequence>
 
-/** How long nothing may be had of any copy before the start is given up. */
+/** How long a start goes on while no replica can be fetched. */
 const patience_ms = 30_000
 const again_ms = 1000
 
 /**
- * Has every environment begin where its log goes on: one that was away for too long, or is new, gets a copy of the file of
- * another node. Gives the last record that each has applied then. Refuses, in words for the operator, when no node gives a copy for
- * some time; what was fetched by then stays.
+ * Brings every environment to where its log goes on: one that is new or was away for too long gets the file of another node's
+ * replica. Gives the last record that each has applied then. Refuses, in words for the operator, when no node gives a file for
+ * some time; files that were fetched before stay.
  */
 export async function fetchCopies(parts: FetchedCopiesParts): Promise<Result<Applied, string>> {
   const copies = new BehindCopies(parts)
@@ -57,10 +56,10 @@ export async function fetchCopies(parts: FetchedCopiesParts): Promise<Result<App
   }
 }
 
-/** A log that has forgotten what this node does not have. */
+/** A log that no longer holds all records that this node lacks. */
 interface Behind {
   readonly log: LogName
-  /** The node has to have everything up to this record. */
+  /** The last record that the log has forgotten: a fetched file must have applied it. */
   readonly least: LogSequence
 }
 
@@ -93,7 +92,7 @@ class BehindCopies {
     })
   }
 
-  /** Fetches copies one after the other, until one cannot be had: then in words why. */
+  /** Fetches files one after the other; refuses with the reason, in words, at the first that cannot be had. */
   async fetch(behind: readonly Behind[], nodes: readonly NodeFacts[]): Promise<Result<undefined, string>> {
     for (const { log, least } of behind) {
       const applied = this.#applied.get(log) ?? 0
@@ -139,7 +138,7 @@ class BehindCopies {
     let step = 'nothing'
     try {
       if (applied < least) return err(`its copy has applied record ${applied}`)
-      // What this node has said of itself lets the log forget more while the copy comes.
+      // The heartbeat of this node lets the log forget more records while the file comes.
       const held = await this.#parts.hold(new Map([...this.#applied, [log, applied]]))
       if (!held.ok) return held
       for await (const done of exchangeMember(member, folder, pieces, settings)) step = done
@@ -153,7 +152,7 @@ class BehindCopies {
     }
   }
 
-  /** Bytes that a copy may have. */
+  /** The most bytes that a file may have. */
   #room(): number {
     const { members, settings } = this.#parts
     const [first] = members.values()
@@ -162,7 +161,7 @@ class BehindCopies {
   }
 }
 
-/** The other nodes, first of all the owner of the log: it has everything. */
+/** The other nodes, the owner of the log first: it has all records. */
 function inOrder(nodes: readonly NodeFacts[], log: LogName, self: string): readonly NodeFacts[] {
   const route = knownRoutes(nodes).find(({ partition }) => partition === log)
   const owner = log === 'control' ? knownCoordinator(nodes)?.name : route?.node

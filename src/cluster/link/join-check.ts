@@ -3,36 +3,36 @@ import { type NodeAddress, parseAddress } from '../membership/route-table.js'
 import { parseClock } from './link-protocol.js'
 import { type LinkCaller, NodeConnection } from './node-connection.js'
 
-/** Whose clock differs by so much does not join; whose clock differs by less and more than this is warned of. */
+/** A clock difference of this much or more is refused; a smaller one above this is a warning. */
 const refused_ms = 1000
 const warned_ms = 200
 
-/** How often a member is asked: the shortest way says most. The first one opens the connection. */
+/** How often each member is asked. The fastest answer is the most exact one; the first question opens the connection. */
 const questions = 4
-/** How long it may take to answer all of them. */
+/** How long all answers of a member may take. */
 const answer_ms = 2000
 
-/** What the other members say of a node that is about to join, in words for the operator. */
+/** The other members' verdict on a node that is about to join, in words for the operator. */
 export type JoinVerdict =
   | { readonly kind: 'right' }
   | { readonly kind: 'warned'; readonly reason: string }
-  /** Most members do not take its requests, or its clock differs from theirs. */
+  /** Most members refuse its requests, or its clock differs from theirs. */
   | { readonly kind: 'refused'; readonly reason: string }
 
 type Answered =
-  /** How far the clock of this node is ahead of that of another one at least; negative: behind. */
+  /** By how much this node's clock is ahead of another node's, at least; negative: behind. */
   | { readonly kind: 'lead'; readonly node: string; readonly lead_ms: number }
-  /** The other one does not take it for a node of its cluster. */
+  /** The other node does not accept this one as a node of its cluster. */
   | { readonly kind: 'refusal'; readonly node: string; readonly reason: string }
 
 type Lead = Extract<Answered, { readonly kind: 'lead' }>
 
-/** How a node answers those who have no token of its cluster, or are of another cluster or version. */
+/** The status codes with which a node refuses callers without a token, or of another cluster or version. */
 const refusals: readonly number[] = [401, 409]
 
 /**
- * Whether the other members, as far as they answer, take requests of this node, and its clock of the day is theirs. `now` is the
- * clock of this node. One member that is wrong itself keeps nobody out whom others agree with.
+ * Checks that the other members, as far as they answer, accept this node's requests, and that its clock agrees with theirs. `now`
+ * is the clock of this node. A single member that disagrees with the others keeps no node out.
  */
 export async function checkJoin(
   members: readonly NodeFacts[],
@@ -61,7 +61,7 @@ function clockVerdict(leads: readonly Lead[]): JoinVerdict {
   return { kind: isRefused ? 'refused' : 'warned', reason }
 }
 
-/** Nothing of one that does not answer in time. */
+/** Undefined if the member does not answer in time. */
 async function asked(to: NodeAddress, caller: LinkCaller, now: () => number): Promise<Answered | undefined> {
   const { node } = to
   const connection = new NodeConnection(to, caller)
@@ -75,7 +75,7 @@ async function asked(to: NodeAddress, caller: LinkCaller, now: () => number): Pr
       refusal = `${response.status}: ${response.bytes.toString('utf8', 0, 500)}`
     const read_ms = response.kind === 'answered' ? parseClock(response.bytes.toString()) : undefined
     if (read_ms === undefined) break
-    // It was read between the question and the answer.
+    // The other clock was read between question and answer.
     least_ms = Math.max(least_ms, asked_ms - read_ms)
     most_ms = Math.min(most_ms, now() - read_ms)
   }

@@ -2,28 +2,28 @@ import type { CommandOutcome, OutcomePart } from './batch-route.js'
 import { commandsMost, type FirstOutcomes, type PlacedOutcome } from './command-batch.js'
 import type { BatchSource, ConnectionBatches } from './connection-batches.js'
 
-/** A batch of which something was deferred. */
+/** A batch with deferred commands. */
 interface DeferredBatch {
-  /** How many of its commands were deferred, and their outcomes are not handed out. */
+  /** The deferred commands whose outcomes have not been handed out. */
   open: number
-  /** Called when there is none of them left. */
+  /** Called when none of them is left. */
   readonly over: () => void
 }
 
 /**
- * The outcomes of commands that the partition has deferred, at the node that has taken them, for one connection. Their sender asks for them by
- * requests of the same connection, whose answers come in the order of the requests. So one that waits is answered as soon as another
- * request is behind it, and keeps nothing else from being answered.
+ * The outcomes of deferred commands of one connection, at the node that has taken them. The sender asks for them by requests on the same
+ * connection, whose answers come in the order of the requests. So a waiting request is answered as soon as another one is behind it, and
+ * never delays another answer.
  *
- * | state         | event                        | then    | the request that waits is answered with |
- * |---------------|------------------------------|---------|--------------------------|
- * | nothing there | asked                        | waits   |                          |
- * | some there    | asked                        | nothing there, or some | what is there, as much as fits |
- * | waits         | outcomes come                | nothing there, or some | the same  |
- * | waits         | another request arrives, it has waited for long | nothing there | nothing |
- * | any           | the connection closes        | over    | nothing                  |
+ * | state | event                                           | then          | answer to the waiting request |
+ * |-------|-------------------------------------------------|---------------|--------------------------|
+ * | empty | asked                                           | waits         | |
+ * | some  | asked                                           | empty or some | the outcomes, as many as fit |
+ * | waits | outcomes come                                   | empty or some | the outcomes, as many as fit |
+ * | waits | another request arrives, or it has waited long  | empty         | no outcomes |
+ * | any   | the connection closes                           | over          | no outcomes |
  *
- * A sender that has been answered asks again while something of its batches is deferred; it ends with the last outcome, or with the connection.
+ * A sender asks again after each answer while any command of its batches is deferred.
  */
 export class LaterOutcomes {
   readonly #batches = new Map<number, DeferredBatch>()
@@ -32,7 +32,7 @@ export class LaterOutcomes {
   #waiting: ((outcomes: readonly PlacedOutcome[]) => void) | undefined
   #isOver = false
 
-  /** The outcomes of so many commands of a batch come later: gives its name. `over` is called when they are handed out, or never will be. */
+  /** Names a batch with this many deferred commands. `over` is called when their outcomes are handed out, or never will be. */
   begin(commands: number, over: () => void): number {
     this.#named += 1
     if (this.#isOver) over()
@@ -40,14 +40,13 @@ export class LaterOutcomes {
     return this.#named
   }
 
-  /** Outcomes come. */
   came(outcomes: readonly PlacedOutcome[]): void {
     if (this.#isOver) return
     for (const outcome of outcomes) this.#there.push(outcome)
     this.#handOut()
   }
 
-  /** Calls back once, with outcomes that are there or come; with nothing when something else is to be answered. */
+  /** Calls back once: with outcomes as soon as there are some, or with none when something else has to be answered. */
   ask(take: (outcomes: readonly PlacedOutcome[]) => void): void {
     this.yield()
     if (this.#isOver) take([])
@@ -57,14 +56,13 @@ export class LaterOutcomes {
     }
   }
 
-  /** Another request arrives, or the one that waits has waited for long. */
+  /** Answers the waiting request with nothing: another request has arrived, or it has waited for long. */
   yield(): void {
     const waiting = this.#waiting
     this.#waiting = undefined
     waiting?.([])
   }
 
-  /** The connection is closed. */
   close(): void {
     this.#isOver = true
     this.yield()
@@ -92,13 +90,13 @@ export class LaterOutcomes {
   }
 }
 
-/** What is answered to the request that has brought a batch. */
+/** The first answer to a batch. */
 export interface FirstAnswer extends FirstOutcomes {
-  /** When others follow: resolves when their outcomes are handed out, or never will be. */
+  /** When later answers follow: resolves when their outcomes are handed out, or never will be. */
   readonly over: Promise<void> | undefined
 }
 
-/** The answers to a batch, at the node that has taken it: the first one, and what is left for later ones. */
+/** The answers to a batch at the node that has taken it: the first one, and the rest as later ones. */
 export class BatchAnswers {
   readonly #batches: Pick<ConnectionBatches, 'unowned' | 'end'>
   readonly #later: LaterOutcomes
@@ -106,7 +104,7 @@ export class BatchAnswers {
   readonly #commands: number
   readonly #first: (answer: FirstAnswer) => void
   #open: number
-  /** Once it is answered first, and outcomes are left. */
+  /** Set once the first answer is given and outcomes are left. */
   #name: number | undefined
 
   constructor(
@@ -124,10 +122,7 @@ export class BatchAnswers {
     this.#first = first
   }
 
-  /**
-   * Outcomes come, see `BatchRoute.send`. Nobody is told of one that says that this node is not the owner before the connection refuses
-   * what follows.
-   */
+  /** Takes outcomes, see `BatchRoute.send`. Before anybody learns of a `notOwner`, the connection refuses what follows. */
   came(part: OutcomePart<CommandOutcome>): void {
     const { outcomes, at } = part
     this.#open -= outcomes.length
@@ -155,7 +150,6 @@ export class BatchAnswers {
   }
 }
 
-/** Whether an outcome says that the node is not the owner of the partition. */
 export function isUnowned(outcome: CommandOutcome | undefined): boolean {
   return outcome?.ok === false && outcome.error.kind === 'notOwner'
 }

@@ -1,57 +1,63 @@
 import type { LogName } from '../../storage/etcd/engine.js'
 import { frontEndsMost, slotsMost } from '../../threads/shared-memory/sender-table.js'
 
-/** What nodes send each other, beside the bodies of batches: a node refuses another format, so it may change with it. */
+/**
+ * The format of what nodes send each other, batches aside. A node refuses requests of another format, so it may change with each
+ * number.
+ */
 export const linkFormat = 4
 
-/** Each request names the cluster, the format, and the node that asks. In lower case, as Node gives them. */
+/** Each request names the cluster, the format and the asking node. Names are in lower case, as Node gives them. */
 export const linkHeaders = {
   cluster: 'rigel-cluster',
   format: 'rigel-format',
   node: 'rigel-node',
-  /** Of requests with batches and of the one before them, the same for all of a connection: see `SenderTable`. */
+  /** In requests with batches and in their opening: the sender, constant for a connection, see `SenderTable`. */
   sender: 'rigel-sender',
-  /** Of requests with batches: when their sender stops to wait, in ms of the monotonic clock of the node that is asked. */
+  /** In requests with batches: when their sender stops waiting, in ms of the asked node's monotonic clock. */
   until: 'rigel-until',
-  /** Of responses: what that clock shows. */
+  /** In responses: the time of that clock. */
   clock: 'rigel-clock',
-  /** Of a checkpoint: the last record that it has applied. */
+  /** With a checkpoint: the last record that it has applied. */
   applied: 'rigel-applied',
 } as const
 
-/** Batches of one connection that may be under way. */
+/** The most batches under way on a connection. */
 export const batchesPipelined = 8
 
-/** How long a request for outcomes that are not there yet is kept, unless another request arrives behind it. */
+/** How long a request for outcomes waits for them, unless another request arrives behind it. */
 export const outcomesWait_ms = 5_000
 
-/** A body of a batch, and of a response to it. Larger ones are refused unread. */
+/** The most bytes in the body of a batch or of a response to it. Larger ones are refused unread. */
 export const batchMost_bytes = 64 * 2 ** 20
 
-/** Behind the bytes of a checkpoint stands their SHA-256, so that one that was cut or damaged is known. */
+/** A checkpoint is followed by its SHA-256, by which truncation and damage are found. */
 export const checksum_bytes = 32
 
-/** What a node can be asked. */
+/** The requests between nodes. */
 export type LinkTarget =
   | { readonly kind: 'batches'; readonly partition: number }
-  /** That nothing of earlier connections of the sender is carried out any more: the first request of a connection with batches. */
+  /**
+   * The first request of a connection with batches. Its answer confirms that nothing of the sender's earlier connections is
+   * carried out any more.
+   */
   | { readonly kind: 'opening'; readonly partition: number }
-  /** Outcomes of deferred commands of batches on the same connection, when there are some: see `LaterOutcomes`. */
+  /** Asks for outcomes of deferred commands of batches on the same connection, see `LaterOutcomes`. */
   | { readonly kind: 'outcomes'; readonly partition: number }
   | { readonly kind: 'positions' }
-  /** What its clock of the day says. */
+  /** The node's clock of the day. */
   | { readonly kind: 'clock' }
-  /** A change of what the coordinator owns. */
+  /** A change of the metadata. */
   | { readonly kind: 'control' }
-  /** That a record of the coordinator's log is in force. */
+  /** Asks to confirm that a record of the metadata log is in force. */
   | { readonly kind: 'marks' }
-  /** What the node has counted and measured. */
+  /** The node's counters and measures. */
   | { readonly kind: 'statistics' }
-  /** A stream of the notices of a subscription that the node sends. */
+  /** A stream of the notices that the node sends for a subscription. */
   | { readonly kind: 'streams' }
-  /** That a client has notices of a subscription. */
+  /** A client has received notices of a subscription. */
   | { readonly kind: 'confirmations' }
-  /** The file of what follows a log. */
+  /** The file of the environment that follows a log. */
   | { readonly kind: 'checkpoint'; readonly log: LogName }
 
 const methods: Readonly<Record<LinkTarget['kind'], 'GET' | 'POST'>> = {
@@ -68,23 +74,21 @@ const methods: Readonly<Record<LinkTarget['kind'], 'GET' | 'POST'>> = {
   checkpoint: 'GET',
 }
 
-/** The method of a request for a target. */
 export function methodOf({ kind }: LinkTarget): 'GET' | 'POST' {
   return methods[kind]
 }
 
 const base = '/cluster/v1'
 
-/** Those of which there is one. */
+/** Targets without parameters. */
 const plainTargets = ['positions', 'clock', 'control', 'marks', 'statistics', 'streams', 'confirmations'] as const
 
-/** The path of a target. */
 export function pathOf(target: LinkTarget): string {
   if ('partition' in target) return `${base}/partitions/${target.partition}/${target.kind}`
   return target.kind === 'checkpoint' ? `${base}/logs/${target.log}/checkpoint` : `${base}/${target.kind}`
 }
 
-/** The target of a request; nothing when there is none, or not with that method. */
+/** The target of a request; undefined when there is none with this path and method. */
 export function parseLinkTarget(method: string | undefined, path: string | undefined): LinkTarget | undefined {
   const target = targetOf(path ?? '')
   return target !== undefined && methodOf(target) === method ? target : undefined
@@ -100,19 +104,19 @@ function targetOf(path: string): LinkTarget | undefined {
   return log === undefined ? undefined : { kind: 'checkpoint', log: log === 'control' ? log : Number(log) }
 }
 
-/** A front end of a node, and which of its connections for a partition it is. */
+/** A front end of a node, and which of its connections for a partition this is. */
 export interface SenderName {
   readonly slot: number
   readonly frontEnd: number
   readonly generation: number
 }
 
-/** The value of the header that names the sender of batches. */
+/** The header value that names the sender of batches. */
 export function senderText({ slot, frontEnd, generation }: SenderName): string {
   return `${slot}.${frontEnd}.${generation}`
 }
 
-/** The sender that a header names; nothing when it names none. */
+/** Parses the sender in a header; undefined when it is malformed. */
 export function parseSender(text: unknown): SenderName | undefined {
   const [, slot, frontEnd, generation] = /^(\d{1,2})\.(\d{1,2})\.(\d{1,15})$/.exec(String(text)) ?? []
   if (generation === undefined) return undefined
@@ -120,46 +124,51 @@ export function parseSender(text: unknown): SenderName | undefined {
   return sender.slot < slotsMost && sender.frontEnd < frontEndsMost ? sender : undefined
 }
 
-/** A moment of a monotonic clock in a header, in ms; nothing when it is none. */
+/** Parses a moment of a monotonic clock in a header, in ms; undefined when it is malformed. */
 export function parseMoment(text: unknown): number | undefined {
   return /^-?\d{1,15}$/.test(String(text)) ? Number(text) : undefined
 }
 
 const askedMost = 4096
 
-/** The logs of a question, by the numbers of their partitions; nothing when it is none. */
+/** Parses the logs of a question, which names them by partition number; undefined when it is malformed. */
 export function parsePositionsQuestion(text: string): readonly LogName[] | undefined {
   const logs = memberOf(text, 'partitions')
   if (!Array.isArray(logs) || logs.length > askedMost) return undefined
   return logs.every(isLogName) ? logs : undefined
 }
 
-/** The sequences of an answer, one for each partition that was asked for; nothing when it is none. */
+/** Parses the sequences of an answer, one for each of the asked logs; undefined when it is malformed. */
 export function parsePositionsAnswer(text: string, asked: number): readonly (number | null)[] | undefined {
   const positions = memberOf(text, 'positions')
   if (!Array.isArray(positions) || positions.length !== asked) return undefined
   return positions.every((position) => position === null || isSafeCount(position)) ? positions : undefined
 }
 
-/** What a clock says, in ms of Unix time; nothing when the text is no answer. */
+/** Parses the time of a clock, in ms of Unix time; undefined when it is malformed. */
 export function parseClock(text: string): number | undefined {
   const time_ms = memberOf(text, 'time_ms')
   return isSafeCount(time_ms) ? time_ms : undefined
 }
 
-/** The node that an answer with status 421 names. */
+/** Parses the owner that an answer with status 421 names; undefined when it names none. */
 export function parseOwner(text: string): string | undefined {
   const owner = memberOf(text, 'owner')
   return typeof owner === 'string' ? owner : undefined
 }
 
-/** The sequence of the claim by which a node owns a partition, 0 while it does not, as it says when a connection is opened. */
+/**
+ * Parses the claim by which a node owns a partition (0: it does not), from the answer to an opening; undefined when it is
+ * malformed.
+ */
 export function parseEpoch(text: string): number | undefined {
   const epoch = memberOf(text, 'epoch')
   return isSafeCount(epoch) ? epoch : undefined
 }
 
-/** The generation of the sender's last connection, which an answer to an earlier one names. */
+/**
+ * Parses the generation of the sender's last connection, which a refusal of an earlier one names; undefined when it is malformed.
+ */
 export function parseLast(text: string): number | undefined {
   const last = memberOf(text, 'last')
   return isSafeCount(last) ? last : undefined
@@ -170,7 +179,7 @@ function memberOf(text: string, name: string): unknown {
     const raw: unknown = JSON.parse(text)
     return typeof raw === 'object' && raw !== null ? Reflect.get(raw, name) : undefined
   } catch {
-    return undefined // No JSON: the caller says so.
+    return undefined // The caller reports malformed JSON.
   }
 }
 

@@ -28,17 +28,16 @@ import {
 import { fromClock } from './remote-clock.js'
 import { parseConfirmation, parseStreamRequest, relayStream } from './stream-relay.js'
 
-/** What a node does for others. */
+/** What a node does for other nodes. */
 export interface LinkServices {
-  /** How many partitions there are. */
   readonly partitions: number
-  /** Of all front ends of this node. */
+  /** Shared by all front ends of this node. */
   readonly senders: SenderTable
-  /** The tenure that a partition is in now. */
+  /** The current tenure of a partition. */
   tenureOf(partition: number): Tenure
   /**
-   * Puts commands into the mailbox of a partition, in this order and before it returns. See `BatchRoute.send`; in another tenure
-   * they are refused.
+   * Puts commands into the mailbox of a partition, in this order and before it returns; refuses them in another tenure. Outcomes
+   * come as in `BatchRoute.send`.
    */
   take(
     partition: number,
@@ -47,41 +46,39 @@ export interface LinkServices {
     tenure: Tenure,
     take: (part: OutcomePart<CommandOutcome>) => void,
   ): void
-  /** The node that owns a partition as far as is known here. */
+  /** The owner of a partition as far as is known here. */
   ownerOf(partition: number): string | undefined
-  /** The last acknowledged sequences of logs, in their order; nothing where this node may not confirm. */
+  /** The appliedIndex of each log; undefined where this node may not confirm. */
   positions(logs: readonly LogName[]): readonly (LogSequence | undefined)[]
   /** The clock of the day, in ms of Unix time. */
   clock(): number
-  /** What the coordinator owns. */
   readonly control: CoordinatorService
-  /** Keeps commits of what follows logs while their files are sent. */
+  /** Pins commits of environments while their files are sent. */
   readonly copies: CopyService
-  /** The streams of the courier of this node. */
+  /** The streams of this node's courier. */
   readonly listening: StreamSource
-  /** What this node has counted and measured. */
   statistics(): NodeStatistics
 }
 
-/** Of an answer with status 200 the bytes, of another one what is wrong. */
+/** A response; the body of one with a status other than 200 says what is wrong. */
 export interface LinkAnswer {
   readonly status: number
   readonly text?: string
   readonly bytes?: Buffer
-  /** Of an answer that others follow: resolves when all of them are sent, or never will be. */
+  /** When later answers follow: resolves when all of them are sent, or never will be. */
   readonly over?: Promise<void>
 }
 
-/** What is remembered of a connection. */
+/** What is kept per connection. */
 export interface LinkConnection {
-  /** Of one with batches, once it is opened. */
+  /** Set when a connection with batches is opened. */
   batches: ConnectionBatches | undefined
   readonly later: LaterOutcomes
 }
 
 type LinkHeaders = Readonly<Record<string, unknown>>
 
-/** What a node that fetches a copy takes on average, after a first minute: while a commit is kept its file grows. */
+/** The least average rate of a node that fetches a file, after a first minute: a pinned commit makes the file grow. */
 const slowest_bytesPerSecond = 2 ** 20
 const firstMinute_ms = 60_000
 
@@ -95,7 +92,7 @@ export class LinkRequests {
     this.#log = log
   }
 
-  /** Opens a connection for batches: what its sender has sent before is carried out when this is answered, or never will be. */
+  /** Opens a connection for batches: when this is answered, what the sender has sent earlier is carried out or never will be. */
   async opening(connection: LinkConnection, partition: number, headers: LinkHeaders): Promise<LinkAnswer> {
     const source = this.#sourceOf(partition, headers)
     if ('status' in source) return source
@@ -105,8 +102,8 @@ export class LinkRequests {
   }
 
   /**
-   * Has commands carried out, those of one connection in the order in which this was called. All batches of a connection are
-   * for one partition and of one sender. Resolves when all commands that are not deferred have an outcome.
+   * Has commands carried out; those of one connection in the order of the calls. All batches of a connection have one partition
+   * and one sender. Resolves when all commands that are not deferred have an outcome.
    */
   async batch(connection: LinkConnection, partition: number, headers: LinkHeaders, body: Buffer): Promise<LinkAnswer> {
     const source = this.#sourceOf(partition, headers)
@@ -149,7 +146,9 @@ export class LinkRequests {
     })
   }
 
-  /** Outcomes of commands that were deferred. Resolves when there are some, with none when it was waited for long or another request arrives. */
+  /**
+   * The outcomes of deferred commands. Resolves when there are some; with none after a long wait or when another request arrives.
+   */
   async laterOutcomes({ later }: LinkConnection): Promise<LinkAnswer> {
     const limit = setTimeout(() => later.yield(), outcomesWait_ms)
     const outcomes = await new Promise<readonly PlacedOutcome[]>((resolve) => later.ask(resolve))
@@ -157,7 +156,7 @@ export class LinkRequests {
     return { status: 200, bytes: laterOutcomesBody(outcomes) }
   }
 
-  /** The last acknowledged sequences that this node may confirm now. */
+  /** The appliedIndex of logs that this node may confirm now. */
   positions(body: Buffer): LinkAnswer {
     const partitions = parsePositionsQuestion(body.toString())
     if (partitions === undefined) return { status: 400, text: 'the body is no list of partitions' }
@@ -165,12 +164,11 @@ export class LinkRequests {
     return { status: 200, bytes: Buffer.from(JSON.stringify({ positions })) }
   }
 
-  /** What the clock of this node says. */
   clock(): LinkAnswer {
     return { status: 200, bytes: Buffer.from(JSON.stringify({ time_ms: this.#services.clock() })) }
   }
 
-  /** A client of another node has notices of a subscription. */
+  /** A client of another node has received notices of a subscription. */
   async confirmation(body: Buffer): Promise<LinkAnswer> {
     const confirmation = parseConfirmation(body.toString())
     if (confirmation === undefined) return { status: 400, text: 'the body says of no subscription what has arrived' }
@@ -179,7 +177,7 @@ export class LinkRequests {
     return { status: 200, bytes: Buffer.from(JSON.stringify({ isKnown: confirmed.value })) }
   }
 
-  /** The notices of a subscription that this node sends, for a client of another one. */
+  /** Streams the notices that this node sends for a subscription to a client of another node. */
   async sendStream(body: Buffer, outgoing: ServerResponse): Promise<void> {
     const request = parseStreamRequest(body.toString())
     if (request === undefined) outgoing.writeHead(400, { 'Content-Length': 0 }).end()
@@ -190,7 +188,7 @@ export class LinkRequests {
     return { status: 200, bytes: Buffer.from(JSON.stringify(this.#services.statistics())) }
   }
 
-  /** Has a change of what the coordinator owns carried out, if this node coordinates. */
+  /** Has a change of the metadata carried out if this node coordinates. */
   async control(body: Buffer): Promise<LinkAnswer> {
     const request = parseControlRequest(body.toString())
     if (request === undefined) return { status: 400, text: 'the body is no change that a coordinator carries out' }
@@ -199,7 +197,7 @@ export class LinkRequests {
     return { status: taken.ok ? 200 : 421, bytes: Buffer.from(JSON.stringify(answer)) }
   }
 
-  /** Has the partitions of this node marked with a record of the coordinator's log. */
+  /** Writes heartbeat records into this node's partitions once a record of the metadata log is in force. */
   async marks(body: Buffer): Promise<LinkAnswer> {
     const control = parseMarkRequest(body.toString())
     if (control === undefined) return { status: 400, text: 'the body names no record' }
@@ -207,7 +205,10 @@ export class LinkRequests {
     return { status: 200, bytes: Buffer.from(JSON.stringify({ marks: marks ?? null })) }
   }
 
-  /** The file of what follows a log, as it was at its last commit. Resolves when it is sent, or its receiver has gone. */
+  /**
+   * Sends the file of the environment that follows a log, as of its last commit. Resolves when it is sent or the receiver is
+   * gone.
+   */
   async sendCheckpoint(log: LogName, outgoing: ServerResponse): Promise<void> {
     const { copies } = this.#services
     const kept = await copies.beginCopy(log)
@@ -215,7 +216,7 @@ export class LinkRequests {
       outgoing.writeHead(404, { 'Content-Length': 0 }).end()
       return
     }
-    // What was read ahead may come to its end when the receiver has gone.
+    // When the receiver is gone, the read ahead may still complete.
     let ended: Promise<boolean> | undefined
     const letGo = (): Promise<boolean> => {
       ended ??= copies.endCopy(log)
@@ -231,7 +232,7 @@ export class LinkRequests {
     }
   }
 
-  /** Where batches come from; an answer when it is not said, or they are for no partition. */
+  /** The sender of batches; an answer when the headers do not name one or there is no such partition. */
   #sourceOf(partition: number, headers: LinkHeaders): BatchSource | LinkAnswer {
     const name = parseSender(headers[linkHeaders.sender])
     if (partition >= this.#services.partitions) return { status: 404, text: `there is no partition ${partition}` }

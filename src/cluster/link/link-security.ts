@@ -8,15 +8,18 @@ import { err, ok, type Result } from '../../result.js'
 
 type LinkOptions = NonNullable<Options['cluster']>['link']
 
-/** How the nodes of a cluster know each other: by certificates of an authority of their own, by a secret, or by both. Plain data. */
+/**
+ * How nodes of a cluster authenticate each other: by certificates of an authority of their own, by tokens, or by both. Plain
+ * data.
+ */
 export interface LinkSecurity {
-  /** All as PEM. Whoever shows a certificate of the authority is a node: it has to sign nothing else. */
+  /** All as PEM. Whoever shows a certificate of this authority is taken for a node: the authority must sign nothing else. */
   readonly tls: { readonly key: string; readonly cert: string; readonly ca: string } | undefined
-  /** Any of these is accepted, the first one is sent. Empty where certificates are enough. */
+  /** Any of them is accepted, the first one is sent. Empty where certificates suffice. */
   readonly tokens: readonly string[]
 }
 
-/** Reads and tries what the flags name; a refusal names the flag and what is wrong. */
+/** Reads and checks the files that the flags name. A refusal names the flag and what is wrong. */
 export async function readLinkSecurity(link: LinkOptions): Promise<Result<LinkSecurity, string>> {
   const { tls, tokenFile } = link
   const tokens = tokenFile === undefined ? ok([]) : readLinkTokens(tokenFile)
@@ -38,14 +41,14 @@ function isCertificate(pem: string): boolean {
   }
 }
 
-/** A token shorter than this can be guessed. */
+/** Shorter tokens can be guessed. */
 const tokenLeast = 32
 const tokensMost = 8
 const file_bytes = 64 * 1024
 
 /**
- * The tokens of a file, one in each line. To replace a token without an interruption, the new one is added as the last line on
- * all nodes, then made the first one on all, then the old one is removed.
+ * Reads the tokens of a file, one per line. To replace a token without interruption: add the new one as the last line on all
+ * nodes, then make it the first line on all, then remove the old one.
  */
 export function readLinkTokens(file: string): Result<readonly string[], string> {
   try {
@@ -68,7 +71,7 @@ export function readLinkTokens(file: string): Result<readonly string[], string> 
   }
 }
 
-/** Whether an Authorization header carries one of the tokens. How long that takes says nothing of them. */
+/** Checks in constant time whether an Authorization header carries one of the tokens. */
 export class TokenCheck {
   readonly #digests: readonly Buffer[]
 
@@ -76,7 +79,7 @@ export class TokenCheck {
     this.#digests = tokens.map(secretDigest)
   }
 
-  /** Always so where there are no tokens. */
+  /** Accepts everything when there are no tokens. */
   accepts(authorization: string | undefined): boolean {
     if (this.#digests.length === 0) return true
     const given = secretDigest(bearerToken(authorization) ?? '')

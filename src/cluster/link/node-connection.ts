@@ -14,42 +14,42 @@ import {
 import type { LinkSecurity } from './link-security.js'
 import type { LinkSelf } from './node-listener.js'
 
-/** What a node shows to those that it asks. */
+/** How a node identifies itself to those that it asks. */
 export interface LinkCaller {
   readonly self: LinkSelf
   readonly security: LinkSecurity
 }
 
-/** What became of a request to another node. */
+/** The outcome of a request to another node. */
 export type LinkResponse =
   | {
       readonly kind: 'answered'
       readonly status: number
       readonly bytes: Buffer
-      /** What the monotonic clock of the other node showed, in ms, if it has said so. */
+      /** The time of the other node's monotonic clock, in ms, if the response has it. */
       readonly clock_ms: number | undefined
     }
-  /** Nothing of it has left this node. */
+  /** Nothing of the request has left this node. */
   | { readonly kind: 'unsent'; readonly reason: string }
-  /** It has left, as a whole or in part, and there is no answer: it may have been carried out. */
+  /** The request was sent, at least in part, and there is no answer: it may have been carried out. */
   | { readonly kind: 'broken'; readonly reason: string }
 
 const connect_ms = 3_000
-/** Longer than an owner waits for the engine of the cluster. */
+/** Longer than an owner waits for etcd. */
 const answer_ms = 15_000
-/** Less than the listener keeps a connection, so that nothing is sent on one that is being closed there. */
+/** Shorter than a listener keeps idle connections, so that no request is sent on one that is being closed. */
 const idle_ms = 30_000
 const head_bytes = 4096
 
 /**
- * One connection to another node, whose requests arrive in the order in which they are asked. When it has broken it is not opened
- * again, and whoever has asked is told: undici would send requests again that were under way.
+ * One connection to another node. Requests arrive in the order of the calls. A broken connection is never reopened, and all
+ * callers are told: undici would repeat requests that were under way.
  */
 export class NodeConnection {
   readonly #client: Client
   readonly #headers: readonly string[]
 
-  /** `more` are headers of all its requests, name and value in turn. */
+  /** `more` are headers for all of its requests, name and value in turn. */
   constructor(to: NodeAddress, caller: LinkCaller, more: readonly string[] = []) {
     this.#headers = [...callerHeaders(caller), ...more]
     this.#client = newLinkClient(to, caller, answer_ms)
@@ -58,12 +58,12 @@ export class NodeConnection {
     this.#client.on('connectionError', over)
   }
 
-  /** Whether it has broken, or was closed. */
+  /** Whether it is broken or closed. */
   get isOver(): boolean {
     return this.#client.destroyed
   }
 
-  /** Sends a request behind those before it, with more headers, name and value in turn; never rejects. */
+  /** Sends a request behind the earlier ones; `more` are its own headers, name and value in turn. Never rejects. */
   ask(target: LinkTarget, body: Buffer, more: readonly string[] = []): Promise<LinkResponse> {
     if (this.isOver) return Promise.resolve({ kind: 'unsent', reason: 'the connection is closed' })
     return new Promise((resolve) => {
@@ -75,7 +75,7 @@ export class NodeConnection {
         path: pathOf(target),
         headers: [...this.#headers, ...more],
         body,
-        idempotent: true, // Else it would wait for the answers to those before it. See `over`: nothing is sent twice.
+        idempotent: true, // Otherwise it would wait for all earlier answers. Nothing is ever sent twice, see `over`.
         blocking: false,
       }
       this.#client.dispatch(request, {
@@ -99,19 +99,19 @@ export class NodeConnection {
     })
   }
 
-  /** Gives up what is under way. */
+  /** Gives up the requests under way. */
   close(): void {
     if (!this.isOver) void this.#client.destroy()
   }
 }
 
-/** The value of a header among names and values in turn. */
+/** The value of a header in a list of names and values. */
 function headerOf(headers: readonly Buffer[], name: string): string | undefined {
   const at = headers.findIndex((each, index) => index % 2 === 0 && each.toString().toLowerCase() === name)
   return at === -1 ? undefined : headers[at + 1]?.toString()
 }
 
-/** The headers of each request to another node, name and value in turn. */
+/** The headers of every request to another node, name and value in turn. */
 export function callerHeaders({ self, security }: LinkCaller): readonly string[] {
   const [token] = security.tokens
   return [
@@ -120,7 +120,7 @@ export function callerHeaders({ self, security }: LinkCaller): readonly string[]
   ]
 }
 
-/** A client of undici for one connection to another node, which is given up when nothing comes for so long. */
+/** An undici client with a single connection to another node, which is given up when no byte arrives for so long. */
 export function newLinkClient({ node, host, port }: NodeAddress, { security }: LinkCaller, limit_ms: number): Client {
   const { tls } = security
   const origin = `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`

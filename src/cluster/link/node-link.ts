@@ -21,29 +21,27 @@ import { openRemoteStream } from './remote-streams.js'
 import { streamPositionText } from './stream-relay.js'
 
 export interface NodeLinkParts extends LinkCaller {
-  /** The slot of this node in its cluster, and the number of this front end in it. */
+  /** The number of this node in its cluster, and of this front end in the node. */
   readonly slot: number
   readonly frontEnd: number
-  /** Where a node listens now; nothing for one that is no member. */
+  /** Where a node listens now; undefined for one that is no member. */
   readonly addressOf: (node: string) => NodeAddress | undefined
   readonly log: Log
 }
 
-/** How long a node may take to say what it has counted. */
 const statistics_ms = 2_000
 
-/** How long a node may take to say what it has acknowledged. */
 const positions_ms = 2_000
 
-/** What there is of a node that was asked for something. */
+/** The routes and connections to one other node. */
 interface LinkedMember {
   readonly address: NodeAddress
   readonly questions: PositionQuestions
-  /** By the kind of what is asked. */
+  /** By the kind of request. */
   readonly connections: Map<LinkTarget['kind'], NodeConnection>
 }
 
-/** What a front end asks of other nodes. */
+/** A front end's requests to other nodes. */
 export class NodeLink {
   readonly #parts: NodeLinkParts
   /** By the name of the node. */
@@ -54,12 +52,13 @@ export class NodeLink {
     this.#parts = parts
   }
 
-  /** Opens a way to a partition on a node; nothing when that is no member. */
+  /** Opens a route to a partition on a node; undefined when the node is no member. */
   open(partition: number, node: string): BatchRoute | undefined {
     const { slot, frontEnd, addressOf, log } = this.#parts
     const address = addressOf(node)
     if (address === undefined) return undefined
-    // Greater than any of a process before this one in the slot, unless the clock of the day went back: then the owner says so.
+    // Greater than any generation of an earlier process of this node, unless the clock of the day went back: then the owner names
+    // the last one.
     this.#generation = Math.max(this.#generation + 1, Date.now())
     const sender = senderText({ slot, frontEnd, generation: this.#generation })
     const connection = new NodeConnection(address, this.#parts, [linkHeaders.sender, sender])
@@ -69,19 +68,19 @@ export class NodeLink {
     return new NodeRoute({ partition, connection, log, overtaken })
   }
 
-  /** Has a node carry out a change of what the coordinator owns; never rejects. */
+  /** Asks a node to carry out a change of the metadata; never rejects. */
   async change(node: string, request: ControlRequest): Promise<ControlResponse> {
     return controlResponse(await this.#ask(node, { kind: 'control' }, request))
   }
 
-  /** Has a node mark its partitions, see `CoordinatorService`; nothing when it is not reached either. Never rejects. */
+  /** Asks a node to mark its partitions, see `CoordinatorService`; undefined when it does not answer. Never rejects. */
   async mark(node: string, control: number): Promise<readonly PartitionMark[] | undefined> {
     const response = await this.#ask(node, { kind: 'marks' }, { control })
     if (response.kind !== 'answered' || response.status !== 200) return undefined
     return parseMarks(response.bytes.toString())
   }
 
-  /** What a node has counted and measured; refuses in words for the operator, when it does not say so in time. Never rejects. */
+  /** The counters and measures of a node. Refuses, in words for the operator, when they do not come in time; never rejects. */
   async statistics(node: string): Promise<Result<NodeStatistics, string>> {
     const address = this.#parts.addressOf(node)
     if (address === undefined) return err('it is no member of the cluster')
@@ -119,7 +118,7 @@ export class NodeLink {
     return ok(said.bytes.toString() === JSON.stringify({ isKnown: true }))
   }
 
-  /** On one connection for each kind, whose requests do not wait for those of another kind. */
+  /** Each kind of request has a connection of its own, so that it does not wait for answers of another kind. */
   async #ask(node: string, target: LinkTarget, body: unknown): Promise<LinkResponse> {
     const member = this.#member(node)
     if (member === undefined) return { kind: 'unsent', reason: 'it is no member' }
@@ -131,7 +130,7 @@ export class NodeLink {
     return connection.ask(target, Buffer.from(JSON.stringify(body)))
   }
 
-  /** Asks a node for the last acknowledged sequences of logs; never rejects. */
+  /** Asks a node for the appliedIndex of logs; never rejects. */
   async positions(node: string, partitions: readonly LogName[]): Promise<Positions> {
     return this.#member(node)?.questions.ask(partitions) ?? noMember(node)
   }
@@ -140,7 +139,7 @@ export class NodeLink {
     for (const node of [...this.#members.keys()]) this.#forget(node)
   }
 
-  /** A node where it listens now: what was opened to it elsewhere is closed, and so is all of one that is no member any more. */
+  /** A node at its current address; connections to an earlier address, or to a node that is no longer a member, are closed. */
   #member(node: string): LinkedMember | undefined {
     const address = this.#parts.addressOf(node)
     const known = this.#members.get(node)
@@ -161,15 +160,15 @@ export class NodeLink {
   }
 }
 
-/** What became of a change that another node was asked for. */
+/** The outcome of a change that another node was asked for. */
 export type ControlResponse =
-  /** What the service there has answered. */
+  /** The answer of the service on that node. */
   | { readonly kind: 'answered'; readonly answer: Result<unknown, unknown> }
-  /** It does not coordinate; nothing was done. */
+  /** That node does not coordinate; nothing was done. */
   | { readonly kind: 'notCoordinator' }
-  /** It is not reached; nothing was done. */
+  /** That node cannot be reached; nothing was done. */
   | { readonly kind: 'unsent' }
-  /** It may have been carried out. */
+  /** The change may have been carried out. */
   | { readonly kind: 'outcomeUnknown' }
 
 function controlResponse(response: LinkResponse): ControlResponse {

@@ -10,7 +10,7 @@ import { type LinkAnswer, type LinkConnection, LinkRequests, type LinkServices }
 import { type LinkSecurity, TokenCheck } from './link-security.js'
 import { ownClock } from './remote-clock.js'
 
-/** What names a node and its cluster to others. */
+/** How a node names itself and its cluster to others. */
 export interface LinkSelf {
   readonly cluster: string
   readonly node: string
@@ -24,23 +24,23 @@ export interface NodeListenerParts {
   readonly limits?: Partial<LinkLimits>
 }
 
-/** What others may take of this node. */
+/** The resources of this node that other nodes may take. */
 export interface LinkLimits {
-  /** Connections at a time; those beyond are closed at once. */
+  /** The most connections; further ones are closed at once. */
   readonly connections: number
-  /** Of these, connections that have not shown yet that they are of a node; the oldest is closed when one more comes. */
+  /** Of these, the most that have not authenticated yet; one more closes the oldest. */
   readonly unproven: number
-  /** For a TLS handshake and for the head of a request. */
+  /** For a TLS handshake, and for the head of a request. */
   readonly head_ms: number
   /** From the first byte of a request to its last. */
   readonly request_ms: number
-  /** Without a byte in either direction. Longer than nodes keep connections that they do not use. */
+  /** Without a byte in either direction; longer than nodes keep unused connections. */
   readonly idle_ms: number
-  /** Bodies that were read, or are being read, and are not answered, in this thread. */
+  /** The most bytes of bodies in this thread that are being read or wait for an answer. */
   readonly held_bytes: number
 }
 
-/** Connections at a time, beside those of streams. */
+/** The most connections beside those of streams. */
 export const plainConnections = 1024
 
 const usualLimits: LinkLimits = {
@@ -54,23 +54,22 @@ const usualLimits: LinkLimits = {
 
 const head_bytes = 4096
 const headersMost = 32
-/** How often Node looks for heads and requests that take too long. */
+/** How often Node checks for heads and requests that take too long. */
 const check_ms = 500
-/** A node has as many requests under way on a connection as are pipelined; one that has more is none. */
+/** Only a caller that is no node has more requests under way on a connection. */
 const underWayMost = 2 * batchesPipelined
-/** How much of the body of a refused request is read, so that its sender finds the refusal. */
+/** How much of a refused request's body is read, so that its sender sees the refusal. */
 const drained_bytes = 64 * 1024
 
-/** A connection with what is known of it. */
 interface Accepted extends LinkConnection {
   underWay: number
-  /** A request was refused: what follows it is not looked at. */
+  /** A request was refused: later ones are ignored. */
   isClosing: boolean
 }
 
 /**
- * Where other nodes of the cluster reach this one. Whoever connects is unknown until it has shown a certificate of the
- * cluster's authority, or a token: until then it gets little memory and little time, and no answer but a refusal.
+ * The listener for other nodes of the cluster. Until a caller has shown a certificate of the cluster's authority or a token, it
+ * gets little memory and time, and no answer but a refusal.
  */
 export class NodeListener {
   readonly server: Server
@@ -81,7 +80,7 @@ export class NodeListener {
   readonly #lines: RefusalLines
   readonly #accepted = new WeakMap<Socket, Accepted>()
   readonly #sockets = new Set<Socket>()
-  /** By the address and the port of the other end, the oldest first. */
+  /** By remote address and port, the oldest first. */
   readonly #unproven = new Map<string, Socket>()
   #held_bytes = 0
   #isClosed = false
@@ -102,8 +101,8 @@ export class NodeListener {
   }
 
   /**
-   * Takes no more connections, and closes those that there are when what was answered is sent. `isShared` says that another thread has
-   * opened the socket.
+   * Stops accepting, and closes existing connections once their answers are sent. `isShared`: another thread has opened the
+   * socket.
    */
   close(isShared = false): void {
     this.#isClosed = true
@@ -112,7 +111,7 @@ export class NodeListener {
   }
 
   #admit(socket: Socket): void {
-    // The socket may be open for as long as another thread has it.
+    // The socket accepts for as long as another thread has it open.
     if (this.#isClosed) return void socket.destroy()
     const peer = peerOf(socket)
     this.#sockets.add(socket)
@@ -159,7 +158,7 @@ export class NodeListener {
     return accepted
   }
 
-  /** Why a request is refused by its head alone. Who has no token learns nothing else. */
+  /** Why the head of a request is refused. A caller without a token learns nothing else. */
   #refusalOf({ headers, method, url }: IncomingMessage): LinkAnswer | undefined {
     const { cluster, node } = this.#parts.self
     if (!this.#tokens.accepts(headers.authorization)) {
@@ -193,7 +192,7 @@ export class NodeListener {
     else incoming.resume().once('end', answer)
   }
 
-  /** Bodies are read in the order of their requests, so what follows keeps it as long as nothing is waited for before. */
+  /** Reads bodies in the order of the requests: nothing may be awaited before. */
   #read(connection: Accepted, incoming: IncomingMessage, outgoing: ServerResponse): void {
     const length = Number(incoming.headers['content-length'] ?? 0)
     const isBusy = this.#held_bytes > 0 && this.#held_bytes + length > this.#limits.held_bytes
@@ -243,7 +242,7 @@ export class NodeListener {
     }
   }
 
-  /** The body counts until all of its commands are answered, not only the first of them. */
+  /** Counts the body until all of its commands are answered, deferred ones included. */
   #hold({ length }: Buffer, over: Promise<void>): void {
     this.#held_bytes += length
     void over.then(() => {

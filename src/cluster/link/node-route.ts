@@ -14,25 +14,25 @@ import { RemoteClock } from './remote-clock.js'
 
 export interface NodeRouteParts {
   readonly partition: number
-  /** Only this route uses it. */
+  /** Used by this route only. */
   readonly connection: NodeConnection
   readonly log: Log
-  /** Another node knows of a connection of this sender with that generation. */
+  /** The other node knows a later connection of this sender, of this generation. */
   readonly overtaken: (generation: number) => void
 }
 
 const nothing = Buffer.from('{}')
 
 /**
- * The way to a partition on another node: a connection of its own, on which batches are pipelined. The first answer on it says
- * what the clock of the other node shows, by which batches say how long they are waited for. Outcomes of commands that were deferred there are
- * asked for by a request of the same connection, one at a time, see `LaterOutcomes`.
+ * A route to a partition on another node: a connection of its own with pipelined batches. The first answer gives the other node's
+ * clock, by which batches name the time at which their sender stops waiting. Outcomes of deferred commands are asked for on the
+ * same connection, by one request at a time, see `LaterOutcomes`.
  */
 export class NodeRoute implements BatchRoute {
   readonly batchesMost = batchesPipelined
   readonly opened: BatchRoute['opened']
   readonly #parts: NodeRouteParts
-  /** A refusal was logged: those that follow on the connection say the same. */
+  /** A refusal was logged; later ones on this connection are the same. */
   #isRefused = false
   readonly #clock = new RemoteClock()
   readonly #deferred = new DeferredBatches(() => this.#askLater())
@@ -49,7 +49,7 @@ export class NodeRoute implements BatchRoute {
       return
     }
     const until = this.#clock.at(until_ms)
-    if (until === undefined) throw new Error('a batch is sent by a way that is not opened')
+    if (until === undefined) throw new Error('a batch is sent on a route that is not opened')
     const { connection, partition } = this.#parts
     void connection
       .ask({ kind: 'batches', partition }, body, [linkHeaders.until, String(until)])
@@ -128,7 +128,7 @@ export class NodeRoute implements BatchRoute {
     return err({ kind: 'unanswered' })
   }
 
-  /** The outcome of each command of a batch that was not answered with status 200. */
+  /** The outcome of each command of a batch whose answer did not have status 200. */
   #outcomeOf(response: LinkResponse): SentOutcome {
     if (response.kind !== 'answered') return err({ kind: response.kind === 'broken' ? 'unanswered' : 'unsent' })
     switch (response.status) {
@@ -156,13 +156,12 @@ export class NodeRoute implements BatchRoute {
   }
 }
 
-/** The mailbox of a partition in this process. */
 interface LocalMailbox {
   reserve(commands: number): MailboxRefusal | undefined
   put(command: Command, until_ms: number, tenure?: Tenure, deferred?: () => void): Promise<CommandOutcome>
 }
 
-/** The way to a partition in this process, bound to a tenure if there is one. */
+/** The route to a partition in this process, bound to a tenure if there is one. */
 export class LocalRoute implements BatchRoute {
   readonly batchesMost = Number.POSITIVE_INFINITY
   readonly opened: BatchRoute['opened']
@@ -175,16 +174,19 @@ export class LocalRoute implements BatchRoute {
     this.opened = Promise.resolve(ok({ epoch: tenure?.epoch ?? 0 }))
   }
 
-  /** The commands are in the mailbox when this returns, or none of them. */
+  /** When this returns, either all commands are in the mailbox or none. */
   send(commands: readonly Command[], until_ms: number, take: (part: OutcomePart) => void): void {
     putAll(this.#mailbox, commands, until_ms, this.#tenure, take)
   }
 
-  /** Its mailbox is not its own. */
+  /** The mailbox is shared with others. */
   close(): void {}
 }
 
-/** Puts commands into a mailbox before it returns, or none of them where they have no room; gives their outcomes as `BatchRoute.send` does. */
+/**
+ * Puts commands into a mailbox before it returns; none of them if there is no room for all. Gives their outcomes as
+ * `BatchRoute.send` does.
+ */
 export function putAll(
   mailbox: LocalMailbox,
   commands: readonly Command[],

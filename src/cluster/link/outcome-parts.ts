@@ -1,16 +1,16 @@
 import type { OutcomePart } from './batch-route.js'
 
 /**
- * Gathers the outcomes of the commands of a batch into parts: the first one has those of all commands that are not deferred, each
- * later one what has come since, as soon as nothing more comes at the same time.
+ * Groups the outcomes of a batch into parts: the first has those of all commands that are not deferred, each later one those that
+ * have come together since.
  */
 export class OutcomeParts<Outcome> {
   readonly #take: (part: OutcomePart<Outcome>) => void
-  /** By the positions of the commands; those of later parts are in `#gathered`. */
+  /** By the positions of the commands; outcomes of later parts are in `#gathered`. */
   readonly #outcomes: (Outcome | undefined)[]
   readonly #deferred = new Set<number>()
   #gathered: number[] = []
-  /** How many have no outcome. */
+  /** The number of commands without an outcome. */
   #open: number
   #isFirst = true
   #isDue = false
@@ -21,14 +21,14 @@ export class OutcomeParts<Outcome> {
     this.#outcomes = new Array(commands)
   }
 
-  /** The outcome of a command comes later than those of others. */
+  /** The command's outcome comes in a later part. */
   deferred(at: number): void {
     if (this.#outcomes[at] !== undefined) return
     this.#deferred.add(at)
     this.#partSoon()
   }
 
-  /** A command has its outcome, which comes once. */
+  /** Takes the only outcome of a command. */
   came(at: number, outcome: Outcome): void {
     this.#outcomes[at] = outcome
     this.#gathered.push(at)
@@ -38,7 +38,7 @@ export class OutcomeParts<Outcome> {
     else if (!this.#isFirst || this.#deferred.size > 0) this.#partSoon()
   }
 
-  /** Outcomes that come at the same time come in microtasks that follow each other. */
+  /** Outcomes that arrive together arrive in consecutive microtasks. */
   #partSoon(): void {
     if (this.#isDue || this.#open > this.#deferred.size) return
     this.#isDue = true

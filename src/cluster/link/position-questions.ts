@@ -4,20 +4,19 @@ import type { LogSequence } from '../../storage/wal/record-log.js'
 import { parsePositionsAnswer } from './link-protocol.js'
 import type { LinkResponse, NodeConnection } from './node-connection.js'
 
-/** A node does not say what it has acknowledged: it is not reached, or not in time, or does not understand. */
+/** A node does not give its positions: it cannot be reached, is too slow, or does not understand the question. */
 export interface NodeSilent {
   readonly kind: 'nodeSilent'
   /** In words for the operator. */
   readonly reason: string
 }
 
-/** The last acknowledged sequences of logs; none of one that the node may not confirm. */
+/** The appliedIndex per log; a log that the node may not confirm is missing. */
 export type Positions = Result<ReadonlyMap<LogName, LogSequence>, NodeSilent>
 
-/** What is used of a connection to the node. */
 export type AskedConnection = Pick<NodeConnection, 'ask' | 'close' | 'isOver'>
 
-/** A question that is not asked yet, of all who have come since the one before was asked. */
+/** The next question, shared by all who have called since the last one was sent. */
 interface Next {
   readonly partitions: Set<LogName>
   readonly answer: Promise<Positions>
@@ -25,8 +24,8 @@ interface Next {
 }
 
 /**
- * Asks one node for the last acknowledged sequences of partitions, and of the coordinator's log. One question is under way at a time, and is of no use for
- * who comes after it was asked: something may have been acknowledged since. All who come meanwhile share the next one.
+ * Asks one node for the appliedIndex of partitions and of the metadata log. One question is under way at a time. Its answer is of
+ * no use to later callers, since updates may have been acknowledged after it was sent: they share the next question.
  */
 export class PositionQuestions {
   readonly #connect: () => AskedConnection
@@ -35,13 +34,13 @@ export class PositionQuestions {
   #isUnderWay = false
   #next: Next | undefined
 
-  /** `connect` opens a connection to the node, whose address may have changed since. */
+  /** `connect` opens a connection to the node's current address. */
   constructor(connect: () => AskedConnection, limit_ms: number) {
     this.#connect = connect
     this.#limit_ms = limit_ms
   }
 
-  /** Never rejects. What a node answers has held at some moment after this was called. */
+  /** Never rejects. The answer was true at some moment after this call. */
   ask(partitions: readonly LogName[]): Promise<Positions> {
     this.#next ??= newQuestion()
     for (const partition of partitions) this.#next.partitions.add(partition)

@@ -6,19 +6,21 @@ import { PositionQuestions } from './position-questions.js'
 interface ReachabilityParts {
   readonly caller: LinkCaller
   readonly log: Log
-  /** Hears of the members that are not reached now, by their names, whenever that changes. */
+  /** Gets the names of the members that cannot be reached, whenever they change. */
   readonly changed: (unreachable: readonly string[]) => void
-  /** How often each other member is asked, if not once a second. */
+  /** How often each other member is asked; once a second if absent. */
   readonly ask_ms?: number
 }
 
 const usual_ms = 1000
-/** How long it may take to answer. */
 const answer_ms = 2000
-/** After so many times of asking in vain a member is not reached. They are counted: a process that was paused has not asked. */
+/**
+ * After this many unanswered questions a member counts as unreachable. Questions are counted, not time: a paused process asks
+ * none.
+ */
 const vainMost = 5
 
-/** Finds out which of the other members of the cluster this node reaches, by questions that cost nothing to answer. */
+/** Finds out which other members this node can reach, by cheap questions. */
 export class Reachability {
   readonly #parts: ReachabilityParts
   readonly #timer: NodeJS.Timeout
@@ -31,7 +33,7 @@ export class Reachability {
     this.#timer.unref()
   }
 
-  /** Where the other members are now. */
+  /** Takes the other members and their addresses. */
   put(members: readonly NodeAddress[]): void {
     const before = this.#asked
     const after = new Map<string, Asked>()
@@ -76,7 +78,7 @@ class Asked {
   readonly #questions: PositionQuestions
   #isUnderWay = false
   #isAnswered = true
-  /** How often it was asked in vain since it has answered last. */
+  /** The questions since its last answer. */
   vain = 0
   reason = ''
 
@@ -93,7 +95,7 @@ class Asked {
     return host === this.#address.host && port === this.#address.port
   }
 
-  /** Asks, unless it has not answered yet; counts the time since the last look. */
+  /** Asks again, unless a question is under way; counts the time since the last one. */
   ask(): void {
     this.vain = this.#isAnswered ? 0 : this.vain + 1
     if (this.#isUnderWay) return

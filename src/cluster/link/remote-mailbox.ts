@@ -5,9 +5,9 @@ import type { MailboxCapacity } from '../../threads/shared-memory/limits.js'
 import type { BatchRoute } from './batch-route.js'
 import { again_ms, type Entry, emptyQueue, type QueueEffect, type QueueEvent, queueStep } from './remote-queue.js'
 
-/** Who owns the partitions, as far as is known here. Every look is cheap. */
+/** The owners of the partitions as far as they are known here. All look-ups are cheap. */
 export interface NodeRoutes {
-  /** The name of a node; nothing while nobody is known to own it. */
+  /** The name of a node; undefined while no owner is known. */
   ownerOf(partition: number): string | undefined
   /** Calls back after each change, until the function that it gives is called. */
   watch(changed: () => void): () => void
@@ -16,13 +16,13 @@ export interface NodeRoutes {
 export interface RemoteMailboxSettings {
   readonly partition: number
   readonly routes: NodeRoutes
-  /** Opens a way to the partition on a node, this one or another; nothing when that node is not there. */
+  /** Opens a route to the partition on a node, this one or another; undefined when that node is no member. */
   readonly open: (node: string) => BatchRoute | undefined
-  /** How many commands may be in the mailboxes of all front ends together, under way ones included. */
+  /** The most commands in the mailboxes of all front ends together, those under way included. */
   readonly room: MailboxCapacity
   /** How long a command waits for its reply, or for a node to send it to. */
   readonly patience_ms: number
-  /** Hears how many commands are in the mailbox, or have room in it, whenever that changes. */
+  /** Gets the number of commands in the mailbox, reserved room included, whenever it changes. */
   readonly depth: (commands: number) => void
 }
 
@@ -32,21 +32,21 @@ interface Asked {
 }
 
 /**
- * A front end's side of the queue before a partition that has moved, or may move, between nodes: ordered and bounded, as
- * `Mailbox` is. Commands go to the owner. Those that come back since it is not the owner any more go to the next one, in their
- * order and before newer ones; those whose outcome is not known are never sent again. What it does when is said by `queueStep`.
+ * A front end's mailbox for a partition that may move between nodes: ordered and bounded, as `Mailbox` is. Commands go to the
+ * owner. Those that come back because the node is not the owner go to the next owner, in order and before newer ones; those with
+ * an unknown outcome are never sent again. `queueStep` decides all of this.
  */
 export class RemoteMailbox implements PartitionMailbox {
   readonly #settings: RemoteMailboxSettings
   #queue = emptyQueue
-  /** What is not answered yet, by the numbers of the entries; in the queue, or among those that gather. */
+  /** Commands without an answer, by entry number: in the queue, or still gathering. */
   readonly #asked = new Map<number, Asked>()
   #gathering: Entry[] = []
-  readonly #ways = new Map<number, BatchRoute>()
-  /** Events that came while another one was taken. */
+  readonly #routes = new Map<number, BatchRoute>()
+  /** Events that came while another one was processed. */
   readonly #events: QueueEvent[] = []
   #isTaking = false
-  /** Commands that have room, whether they were put in already or not. */
+  /** Commands with reserved room, whether they were put in already or not. */
   #count = 0
   #entries = 0
   #sendingSoon = false
@@ -64,7 +64,7 @@ export class RemoteMailbox implements PartitionMailbox {
     this.#stopWatching = routes.watch(() => this.#take({ kind: 'routed' }))
   }
 
-  /** Takes room for commands of one request, which are then put in, or given up with `release`. */
+  /** Reserves room for the commands of one request; each is then put in or given up by `release`. */
   reserve(commands: number): MailboxRefusal | undefined {
     if (this.#isClosed) return { kind: 'partitionLost' }
     if (!this.#settings.room.take(commands)) return { kind: 'mailboxFull' }
@@ -72,13 +72,13 @@ export class RemoteMailbox implements PartitionMailbox {
     return undefined
   }
 
-  /** Gives up room that was reserved and not used. */
+  /** Gives up reserved room that is not used. */
   release(commands: number): void {
     this.#settings.room.release(commands)
     this.#changed(-commands)
   }
 
-  /** Puts a command in that has room, and gives the reply of the partition's owner once it cannot be lost. */
+  /** Puts in a command with reserved room; resolves with the owner's reply once it is durable. */
   put(command: Command): Promise<Result<Posted, LostBatch>> {
     if (this.#isClosed) {
       this.release(1)
@@ -93,13 +93,13 @@ export class RemoteMailbox implements PartitionMailbox {
     })
   }
 
-  /** Puts a command in and gives the reply of the partition's owner once it cannot be lost. Refuses when full. */
+  /** Puts in a command; resolves with the owner's reply once it is durable. Refuses when the mailbox is full. */
   ask(command: Command): Promise<Result<Posted, MailboxRefusal>> {
     const refusal = this.reserve(1)
     return refusal ? Promise.resolve(err(refusal)) : this.put(command)
   }
 
-  /** Asks for a sign of life, which needs no room: whoever asks while one is under way shares its reply. */
+  /** Asks for a sign of life, which needs no room. Callers share one that is under way. */
   ping(): Promise<Result<Posted, LostBatch>> {
     if (this.#ping === undefined) {
       this.#settings.room.force(1)
@@ -111,7 +111,7 @@ export class RemoteMailbox implements PartitionMailbox {
     return this.#ping
   }
 
-  /** Sends what has gathered: for who keeps the event loop from coming round for long. */
+  /** Sends what has gathered, for callers that keep the event loop busy for long. */
   catchUp(): void {
     this.#sendGathered()
   }
@@ -142,7 +142,7 @@ export class RemoteMailbox implements PartitionMailbox {
     if (this.#gathering.length > 0) this.#take({ kind: 'looked' })
   }
 
-  /** What gathers goes before every other event, so that all of it is in the queue. */
+  /** Gathered commands go before every other event, so that all of them are in the queue. */
   #take(event: QueueEvent): void {
     if (this.#gathering.length > 0) this.#events.push({ kind: 'put', entries: this.#gathering.splice(0) })
     this.#events.push(event)
@@ -163,14 +163,14 @@ export class RemoteMailbox implements PartitionMailbox {
   #do(effect: QueueEffect): void {
     switch (effect.kind) {
       case 'open':
-        this.#open(effect.way, effect.to)
+        this.#open(effect.route, effect.to)
         break
       case 'send':
         this.#send(effect)
         break
       case 'close':
-        this.#ways.get(effect.way)?.close()
-        this.#ways.delete(effect.way)
+        this.#routes.get(effect.route)?.close()
+        this.#routes.delete(effect.route)
         break
       case 'answer':
         this.#asked.get(effect.entry)?.resolve(effect.result)
@@ -179,27 +179,29 @@ export class RemoteMailbox implements PartitionMailbox {
     }
   }
 
-  #open(way: number, to: string): void {
+  #open(number: number, to: string): void {
     const route = this.#settings.open(to)
     if (route === undefined) {
-      this.#take({ kind: 'notOpened', way })
+      this.#take({ kind: 'notOpened', route: number })
       return
     }
-    this.#ways.set(way, route)
+    this.#routes.set(number, route)
     const { batchesMost } = route
     void route.opened.then((opened) =>
       this.#take(
-        opened.ok ? { kind: 'opened', way, batchesMost, epoch: opened.value.epoch } : { kind: 'notOpened', way },
+        opened.ok
+          ? { kind: 'opened', route: number, batchesMost, epoch: opened.value.epoch }
+          : { kind: 'notOpened', route: number },
       ),
     )
   }
 
-  #send({ way, batch, entries }: Extract<QueueEffect, { kind: 'send' }>): void {
+  #send({ route, batch, entries }: Extract<QueueEffect, { kind: 'send' }>): void {
     const [oldest] = entries
-    const route = this.#ways.get(way)
-    if (route === undefined || oldest === undefined) throw new Error('a batch has no way, or no commands')
+    const opened = this.#routes.get(route)
+    if (opened === undefined || oldest === undefined) throw new Error('a batch has no route, or no commands')
     const commands = entries.flatMap(({ number }) => this.#asked.get(number)?.command ?? [])
-    route.send(commands, oldest.until_ms, (part) => this.#take({ kind: 'outcomes', way, batch, ...part }))
+    opened.send(commands, oldest.until_ms, (part) => this.#take({ kind: 'outcomes', route, batch, ...part }))
   }
 
   #changed(by: number): void {

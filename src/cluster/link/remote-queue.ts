@@ -5,55 +5,55 @@ import { commandsMost } from './command-batch.js'
 
 /** A command in the mailbox. */
 export interface Entry {
-  /** The how manieth it is in this mailbox. */
+  /** Its sequence number in this mailbox. */
   readonly number: number
-  /** When whoever has asked waits no more. */
+  /** When its caller stops waiting. */
   readonly until_ms: number
-  /** How often it was sent on to a node that another one had named. */
+  /** How often it went on to another node. */
   readonly sentOn: number
 }
 
 interface SentBatch {
   readonly number: number
-  /** In the order in which they were sent; nothing in the place of one that is waited for no more, or has its outcome. */
+  /** In the order of sending; undefined in the place of one that has its outcome or whose caller has stopped waiting. */
   readonly entries: readonly (Entry | undefined)[]
-  /** How many have no outcome, whether they are waited for or not. */
+  /** The number of commands without an outcome, whether a caller waits for them or not. */
   readonly open: number
-  /** Outcomes have come: what has none is deferred. Such a batch keeps no other one from being sent. */
+  /** The first outcomes have come, so the rest is deferred. Such a batch does not keep others from being sent. */
   readonly isAnswered: boolean
 }
 
-/** A way to a node, from when it is asked for until nothing that was sent on it is waited for. */
-interface Way {
+/** A route to a node, from its opening until no caller waits for anything that was sent on it. */
+interface Route {
   readonly number: number
   readonly to: string
-  /** Nothing more is sent on one that is left: another one is opened when all that is under way has an outcome. */
+  /** Nothing more is sent on a leaving route. Another one is opened once everything under way has an outcome. */
   readonly phase: 'opening' | 'open' | 'leaving'
-  /** See `OpenedWay`; 0 until it is opened. */
+  /** See `OpenedRoute`; 0 until it is opened. */
   readonly epoch: number
   readonly batchesMost: number
-  /** The node has refused something, so nothing that follows it on this way is carried out. */
+  /** The node has refused a command, so nothing that follows it on this route is carried out. */
   readonly isRefused: boolean
   readonly underWay: readonly SentBatch[]
 }
 
-/** A command whose way has broken: it may still be carried out by that node, in that tenure. */
+/** A command whose route has broken: that node may still carry it out, in that tenure. */
 interface Unanswered {
   readonly entry: Entry
   readonly to: string
   readonly epoch: number
 }
 
-/** What is in the mailbox of a partition that has moved, or may move, between nodes. */
+/** The state of the mailbox of a partition that may move between nodes. */
 export interface RemoteQueue {
-  /** In their order. Nothing of them is under way anywhere. */
+  /** In order; none of them is under way. */
   readonly waiting: readonly Entry[]
   readonly unanswered: readonly Unanswered[]
-  readonly way: Way | undefined
-  /** How many ways, and batches, there have been. */
-  readonly ways: number
+  readonly route: Route | undefined
+  /** Counters that name routes and batches. */
+  readonly routes: number
   readonly batches: number
-  /** The owner that another node has named, until the routes change. */
+  /** The owner that another node has named; forgotten when the routes change. */
   readonly named: string | undefined
   readonly avoided: { readonly node: string; readonly until_ms: number } | undefined
   readonly isClosed: boolean
@@ -62,8 +62,8 @@ export interface RemoteQueue {
 export const emptyQueue: RemoteQueue = {
   waiting: [],
   unanswered: [],
-  way: undefined,
-  ways: 0,
+  route: undefined,
+  routes: 0,
   batches: 0,
   named: undefined,
   avoided: undefined,
@@ -75,14 +75,14 @@ export type QueueEvent =
   | { readonly kind: 'put'; readonly entries: readonly Entry[] }
   /** The routes have changed. */
   | { readonly kind: 'routed' }
-  | { readonly kind: 'opened'; readonly way: number; readonly epoch: number; readonly batchesMost: number }
-  | { readonly kind: 'notOpened'; readonly way: number }
+  | { readonly kind: 'opened'; readonly route: number; readonly epoch: number; readonly batchesMost: number }
+  | { readonly kind: 'notOpened'; readonly route: number }
   | {
       readonly kind: 'outcomes'
-      readonly way: number
+      readonly route: number
       readonly batch: number
       readonly outcomes: readonly SentOutcome[]
-      /** Of which commands, by their positions in the batch; of all of them when absent. */
+      /** The positions of the commands in the batch; absent: all of them. */
       readonly at?: readonly number[]
     }
   /** Some time has passed. */
@@ -90,45 +90,45 @@ export type QueueEvent =
   | { readonly kind: 'closed' }
 
 export type QueueEffect =
-  | { readonly kind: 'open'; readonly way: number; readonly to: string }
-  | { readonly kind: 'send'; readonly way: number; readonly batch: number; readonly entries: readonly Entry[] }
-  | { readonly kind: 'close'; readonly way: number }
+  | { readonly kind: 'open'; readonly route: number; readonly to: string }
+  | { readonly kind: 'send'; readonly route: number; readonly batch: number; readonly entries: readonly Entry[] }
+  | { readonly kind: 'close'; readonly route: number }
   /** Each command that was put is answered once. */
   | { readonly kind: 'answer'; readonly entry: number; readonly result: Result<Posted, LostBatch> }
 
-/** What is so at the moment of an event. */
+/** The circumstances of an event. */
 export interface QueueMoment {
   readonly now_ms: number
-  /** The owner of the partition by the routes; nothing while nobody is known to own it. */
+  /** The owner of the partition by the routes; undefined while none is known. */
   readonly owner: string | undefined
   /** How long a command waits for its reply. */
   readonly patience_ms: number
 }
 
-/** A command is sent on so often; nodes that name each other in turn do not know who the owner is. */
+/** How often a command is sent on at most: nodes that name each other in turn do not know the owner. */
 const sentOnMost = 3
 
-/** How long a node is not asked again that said it is not the owner and named nobody, or could not be reached. */
+/** How long a node is not asked again after it could not be reached, or was not the owner and named none. */
 export const again_ms = 200
 
 /**
- * One step of the sender's side of the ways to a partition. Commands go to the owner in their order, by one way at a time. Those
- * that were certainly not carried out are sent again, before newer ones. Those whose way has broken are never sent again, and
- * are answered when they can be carried out no more: so whoever was told that the outcome is not known, and sends something newer by
- * whatever way, is not overtaken by it.
+ * One step of the sender's side of the routes to a partition. Commands go to the owner in order, by one route at a time. Commands
+ * that were certainly not carried out are sent again, before newer ones. Commands whose route has broken are never sent again. They
+ * are answered once they can no longer be carried out: so a client that is told "outcome unknown" and then sends something newer, by
+ * any route, is not overtaken by its earlier command.
  *
- * | way     | event                          | way then | what is done |
- * |---------|--------------------------------|----------|--------------|
- * | none    | an owner is known, and something waits or is unanswered | opening | open |
- * | opening | opened                         | open     | answer what is unanswered of the same node, or of an earlier tenure; send |
+ * | route   | event                                                   | then     | what is done |
+ * |---------|---------------------------------------------------------|----------|--------------|
+ * | none    | an owner is known, and something waits or is unanswered | opening  | open |
+ * | opening | opened                         | open     | answer the unanswered of the same node, and of earlier tenures; send |
  * | opening | notOpened                      | none     | close; avoid the node for a while |
  * | opening, open | another owner is known   | leaving  |              |
  * | open    | outcomes: a reply              | open     | answer; send |
  * | open, leaving | outcomes: notOwner, refused | leaving, refused | wait again |
  * | open, leaving | outcomes: unsent         | leaving  | wait again   |
- * | open, leaving | outcomes: unanswered     | leaving  | unanswered; of a refused way, and not deferred: wait again |
- * | leaving | nothing under way is waited for | none    | close        |
- * | any     | looked: patience is over       | same     | answer: not known what was sent, not carried out what waits |
+ * | open, leaving | outcomes: unanswered     | leaving  | unanswered; on a refused route, if not deferred: wait again |
+ * | leaving | no caller waits for anything under way | none | close       |
+ * | any     | looked: patience is over       | same     | answer: outcome unknown if sent, not carried out if waiting |
  * | any     | closed                         | none     | answer all of them so; close |
  */
 export function queueStep(
@@ -143,35 +143,35 @@ export function queueStep(
 }
 
 function changed(queue: RemoteQueue, event: QueueEvent, moment: QueueMoment, effects: QueueEffect[]): RemoteQueue {
-  const { way } = queue
+  const { route } = queue
   switch (event.kind) {
     case 'put':
       return { ...queue, waiting: [...queue.waiting, ...event.entries] }
     case 'routed':
       return { ...queue, named: undefined, avoided: undefined }
     case 'opened':
-      return way?.number === event.way && way.phase === 'opening' ? opened(queue, way, event, effects) : queue
+      return route?.number === event.route && route.phase === 'opening' ? opened(queue, route, event, effects) : queue
     case 'notOpened':
-      if (way?.number !== event.way) return queue
-      effects.push({ kind: 'close', way: way.number })
-      return avoiding({ ...queue, way: undefined }, way.to, moment)
+      if (route?.number !== event.route) return queue
+      effects.push({ kind: 'close', route: route.number })
+      return avoiding({ ...queue, route: undefined }, route.to, moment)
     case 'outcomes':
-      return way?.number === event.way ? answered(queue, way, event, moment, effects) : queue
+      return route?.number === event.route ? answered(queue, route, event, moment, effects) : queue
     case 'looked':
       return givenUp(queue, ({ until_ms }) => until_ms <= moment.now_ms, effects)
     case 'closed':
-      if (way !== undefined) effects.push({ kind: 'close', way: way.number })
-      return { ...givenUp(queue, () => true, effects), way: undefined, isClosed: true }
+      if (route !== undefined) effects.push({ kind: 'close', route: route.number })
+      return { ...givenUp(queue, () => true, effects), route: undefined, isClosed: true }
   }
 }
 
-/** What the owner and the ways allow to be done now. */
+/** What the owner and the routes allow now. */
 function proceeding(queue: RemoteQueue, moment: QueueMoment, effects: QueueEffect[]): RemoteQueue {
   if (queue.isClosed) return queue
   const owner = ownerOf(queue, moment)
   const left = leaving(queue, owner, effects)
-  if (left.way === undefined) return owner === undefined ? left : opening(left, owner, effects)
-  return left.way.phase === 'open' ? sending(left, left.way, moment, effects) : left
+  if (left.route === undefined) return owner === undefined ? left : opening(left, owner, effects)
+  return left.route.phase === 'open' ? sending(left, left.route, moment, effects) : left
 }
 
 function ownerOf({ named, avoided }: RemoteQueue, moment: QueueMoment): string | undefined {
@@ -179,51 +179,53 @@ function ownerOf({ named, avoided }: RemoteQueue, moment: QueueMoment): string |
   return avoided !== undefined && owner === avoided.node && moment.now_ms < avoided.until_ms ? undefined : owner
 }
 
-/** While no owner is known the way stays as it is. */
+/** While no owner is known the route stays as it is. */
 function leaving(queue: RemoteQueue, owner: string | undefined, effects: QueueEffect[]): RemoteQueue {
-  const { way } = queue
-  if (way === undefined || (way.phase !== 'leaving' && (owner === undefined || owner === way.to))) return queue
-  if (way.underWay.some(isWaitedFor)) return { ...queue, way: { ...way, phase: 'leaving' } }
-  effects.push({ kind: 'close', way: way.number })
-  return { ...queue, way: undefined }
+  const { route } = queue
+  if (route === undefined || (route.phase !== 'leaving' && (owner === undefined || owner === route.to))) return queue
+  if (route.underWay.some(isWaitedFor)) return { ...queue, route: { ...route, phase: 'leaving' } }
+  effects.push({ kind: 'close', route: route.number })
+  return { ...queue, route: undefined }
 }
 
 function opening(queue: RemoteQueue, to: string, effects: QueueEffect[]): RemoteQueue {
   if (queue.waiting.length === 0 && queue.unanswered.length === 0) return queue
-  const number = queue.ways + 1
-  effects.push({ kind: 'open', way: number, to })
-  const way: Way = { number, to, phase: 'opening', epoch: 0, batchesMost: 0, isRefused: false, underWay: [] }
-  return { ...queue, way, ways: number }
+  const number = queue.routes + 1
+  effects.push({ kind: 'open', route: number, to })
+  const route: Route = { number, to, phase: 'opening', epoch: 0, batchesMost: 0, isRefused: false, underWay: [] }
+  return { ...queue, route, routes: number }
 }
 
 function opened(
   queue: RemoteQueue,
-  way: Way,
+  route: Route,
   { epoch, batchesMost }: Extract<QueueEvent, { kind: 'opened' }>,
   effects: QueueEffect[],
 ): RemoteQueue {
-  const isOver = (each: Unanswered): boolean => each.to === way.to || each.epoch < epoch
+  const isOver = (each: Unanswered): boolean => each.to === route.to || each.epoch < epoch
   for (const { entry } of queue.unanswered.filter(isOver)) answer(entry, err({ kind: 'outcomeUnknown' }), effects)
   const unanswered = queue.unanswered.filter((each) => !isOver(each))
-  return { ...queue, unanswered, way: { ...way, phase: 'open', epoch, batchesMost } }
+  return { ...queue, unanswered, route: { ...route, phase: 'open', epoch, batchesMost } }
 }
 
-function sending(queue: RemoteQueue, way: Way, { patience_ms }: QueueMoment, effects: QueueEffect[]): RemoteQueue {
+function sending(queue: RemoteQueue, route: Route, { patience_ms }: QueueMoment, effects: QueueEffect[]): RemoteQueue {
   let { waiting, batches } = queue
-  const underWay = [...way.underWay]
+  const underWay = [...route.underWay]
   let unanswered = underWay.filter(({ isAnswered }) => !isAnswered).length
-  while (waiting.length > 0 && unanswered < way.batchesMost) {
+  while (waiting.length > 0 && unanswered < route.batchesMost) {
     const entries = waiting.slice(0, alikeMost(waiting, untilShare * patience_ms))
     waiting = waiting.slice(entries.length)
     batches += 1
     unanswered += 1
     underWay.push({ number: batches, entries, open: entries.length, isAnswered: false })
-    effects.push({ kind: 'send', way: way.number, batch: batches, entries })
+    effects.push({ kind: 'send', route: route.number, batch: batches, entries })
   }
-  return { ...queue, waiting, batches, way: { ...way, underWay } }
+  return { ...queue, waiting, batches, route: { ...route, underWay } }
 }
 
-/** How many of those that wait fit into a batch: they are waited for until about the same moment, at least as long as the first. */
+/**
+ * How many waiting commands fit into one batch: their callers wait until about the same moment, at least as long as the first.
+ */
 function alikeMost(waiting: readonly Entry[], share_ms: number): number {
   const last_ms = (waiting[0]?.until_ms ?? 0) + share_ms
   const most = Math.min(waiting.length, commandsMost)
@@ -235,23 +237,23 @@ function alikeMost(waiting: readonly Entry[], share_ms: number): number {
 
 function answered(
   queue: RemoteQueue,
-  way: Way,
+  route: Route,
   { batch, outcomes, at = Array.from(outcomes.keys()) }: Extract<QueueEvent, { kind: 'outcomes' }>,
   moment: QueueMoment,
   effects: QueueEffect[],
 ): RemoteQueue {
-  const sent = way.underWay.find(({ number }) => number === batch)
+  const sent = route.underWay.find(({ number }) => number === batch)
   if (sent === undefined) return queue
   const left = leftOf(sent, at)
-  const underWay = way.underWay.flatMap((each) => (each !== sent ? each : left.open === 0 ? [] : left))
-  let next: RemoteQueue = { ...queue, way: { ...way, underWay } }
+  const underWay = route.underWay.flatMap((each) => (each !== sent ? each : left.open === 0 ? [] : left))
+  let next: RemoteQueue = { ...queue, route: { ...route, underWay } }
   const back: Entry[] = []
   for (const [index, place] of at.entries()) {
     const outcome = outcomes[index] ?? err({ kind: 'unanswered' })
     next = outcomeOf(next, { entry: sent.entries[place], isDeferred: sent.isAnswered }, outcome, moment, back, effects)
   }
   if (back.length === 0) return next
-  // The outcomes of what a connection had not sent yet come before those of what it had.
+  // The outcomes of commands that a connection had not sent come before those of the ones that it had.
   const waiting = [...back, ...next.waiting].sort((one, other) => one.number - other.number)
   return { ...next, waiting }
 }
@@ -263,8 +265,9 @@ function leftOf(sent: SentBatch, at: readonly number[]): SentBatch {
 }
 
 /**
- * An entry is missing that is waited for no more; its outcome still tells of the way. One that was deferred may have been carried out
- * before its way was refused: so it is not known, where others behind a refusal were certainly not carried out.
+ * Takes the outcome of one command. The entry is missing when its caller has stopped waiting; the outcome still tells about the
+ * route. A deferred command behind a refusal may have been carried out before it, so its outcome is unknown, whereas the others
+ * certainly were not carried out.
  */
 function outcomeOf(
   queue: RemoteQueue,
@@ -274,26 +277,26 @@ function outcomeOf(
   back: Entry[],
   effects: QueueEffect[],
 ): RemoteQueue {
-  const { way } = queue
-  if (way === undefined) return queue
+  const { route } = queue
+  if (route === undefined) return queue
   const kind = outcome.ok ? 'reply' : outcome.error.kind
   if (outcome.ok || kind === 'outcomeUnknown' || kind === 'mailboxFull' || kind === 'partitionLost') {
     const lost: LostBatch['kind'] = kind === 'outcomeUnknown' ? kind : 'partitionLost'
-    // The mailbox of the owner is full, or its thread is being replaced; or it knows no more of the outcome than it says.
+    // The owner's mailbox is full, its thread is being replaced, or the owner does not know the outcome itself.
     if (entry !== undefined) answer(entry, outcome.ok ? ok(outcome.value) : err({ kind: lost }), effects)
     return queue
   }
-  const isRefused = way.isRefused || kind === 'notOwner' || kind === 'refused'
-  const left: RemoteQueue = { ...queue, way: { ...way, phase: 'leaving', isRefused } }
+  const isRefused = route.isRefused || kind === 'notOwner' || kind === 'refused'
+  const left: RemoteQueue = { ...queue, route: { ...route, phase: 'leaving', isRefused } }
   if (kind === 'unanswered' && (!isRefused || isDeferred)) {
-    const unanswered = entry === undefined ? [] : [{ entry, to: way.to, epoch: way.epoch }]
+    const unanswered = entry === undefined ? [] : [{ entry, to: route.to, epoch: route.epoch }]
     return { ...left, unanswered: [...left.unanswered, ...unanswered] }
   }
   const owner = outcome.error.kind === 'notOwner' ? outcome.error.owner : undefined
-  const isNamed = owner !== undefined && owner !== way.to
+  const isNamed = owner !== undefined && owner !== route.to
   if (entry !== undefined) takeBack(isNamed ? { ...entry, sentOn: entry.sentOn + 1 } : entry, back, effects)
   if (isNamed) return { ...left, named: owner }
-  return kind === 'notOwner' || kind === 'refused' ? avoiding(left, way.to, moment) : left
+  return kind === 'notOwner' || kind === 'refused' ? avoiding(left, route.to, moment) : left
 }
 
 function takeBack(entry: Entry, back: Entry[], effects: QueueEffect[]): void {
@@ -305,7 +308,7 @@ function avoiding(queue: RemoteQueue, node: string, { now_ms }: QueueMoment): Re
   return { ...queue, named: undefined, avoided: { node, until_ms: now_ms + again_ms } }
 }
 
-/** Answers those that are waited for no more. */
+/** Answers the commands whose callers stop waiting. */
 function givenUp(queue: RemoteQueue, isOver: (entry: Entry) => boolean, effects: QueueEffect[]): RemoteQueue {
   const gone = (entry: Entry, kind: LostBatch['kind']): boolean => {
     if (!isOver(entry)) return false
@@ -313,13 +316,13 @@ function givenUp(queue: RemoteQueue, isOver: (entry: Entry) => boolean, effects:
     return true
   }
   const unanswered = queue.unanswered.filter(({ entry }) => !gone(entry, 'outcomeUnknown'))
-  const underWay = queue.way?.underWay.map(({ entries, ...sent }) => ({
+  const underWay = queue.route?.underWay.map(({ entries, ...sent }) => ({
     ...sent,
     entries: entries.map((entry) => (entry === undefined || gone(entry, 'outcomeUnknown') ? undefined : entry)),
   }))
   const waiting = queue.waiting.filter((entry) => !gone(entry, 'partitionLost'))
-  const way = queue.way && { ...queue.way, underWay: underWay ?? [] }
-  return { ...queue, unanswered, waiting, way }
+  const route = queue.route && { ...queue.route, underWay: underWay ?? [] }
+  return { ...queue, unanswered, waiting, route }
 }
 
 function answer({ number }: Entry, result: Result<Posted, LostBatch>, effects: QueueEffect[]): void {

@@ -13,7 +13,7 @@ import { methodOf, pathOf } from './link-protocol.js'
 import { callerHeaders, type LinkCaller, newLinkClient } from './node-connection.js'
 import { parseStreamPiece, parseStreamRefusal, streamRequestText, streamSilence_ms } from './stream-relay.js'
 
-/** Opens a stream of another node, on a connection of its own; never rejects. */
+/** Opens a stream of another node on a connection of its own; never rejects. */
 export async function openRemoteStream(
   from: NodeAddress,
   caller: LinkCaller,
@@ -33,11 +33,11 @@ export async function openRemoteStream(
     return err(refusal ?? 'away')
   } catch {
     await client.destroy()
-    return err('away') // It is asked again.
+    return err('away') // The caller asks again.
   }
 }
 
-/** A stream of another node. Nothing more is read of it while the client has not been handed what came last. */
+/** A stream of another node. It is read no further until the client has been handed the last piece. */
 class RemoteStream implements OpenStream {
   readonly #client: Client
   readonly #take: (piece: StreamPiece) => void

@@ -11,15 +11,15 @@ import { idOfPosition, positionOfId, type StreamPosition } from '../../delivery/
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Milliseconds } from '../../time.js'
 
-/** How often a stream that has nothing to send says that its node is there. */
+/** How often an idle stream shows that its node is alive. */
 const beat_ms = 1000
 
-/** After so long without a byte the node of a stream is gone. */
+/** After this long without a byte, the node of a stream counts as gone. */
 export const streamSilence_ms = 5 * beat_ms
 
 /**
- * Sends a stream of this node to another one, a line for each piece, until one of them ends it. What the other node does not read
- * is not taken by it.
+ * Sends a stream of this node to another one, one line per piece, until either end closes it. Pieces are taken from the stream
+ * only as fast as the other node reads.
  */
 export async function relayStream(source: StreamSource, request: StreamRequest, to: ServerResponse): Promise<void> {
   let early: StreamPiece[] | undefined = []
@@ -51,18 +51,16 @@ export async function relayStream(source: StreamSource, request: StreamRequest, 
   if (to.closed) over()
 }
 
-/** A request for a stream as it is sent to another node. */
 export function streamRequestText({ after, ...request }: StreamRequest): string {
   return JSON.stringify({ ...request, after: after && streamPositionText(after) })
 }
 
-/** A position as it is sent to another node. */
 export function streamPositionText(position: StreamPosition): string {
   const [first = 0] = position.sent.keys()
   return idOfPosition(position, first)
 }
 
-/** The request of another node; nothing when the text is none. */
+/** Parses a request of another node; undefined when it is malformed. */
 export function parseStreamRequest(text: string): StreamRequest | undefined {
   const { subscription, after, group, isExplicit, since } = membersOf(text)
   const position = typeof after === 'string' ? positionOfId(after) : undefined
@@ -73,7 +71,7 @@ export function parseStreamRequest(text: string): StreamRequest | undefined {
   return { subscription: subscription as SubscriptionId, after: position, ...terms }
 }
 
-/** What a client of another node has received of a subscription; nothing when the text does not say it. */
+/** Parses what a client of another node has received of a subscription; undefined when it is malformed. */
 export function parseConfirmation(
   text: string,
 ): { readonly subscription: SubscriptionId; readonly upTo: StreamPosition } | undefined {
@@ -83,7 +81,7 @@ export function parseConfirmation(
   return { subscription: subscription as SubscriptionId, upTo: position }
 }
 
-/** A piece of a stream of another node; nothing when a line is none. */
+/** Parses a piece of another node's stream; undefined when it is malformed. */
 export function parseStreamPiece(line: string): StreamPiece | undefined {
   const { kind, text, notices, why } = membersOf(line)
   if (kind === 'events' && typeof text === 'string' && typeof notices === 'number') return { kind, text, notices }
@@ -91,18 +89,18 @@ export function parseStreamPiece(line: string): StreamPiece | undefined {
   return kind === 'ended' && end !== undefined ? { kind, why: end } : undefined
 }
 
-/** Why another node has no stream; nothing when the text does not say it. */
+/** Parses why another node has no stream; undefined when it is malformed. */
 export function parseStreamRefusal(text: string): StreamRefusal | undefined {
   const { refused } = membersOf(text)
   return streamRefusals.find((known) => known === refused)
 }
 
-/** The members of an object; none of what is no object. */
+/** The members of an object; none for other values and for malformed JSON. */
 function membersOf(text: string): Readonly<Record<string, unknown>> {
   try {
     const raw: unknown = JSON.parse(text)
     return typeof raw === 'object' && raw !== null ? { ...raw } : {}
   } catch {
-    return {} // No JSON: the caller says so.
+    return {} // The caller reports malformed JSON.
   }
 }
