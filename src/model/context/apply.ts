@@ -15,8 +15,8 @@ import type {
 } from './update.js'
 
 /**
- * What is to be written. `before` is absent for a new entity; `changed` names the attributes that changed, as subscribers
- * are told of it [context 11, subscriptions 3.3]: none of an entity that is created or left empty.
+ * A write that an update causes. `before` is absent for a new entity. `changed` names the attributes that notifications report as
+ * changed [context 11, subscriptions 3.3]: none of an entity that is created or left empty.
  */
 export type EntityEffect =
   | {
@@ -32,13 +32,13 @@ const none: readonly Entity[] = []
 interface UpdateDecision {
   readonly reply: UpdateReply
   readonly effects: readonly EntityEffect[]
-  /** Entities whose update was accepted and has changed nothing: there is nothing to write. */
+  /** Entities whose update was accepted and changed nothing: they need no write. */
   readonly untouched: readonly Entity[]
 }
 
 /**
- * What one context element does to the entities of its id and path, oldest first, and what is answered
- * [context 6.2-6.5]. An entity is updated as said there or not at all.
+ * Applies one context element to the entities of its id and path, oldest first; gives the writes and the reply [context 6.2-6.5].
+ * The update of an entity is carried out wholly or not at all.
  */
 export function applyUpdate(
   held: readonly Entity[],
@@ -59,7 +59,7 @@ export function applyUpdate(
   return withoutEffects({ ...itemFor(command), refusal: { kind: 'entityUnknown' } })
 }
 
-/** What stands against the terms of an update, whatever it gives [NGSIv2 context 2.1, 8.2]. */
+/** Why the terms of an update exclude it, whatever its attributes are [NGSIv2 context 2.1, 8.2]. */
 function unmet(meant: readonly Entity[], { entity }: UpdateTerms): UpdateRefusal | undefined {
   if (meant.length > 1) return { kind: 'termsUnmet', why: { kind: 'entityAmbiguous' } }
   if (meant.length === 0) return entity === 'present' ? { kind: 'entityUnknown' } : undefined
@@ -67,7 +67,7 @@ function unmet(meant: readonly Entity[], { entity }: UpdateTerms): UpdateRefusal
   return { kind: 'termsUnmet', why: { kind: 'entityExists' } }
 }
 
-/** An update that would make an entity too large does nothing. */
+/** Refuses an update that would make an entity too large. */
 function bounded(decision: UpdateDecision, room: EntityRoom, limits: EntityLimits): UpdateDecision {
   const [effect] = decision.effects
   if (effect?.kind !== 'put') return decision
@@ -137,7 +137,7 @@ function replace(entity: Entity, command: UpdateCommand): UpdateDecision {
   const { changed } = made.value
   const reply = { items: [itemOf(entity)], missing: [] }
   if (changed.length === 0 && isEmpty(entity)) return { reply, effects: [], untouched: [entity] }
-  // Subscribers are told of the attributes that it writes; those that it drops notify nobody [subscriptions 3.3].
+  // Notifications report the attributes that it writes; those that it drops are not reported [subscriptions 3.3].
   const replaced = { ...made.value.entity, modified: command.time, correlator: rootOf(command) }
   return { reply, effects: [{ kind: 'put', entity: replaced, before: entity, changed }], untouched: none }
 }

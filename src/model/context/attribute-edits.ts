@@ -3,18 +3,18 @@ import { type Attribute, compareAttributes, type Entity } from './entity.js'
 import { withOneLocation } from './location.js'
 import type { UpdateRefusal } from './update.js'
 
-/** What an update changes of an entity beside its attributes. */
+/** The members of an entity that an update changes beside its attributes. */
 export type Updated = Pick<Entity, 'modified' | 'correlator'>
 
-/** The attributes of an entity while those of a command are laid upon them one after another. */
+/** The attributes of an entity while those of a command are applied to them one after another. */
 export interface AttributeEdits {
-  /** The attribute at a position of the entity as it was, in its present state; nothing where there was none. */
+  /** The current state of the attribute that had this position before the edits; undefined where there was none. */
   at(position: number): Attribute | undefined
-  /** Gives the attribute as it is held from now on. */
+  /** Gives the attribute in the form in which it is now held. */
   replace(position: number, attribute: Attribute): Attribute
-  /** Adds one that the entity did not have: it has no position. Gives it as it is held from now on. */
+  /** Adds an attribute that the entity did not have; it has no position. Gives it in the form in which it is now held. */
   add(attribute: Attribute): Attribute
-  /** The first that is a location, apart from one. */
+  /** The first location other than `apart`. */
   location(apart: Attribute | undefined): Attribute | undefined
   /**
    * The entity with the attributes in order, and one location among them at most.

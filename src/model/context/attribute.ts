@@ -16,14 +16,13 @@ import { isOperation, operated } from './operators.js'
 import type { GivenAttribute, UnmetTerms, UpdateRefusal, UpdateTerms } from './update.js'
 import { castText, dateValue, isDateType, isUnrestricted, sameValue } from './value.js'
 
-/** How an attribute is made from what a request gives. */
 interface Making {
   readonly time: Milliseconds
   readonly autocast: boolean
   readonly isLocation: boolean
 }
 
-/** A new attribute: value and metadata as given, the last of doubled metadata [context 2.3, 2.6]. */
+/** A new attribute: value and metadata as given; of metadata with the same name the last [context 2.3, 2.6]. */
 export function newAttribute(given: GivenAttribute, { time, autocast, isLocation }: Making): Attribute {
   const value = given.value ?? ''
   return {
@@ -39,8 +38,8 @@ export function newAttribute(given: GivenAttribute, { time, autocast, isLocation
 }
 
 /**
- * An attribute after an update: what is not given stays, value, type and metadata alike [context 2.6]. It is the very
- * object that was held when the update changes nothing [context 11].
+ * An attribute after an update: value, type and metadata that are not given stay [context 2.6]. When nothing changes, the result
+ * is the held object itself [context 11].
  */
 export function updatedAttribute(
   held: Attribute,
@@ -60,22 +59,22 @@ export function updatedAttribute(
   return attributeOf({ name, instance, type, value, isLocation, metadata, created, modified: time })
 }
 
-/** What NGSIv1 writes is text; where a date is stored, a text that is one stays a date [NGSIv2 context 14.2]. */
+/** NGSIv1 writes texts; where a date is stored, the text of a date stays a date [NGSIv2 context 14.2]. */
 function storedText(held: Attribute, value: Value, type: string, autocast: boolean): Value {
   if (autocast || (isDateType(held.type) && typeof held.value === 'number')) return castText(value, type)
   return value
 }
 
-/** What an update of NGSIv2 makes of an attribute, before it is known whether that is the location. */
+/** An attribute as an update of NGSIv2 makes it, before it is known whether it is the location. */
 export interface Drafted extends Pick<AttributeParts, 'name' | 'instance' | 'type' | 'value' | 'metadata'> {
-  /** Whether its value is what an update operator has left: that is a change even where it is equal [NGSIv2 context 12.1]. */
+  /** Whether an update operator made the value: that counts as a change even if the value is equal [NGSIv2 context 12.1]. */
   readonly isOperated: boolean
 }
 
 /**
- * What an update of NGSIv2 makes of an attribute: its value, with operators resolved, and its type as given, metadata merged or
- * replaced. Nothing for a new attribute that its operator does not create. Refuses an operator that does not fit, and, for
- * PUT of a value, what the stored type does not allow [NGSIv2 context 2.2, 2.3, 9.3, 12].
+ * The attribute after an update of NGSIv2: operators are resolved, the type is the given one, metadata are merged or replaced.
+ * Undefined when the operator does not create a new attribute. Refuses an operator that does not fit and, for PUT of a value, a
+ * value that the stored type does not allow [NGSIv2 context 2.2, 2.3, 9.3, 12].
  */
 export function draftAttribute(
   held: Attribute | undefined,
@@ -116,7 +115,7 @@ function unmet(why: UnmetTerms): Result<never, UpdateRefusal> {
   return err({ kind: 'termsUnmet', why })
 }
 
-/** The attribute that was drafted; the very object that was held when it is no other and was not forced. */
+/** The drafted attribute; the held object itself when nothing changes and the update is not forced. */
 export function draftedAttribute(
   held: Attribute | undefined,
   drafted: Drafted,
@@ -147,7 +146,7 @@ export function draftedAttribute(
   })
 }
 
-/** Two large values are compared only if they are the very same: an update gives a plain one. */
+/** Large values are compared by identity only: an update always gives a plain one. */
 function isSameValue(a: HeldValue, b: HeldValue): boolean {
   return a === b || sameValue(plainValue(a), plainValue(b))
 }
@@ -177,7 +176,7 @@ function overlayMetadata(held: readonly Metadata[], given: readonly Metadata[]):
   return after.length === held.length ? after : after.sort((a, b) => compareBytes(a.name, b.name))
 }
 
-/** From this many elements on, building an index costs less than looking through all of them for each one given. */
+/** From this many elements on, an index costs less than one search for each given element. */
 const indexFrom = 16
 
 function positionOf(elements: readonly Metadata[], name: string): number {

@@ -1,45 +1,45 @@
 import type { RE2JS } from 're2js'
 
 /**
- * The states of the engine's automaton: sets of instructions that a search can be at. The engine makes them when it first
- * meets them, which takes far longer than to look one up, and some expressions have enough of them that each character makes a new one.
+ * The states of the engine's automaton: sets of instructions that a search can be at. The engine makes a state when it first
+ * meets it, which takes far longer than a look-up. Some expressions have so many states that every character makes a new one.
  */
 export interface Automaton {
-  /** By what the engine itself counts. */
+  /** As the engine itself counts them. */
   readonly bytes: number
-  /** Transitions that were looked at. */
+  /** The transitions that were explored. */
   readonly transitions: number
-  /** Of characters, as the expression tells them apart. */
+  /** The classes of characters that the expression distinguishes. */
   readonly classes: number
-  /** Whether these are all there are: a search makes none any more. */
+  /** Whether these are all states, so that no search makes a new one. */
   readonly isComplete: boolean
 }
 
-/** More makes it slower where states are many: they are forgotten and made again. The engine's own limit is 8 MiB. */
+/** Where states are many, a larger limit is slower: states are forgotten and made again. The engine's own limit is 8 MiB. */
 const searched_bytes = 2 ** 16
 
-/** For what is kept: some 500 states. */
+/** For patterns that are kept: some 500 states. */
 const kept_bytes = 2 ** 17
 
-/** Each takes up to 2 us. */
+/** Each takes up to 2 µs. */
 const mostTransitions = 4096
 
-/** A flag of the engine for the beginning of a text, and its rune for the end. */
+/** The engine's flag for the beginning of a text, and its rune for the end. */
 const beginOfText = 4
 const endOfText = -1
 const unanchored = 0
 const isExact = 1
 
-/** Bounds what the engine remembers: beyond that it goes through the instructions one by one. */
+/** Bounds the engine's cache of states. Beyond that the engine executes the instructions one by one. */
 export function limitAutomaton({ re2Input: { dfa } }: RE2JS): void {
   dfa.stateBudget = searched_bytes
   dfa.memBudget = searched_bytes
 }
 
 /**
- * Makes all states of an expression that will be searched for often, so that no search takes longer than another one of a
- * text of this length. When there are too many the engine does without states from now on. It also does without searching
- * for several literals first: each search costs as much as the automaton.
+ * Makes all states of an expression that will be searched often, so that every search of a text of some length takes the same
+ * time. When there are too many states, the engine works without them from now on. It also stops searching for several literals
+ * first: each of these searches would cost as much as the automaton.
  */
 export function completeAutomaton({ re2Input }: RE2JS): Automaton {
   if (re2Input.prefilter !== null && re2Input.prefilter.type !== isExact) re2Input.prefilter = null
@@ -62,7 +62,7 @@ export function completeAutomaton({ re2Input }: RE2JS): Automaton {
   }
 }
 
-/** How many transitions there are from all states that a search can come to; nothing when they are too many. */
+/** The number of transitions from all reachable states; undefined when there are too many. */
 function explored(dfa: RE2JS['re2Input']['dfa']): number | undefined {
   const { numClasses, classBounds } = dfa
   const first: AutomatonState | null = dfa.start({ context: () => beginOfText }, 0)
@@ -70,7 +70,7 @@ function explored(dfa: RE2JS['re2Input']['dfa']): number | undefined {
   const states = new Set([first])
   let transitions = 0
   for (const state of states) {
-    // Here a search is over.
+    // A search ends in this state.
     if (state.isMatch) continue
     transitions += numClasses + 1
     if (transitions > mostTransitions) return undefined

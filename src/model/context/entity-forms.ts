@@ -7,25 +7,19 @@ import { SortedAttributes } from './large/sorted-attributes.js'
 import { largeFrom, weightOf } from './large/weight.js'
 
 /**
- * An entity in the form in which many updates are applied to it: as it is when it is small. The updates of either form come to
- * the same.
+ * An entity in the form for many updates in one turn; a small entity stays as it is. Updates of either form give the same result.
  */
 export function prepared(entity: Entity): Entity {
   if (entity instanceof LargeEntity || weightOf(entity.attributes, largeFrom) < largeFrom) return entity
   return LargeEntity.of(entity) ?? entity
 }
 
-/**
- * Finds the attributes that those of a request mean.
- *
- * @param asShown by the rules of NGSIv2
- */
+/** Finds the attributes that a request means; `asShown`: by the rules of NGSIv2. */
 export function heldAttributesOf(entity: Entity, asShown: boolean): HeldAttributes {
   if (entity instanceof LargeEntity) return new SortedAttributes(entity, asShown)
   return new IndexedAttributes(entity.attributes, asShown)
 }
 
-/** Lays attributes upon an entity. */
 export function editsOf(entity: Entity): AttributeEdits {
   return entity instanceof LargeEntity ? new LargeEdits(entity) : new ArrayEdits(entity)
 }
@@ -36,7 +30,6 @@ export function without(entity: Entity, gone: ReadonlySet<number>, updated: Upda
   return { ...entity, attributes: entity.attributes.filter((_, at) => !gone.has(at)), ...updated }
 }
 
-/** Whether an entity has no attributes. */
 export function isEmpty(entity: Entity): boolean {
   return entity instanceof LargeEntity ? entity.list.length === 0 : entity.attributes.length === 0
 }

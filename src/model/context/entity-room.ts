@@ -10,10 +10,10 @@ import {
 } from './entity-size.js'
 import { LargeEntity } from './large/large-entity.js'
 
-/** What the entities of one id in one service path may still grow by while one update is applied to them. */
+/** How much the entities of one id in one service path may still grow during one update. */
 export class EntityRoom {
   readonly #limits: EntityLimits
-  /** Nothing where there is no more than one, whose size need not be known as long as it is small. */
+  /** Undefined where there is a single entity, whose size need not be known while it is small. */
   #total: number | undefined
 
   constructor(held: readonly Entity[], limits: EntityLimits, isNew: boolean) {
@@ -24,7 +24,7 @@ export class EntityRoom {
     }
   }
 
-  /** Which limit an entity is beyond after an update that made it larger. */
+  /** The limit that an entity exceeds after an update that made it larger. */
   excess(before: Entity | undefined, after: Entity): Excess | undefined {
     const limits = this.#limits
     const count = attributesOf(after)

@@ -1,30 +1,30 @@
 import type { Attribute, Entity, Metadata, Value } from './entity.js'
 import { isArray } from './value.js'
 
-/** How large an entity may become; what is larger already may change and shrink. */
+/** The limits of an entity. One that already exceeds them may change and shrink. */
 export interface EntityLimits {
   /**
-   * Characters of its names, types, values and metadata, as `sizeOf` counts them; together with those of the same id in the
-   * same service path, which are read and may be written with it.
+   * Characters of names, types, values and metadata, as `sizeOf` counts them; for all entities of one id in one service path
+   * together, since they are read together and may be written together.
    */
   readonly size: number
-  /** Attributes, each instance counted: their names are counted one by one for the lists of types. */
+  /** Attributes, each instance counted: the lists of types count their names one by one. */
   readonly attributes: number
-  /** Members and items of its compound values, at all depths: each costs far more than its characters. */
+  /** Members and items of compound values, at all depths: each costs far more than its characters. */
   readonly values: number
-  /** Elements of metadata of all its attributes. */
+  /** Metadata elements of all attributes. */
   readonly metadata: number
-  /** Entities of one id in one service path, which one update may change all together. */
+  /** Entities of one id in one service path, since one update may change all of them. */
   readonly types: number
 }
 
-/** As many attributes as an entity and a context element may have. */
+/** The most attributes of an entity and of a context element. */
 export const maxAttributes = 5000
 
-/** As many elements of metadata as the attributes of an entity and of a context element may have together. */
+/** The most metadata elements of an entity and of a context element, over all attributes. */
 export const maxMetadata = 10_000
 
-/** As many members and items as their compound values may have. */
+/** The most members and items of their compound values. */
 export const maxValues = 100_000
 
 export const noLimits: EntityLimits = {
@@ -35,36 +35,34 @@ export const noLimits: EntityLimits = {
   types: Number.POSITIVE_INFINITY,
 }
 
-/** What an update may not make larger: of the entity, or of all of its id together. */
+/** The limits of growth; `sizes` is that of all entities of an id together. */
 export type Excess = 'size' | 'sizes' | 'attributes' | 'values' | 'metadata'
 
-/** How much an entity has of what is limited. */
+/** How much an entity has of each limited quantity. */
 export interface Measure {
   readonly size: number
   readonly values: number
   readonly metadata: number
 }
 
-/** How much a value has of it. */
 export type ValueMeasure = Pick<Measure, 'size' | 'values'>
 
 export function valueMeasure(value: Value): ValueMeasure {
   return { size: sizeOfValue(value), values: valuesBelow(value) }
 }
 
-/** What one attribute adds to the measure of its entity. */
 export function measureOfAttribute(attribute: Attribute): Measure {
   const { value, metadata } = attribute
   const size = attributeFrame(attribute) + sizeOfValue(value) + sizeOfMetadata(metadata)
   return { size, values: valuesBelow(value), metadata: metadata.length }
 }
 
-/** Elements of metadata of attributes, together. */
+/** The number of metadata elements of attributes, together. */
 export function metadataOf(attributes: readonly { readonly metadata: readonly Metadata[] }[]): number {
   return attributes.reduce((sum, { metadata }) => sum + metadata.length, 0)
 }
 
-/** Members and items of the compound values of attributes, at all depths. */
+/** The number of members and items of the attributes' compound values, at all depths. */
 export function valuesIn(attributes: Entity['attributes']): number {
   let values = 0
   for (const { value } of attributes) if (typeof value === 'object') values += valuesBelow(value)
@@ -74,14 +72,14 @@ export function valuesIn(attributes: Entity['attributes']): number {
 function valuesBelow(value: Value): number {
   if (typeof value !== 'object' || value === null) return 0
   if (isArray(value)) return value.reduce<number>((values, item) => values + valuesBelow(item), value.length)
-  // Of an object of 50,000 members, to list the keys takes half as long as to list the values.
+  // Listing the keys of an object of 50,000 members takes half as long as listing the values.
   const keys = Object.keys(value)
   let values = keys.length
   for (const key of keys) values += valuesBelow(value[key] ?? null)
   return values
 }
 
-/** About the characters that an entity takes on disk; a request that gives all of it takes more. */
+/** About the number of characters that an entity takes on disk; a request with all of it takes more. */
 export function sizeOf({ attributes }: Pick<Entity, 'attributes'>): number {
   let size = 0
   for (const attribute of attributes) size += sizeOfAttribute(attribute)
@@ -92,25 +90,24 @@ function sizeOfAttribute(attribute: Attribute): number {
   return attributeFrame(attribute) + sizeOfValue(attribute.value) + sizeOfMetadata(attribute.metadata)
 }
 
-/** What an attribute takes beside its value and its metadata. */
+/** The size of an attribute without its value and metadata. */
 export function attributeFrame({ name, type, instance }: Pick<Attribute, 'name' | 'type' | 'instance'>): number {
   return attribute_frame + name.length + type.length + instance.length
 }
 
-/** What elements of metadata add to the size of an entity. */
 export function sizeOfMetadata(metadata: readonly Metadata[]): number {
   let size = 0
   for (const { name, value } of metadata) size += metadata_frame + name.length + sizeOfValue(value)
   return size
 }
 
-/** What they take beside their texts. */
+/** The size beside the texts. */
 const attribute_frame = 14
 export const metadata_frame = 6
 export const member_frame = 4
 export const item_frame = 1
 export const scalar_size = 4
-/** What an item or a member takes at least. */
+/** The least size of an item or member. */
 export const least_size = 3
 
 function sizeOfValue(value: Value): number {
@@ -123,8 +120,7 @@ function sizeOfValue(value: Value): number {
 }
 
 /**
- * What entities take in memory, in bytes and never less than it is: every text is counted as if its characters took two
- * bytes each. For caches, which count what they hold once, when they take it.
+ * An upper bound of the bytes that entities take in memory: each character counts as two bytes. Caches call it once per entry.
  */
 export function heapSize(entities: readonly Entity[]): number {
   let bytes = array_bytes
@@ -141,7 +137,7 @@ const metadata_bytes = 64
 const array_bytes = 64
 const text_bytes = 24
 const number_bytes = 24
-/** An object as JSON.parse makes it, and one member of one that is so large that it is kept as a table. */
+/** An object as JSON.parse makes it, and one member of an object that is so large that V8 keeps it as a hash table. */
 const object_bytes = 64
 const member_bytes = 56
 

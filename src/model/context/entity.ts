@@ -8,7 +8,7 @@ export type EntityId = Brand<string, 'EntityId'>
 /** The empty text is the type of an entity without one [context 2.1]. */
 export type EntityType = Brand<string, 'EntityType'>
 
-/** A JSON value as it is stored. What came through NGSIv1 has only texts as leaves [context 3]. */
+/** A JSON value as it is stored. Values written through NGSIv1 have only texts as leaves [context 3]. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value }
 
 export interface Metadata {
@@ -20,11 +20,11 @@ export interface Metadata {
 /** One instance of an attribute, identified within its entity by name and instance [context 2.2]. */
 export interface Attribute {
   readonly name: string
-  /** The metadata ID; the empty text is the one instance of an attribute without ID [context 2.4]. */
+  /** The metadata ID; empty for the one instance of an attribute without ID [context 2.4]. */
   readonly instance: string
   readonly type: string
   readonly value: Value
-  /** Whether it is the entity's location, by its type or by metadata `location`; at most one is [context 2.5]. */
+  /** Whether it is the entity's location, by its type or by metadata `location`; at most one attribute is [context 2.5]. */
   readonly isLocation: boolean
   /** Without ID and location, ascending by name. */
   readonly metadata: readonly Metadata[]
@@ -39,15 +39,15 @@ export interface Entity {
   readonly sequence: Sequence
   readonly created: Milliseconds
   readonly modified: Milliseconds
-  /** The root of the correlator of the last update that changed it, see `rootOf`; nothing where nobody has noted it. */
+  /** The root of the correlator of the last update that changed it, see `rootOf`; undefined if it was not recorded. */
   readonly correlator?: string | undefined
   /** Ascending by name, instances of one name by ID, compared as UTF-8 bytes [context 2.7]. */
   readonly attributes: readonly Attribute[]
 }
 
 /**
- * The order of two texts as UTF-8 bytes. JavaScript compares UTF-16 units, which differs where a surrogate meets a
- * character from U+E000 on: the surrogate stands for a character beyond all of those.
+ * The order of two texts as UTF-8 bytes. JavaScript compares UTF-16 units, which differs where a surrogate meets a character from
+ * U+E000 on: a surrogate pair stands for a character beyond all of those.
  */
 export function compareBytes(a: string, b: string): number {
   if (a === b) return 0
@@ -75,10 +75,9 @@ export function compareAttributes(
 /** The characters that no text of a request may hold, unless a rule says so [context 4.1], [NGSIv2 context 4.1]. */
 const forbidden = /[<>"'=;()]/
 
-/** Those that identifiers may not hold either: anything but visible ASCII, and `& ? / #`. */
+/** Further characters that identifiers may not hold: anything but visible ASCII, and `& ? / #`. */
 const forbiddenInIds = /[^!-~]|[&?/#]/
 
-/** Both together. */
 const notInIdentifiers = /[^!-~]|[&?/#<>"'=;()]/
 
 const maxName_bytes = 256
@@ -101,7 +100,7 @@ export function hasForbiddenInIdentifier(text: string): boolean {
   return notInIdentifiers.test(text)
 }
 
-/** The length in bytes of a name or type that is too long, nothing when it is not [context 4.2], [NGSIv2 context 4.1]. */
+/** The length in bytes of a name or type that is too long, otherwise undefined [context 4.2], [NGSIv2 context 4.1]. */
 export function excessiveLength(text: string): number | undefined {
   // No character needs more than three bytes for each of its UTF-16 units.
   if (text.length * 3 <= maxName_bytes) return undefined
@@ -109,12 +108,12 @@ export function excessiveLength(text: string): number | undefined {
   return bytes > maxName_bytes ? bytes : undefined
 }
 
-/** A list that is this short is searched faster than a set is made. */
+/** Searching a list of up to this length is faster than making a set. */
 const searchedQuickly = 8
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>()
 
-/** Whether a list of names, which never changes, has a name in it. It may be long, and asked very often. */
+/** Whether a constant list holds a name; fast also for long lists and frequent calls. */
 export function isListed(name: string, names: readonly string[]): boolean {
   if (names.length <= searchedQuickly) return names.includes(name)
   const known = sets.get(names)

@@ -4,57 +4,57 @@ import type { Condition, Dialect, Filter, FilterSide, Ordering, Scalar, Statemen
 import { type PatternRefused, PatternsTogether } from './pattern.js'
 import { parseDate, parseDecimal } from './value.js'
 
-/** Why a filter can not be understood; each API has its texts [context 7.4.2]. */
+/** Why a filter is malformed; each API has its texts [context 7.4.2]. */
 export type FilterMalformed =
   | { readonly kind: 'filterEmpty' }
   | { readonly kind: 'statementEmpty' }
-  /** A statement of nothing but blanks. */
+  /** A statement of blanks only. */
   | { readonly kind: 'statementBlank' }
-  /** The only statement has nothing but blanks. */
+  /** The only statement consists of blanks. */
   | { readonly kind: 'filterBlank' }
   | { readonly kind: 'leftSideEmpty' }
   | { readonly kind: 'rightSideEmpty' }
   | { readonly kind: 'listItemEmpty' }
   | { readonly kind: 'rangeItemEmpty' }
-  /** A range with another operator than `==` and `!=`. */
+  /** A range with an operator other than `==` and `!=`. */
   | { readonly kind: 'rangeOrdered' }
-  /** A list with another operator than `==` and `!=`. */
+  /** A list with an operator other than `==` and `!=`. */
   | { readonly kind: 'listOrdered' }
-  /** The ends of a range are not two of one kind. */
+  /** The ends of a range have different kinds. */
   | { readonly kind: 'rangeMixed' }
   /** An end of a range is a boolean or null, which have no order. */
   | { readonly kind: 'rangeUnordered'; readonly end: 'from' | 'to' }
-  /** The items of a list are not values of one kind. */
+  /** The items of a list have different kinds. */
   | { readonly kind: 'listMixed' }
-  /** A boolean or null is to be compared by order; only NGSIv2 refuses that. */
+  /** A boolean or null is compared by order; only NGSIv2 refuses that. */
   | { readonly kind: 'valueUnordered'; readonly by: Ordering; readonly value: boolean | null }
   | { readonly kind: 'quoteOpen' }
   /** A quotation mark within a quoted text. */
   | { readonly kind: 'quoteInside' }
-  /** A quotation mark in a name or key that does not stand around it; only NGSIv2 tells it from other characters. */
+  /** A quotation mark within a name or key; only NGSIv2 treats it differently from other characters. */
   | { readonly kind: 'quoteInName' }
   | { readonly kind: 'charactersForbidden'; readonly in: 'path' | 'value' }
   | PatternRefused
-  /** A metadata filter names an attribute alone. */
+  /** A metadata filter without a metadata name. */
   | { readonly kind: 'metadataUnnamed'; readonly unary: boolean }
   /** The name of the metadata is empty. */
   | { readonly kind: 'metadataNameEmpty'; readonly unary: boolean }
-  /** A metadata filter names no attribute. */
+  /** A metadata filter without an attribute name. */
   | { readonly kind: 'attributeUnnamed' }
   | { readonly kind: 'statementsTooMany' }
   | { readonly kind: 'filterTooLong' }
 
-/** More than any client needs: what a filter costs for every entity grows with them. */
+/** More than any client needs: the cost of a filter for every entity grows with its statements. */
 const maxStatements = 1000
 
-/** Reading a filter takes time with its length, in the thread that answers requests. */
+/** The thread that answers requests parses filters, in time proportional to their length. */
 const maxCharacters = 65_536
 
 /**
- * Reads a string filter, of which one `;` at the end is ignored [context 7.4.2], [NGSIv2 context 10.2, 10.3]. Spaces around
- * its parts have no meaning. Between single quotation marks the separators and operators are ordinary characters, but as names and values
- * can not have them, none of the forbidden characters is let in there either [context 4.1]. Its patterns are checked with the others of
- * the request.
+ * Parses a string filter; a single `;` at its end is ignored [context 7.4.2], [NGSIv2 context 10.2, 10.3]. Spaces around its
+ * parts have no meaning. Between single quotation marks separators and operators are ordinary characters, but the forbidden
+ * characters are refused there too, since names and values cannot have them [context 4.1]. Patterns are checked with the others
+ * of the request.
  */
 export function parseFilter(
   text: string,
@@ -84,7 +84,7 @@ function patternsOf(condition: Condition): readonly string[] {
 
 type ParsedStatement<Part> = Result<Part, FilterMalformed>
 
-/** Those that say nothing more. */
+/** The kinds of refusals without further members. */
 type BareKind<Each> = Each extends { readonly kind: infer Kind }
   ? Exclude<keyof Each, 'kind'> extends never
     ? Kind
@@ -120,7 +120,7 @@ function parseUnary(text: string, on: FilterSide, dialect: Dialect): ParsedState
 const operators = ['==', '!=', '>=', '<=', '~=', '>', '<', ':'] as const
 type Operator = (typeof operators)[number]
 
-/** The first operator outside quotes. What looks like another one after it is part of the value. */
+/** The first operator outside quotes. Later ones belong to the value. */
 function findOperator(text: string): { readonly operator: Operator; readonly at: number } | undefined {
   let quoted = false
   for (let at = 0; at < text.length; at += 1) {
@@ -150,7 +150,7 @@ function parsePath(text: string, on: FilterSide, unary: boolean, dialect: Dialec
 /** A quotation mark that stands neither at an end of the path nor beside a dot. */
 const quoteInName = /[^.\s]\s*'\s*[^.\s]/
 
-/** What is wrong with a step of which there is nothing, behind these. */
+/** The refusal of an empty step behind these steps. */
 function emptyStep(before: readonly string[], on: FilterSide, unary: boolean): Err<FilterMalformed> {
   if (on === 'attributes' || before.length > 1) return malformed('leftSideEmpty')
   return before.length === 0 ? malformed('attributeUnnamed') : err({ kind: 'metadataNameEmpty', unary })
@@ -215,7 +215,7 @@ function parseRange(ends: readonly string[], negated: boolean, dialect: Dialect)
   return ok({ kind: 'within', from: from.value, to: to.value, negated })
 }
 
-/** A value as it is written: dates and numbers are told apart here, though both are stored as numbers. */
+/** A value as written: dates and numbers differ here, though both are stored as numbers. */
 interface Literal {
   readonly kind: 'text' | 'number' | 'date' | 'boolean' | 'null'
   readonly value: Scalar
@@ -240,7 +240,7 @@ function isUnordered({ kind }: Literal): boolean {
   return kind === 'boolean' || kind === 'null'
 }
 
-/** Whether literals may stand in a list: in NGSIv2 no booleans may, and null among texts. */
+/** Whether literals may form a list: in NGSIv2 a list has no booleans, and null only among texts. */
 const isList: { readonly [By in Dialect]: (literals: readonly Literal[]) => boolean } = {
   ngsi1: ofOneKind,
   ngsi2: (literals) => {
@@ -255,9 +255,9 @@ function ofOneKind(literals: readonly Literal[]): boolean {
   return literals.every(({ kind }) => kind === literals[0]?.kind)
 }
 
-/** Quoted a text; else a number, a date, `true`, `false` or `null` if it is one; else a text. */
+/** A quoted value is a text. Any other is a number, date, `true`, `false` or `null` if it reads as one, otherwise a text. */
 function parseLiteral(text: string, dialect: Dialect): ParsedStatement<Literal> {
-  // What follows the second quotation mark leaves a text open, unless another one ends it [NGSIv2 context 10.2].
+  // In NGSIv2 characters behind the second quotation mark leave a text open, unless another mark ends it [NGSIv2 context 10.2].
   if (dialect === 'ngsi2' && text.startsWith("'") && !text.endsWith("'")) return malformed('quoteOpen')
   const content = unquoted(text, 'value')
   if (!content.ok) return content
@@ -270,7 +270,7 @@ function parseLiteral(text: string, dialect: Dialect): ParsedStatement<Literal> 
   return ok(text === 'null' ? { kind: 'null', value: null } : { kind: 'text', value: text })
 }
 
-/** A name, value or pattern without the quotation marks around it, if it has them. */
+/** A name, value or pattern without surrounding quotation marks. */
 function unquoted(text: string, side: 'path' | 'value'): ParsedStatement<string> {
   const end = text.startsWith("'") ? text.indexOf("'", 1) : undefined
   if (end === -1) return malformed('quoteOpen')
@@ -279,7 +279,7 @@ function unquoted(text: string, side: 'path' | 'value'): ParsedStatement<string>
   return hasForbidden(content) ? err({ kind: 'charactersForbidden', in: side }) : ok(content)
 }
 
-/** The parts of a text between the separators that stand outside quotes. */
+/** The parts of a text between separators outside quotes. */
 function cut(text: string, separator: string): string[] {
   const parts: string[] = []
   let quoted = false

@@ -10,14 +10,13 @@ export interface Filter {
   readonly statements: readonly Statement[]
 }
 
-/** Whose filter it is: NGSIv2 knows more that is built in, and what has no order in it is refused. */
+/** The API of a filter: NGSIv2 has more built-in names, and refuses an order of values without one. */
 export type Dialect = 'ngsi1' | 'ngsi2'
 
-/** Whether the left sides of a filter name attributes, or attributes and their metadata. */
 export type FilterSide = 'attributes' | 'metadata'
 
 export interface Statement {
-  /** An attribute's name, then in a metadata filter the metadata's name, then keys into a compound value. */
+  /** The name of the attribute, in a metadata filter that of the metadata, then keys into a compound value. */
   readonly path: readonly string[]
   readonly condition: Condition
 }
@@ -25,21 +24,21 @@ export interface Statement {
 export type Condition =
   | { readonly kind: 'exists' }
   | { readonly kind: 'absent' }
-  /** Equals one of them, or none of them when it is negated. */
+  /** Equal to one of them; if negated, to none. */
   | { readonly kind: 'equal'; readonly values: readonly Scalar[]; readonly negated: boolean }
-  /** Lies within the range, ends included, or outside when it is negated. */
+  /** Within the range, ends included; if negated, outside. */
   | { readonly kind: 'within'; readonly from: Scalar; readonly to: Scalar; readonly negated: boolean }
   | { readonly kind: 'ordered'; readonly by: Ordering; readonly than: Scalar }
   | { readonly kind: 'matches'; readonly pattern: string }
 
 export type Ordering = '<' | '<=' | '>' | '>='
 
-/** What values are compared with. A date is the number of its seconds, as it is stored. */
+/** A value to compare with. A date is its number of seconds, as it is stored. */
 export type Scalar = string | number | boolean | null
 
 /**
- * What tells whether an entity meets the filter, its regular expressions compiled [context 7.4.2]. An entity for which
- * that takes more than the step budget has left does not meet it.
+ * Compiles a filter with its regular expressions to a test of entities [context 7.4.2]. An entity that takes more steps than the
+ * budget has left does not meet the filter.
  */
 export function compileFilter(
   { on, dialect, statements }: Filter,
@@ -53,8 +52,7 @@ export function compileFilter(
 }
 
 /**
- * A statement holds when it does for one instance of the attribute. That something is absent is the opposite of its
- * existence: no instance has it.
+ * A statement holds when one instance of the attribute meets it. Absence is the opposite of existence: no instance has the path.
  */
 function compileStatement(
   read: ScalarReader,
@@ -117,7 +115,7 @@ const signs: { readonly [By in Ordering]: (order: number) => boolean } = {
   '>=': (order) => order >= 0,
 }
 
-/** Only texts with texts and numbers with numbers have an order; nothing comes before or after a boolean or null. */
+/** Only two texts or two numbers have an order; a boolean or null is neither before nor after anything. */
 function orderedBy(by: Ordering, than: Scalar): Holds {
   const sign = signs[by]
   if (typeof than === 'string') return (value) => typeof value === 'string' && sign(compareBytes(value, than))
@@ -125,7 +123,7 @@ function orderedBy(by: Ordering, than: Scalar): Holds {
   return () => false
 }
 
-/** The values that the left side of a statement means: one for each instance that has it. */
+/** The values of the left side of a statement: one for each instance that has it. */
 type ScalarReader = (entity: Entity) => readonly Value[]
 
 function attributeReader([name = '', ...keys]: readonly string[]): ScalarReader {
@@ -134,7 +132,7 @@ function attributeReader([name = '', ...keys]: readonly string[]): ScalarReader 
   return ({ attributes }) => instancesOf(attributes, name).flatMap(({ value }) => reached(value, keys))
 }
 
-/** In NGSIv2 the entity has two more attributes that nobody gives it [NGSIv2 context 6, 10.2]. */
+/** NGSIv2 has two built-in attributes [NGSIv2 context 6, 10.2]. */
 function attributeReader2(path: readonly string[]): ScalarReader {
   const [name, ...keys] = path
   if (name === 'servicePath') return (entity) => reached(entity.path, keys)
@@ -153,7 +151,7 @@ function instancesOf(attributes: readonly Attribute[], name: string): readonly A
   return attributes.filter((attribute) => attribute.name === name)
 }
 
-/** The metadata that reads show, and the dates of the attribute, which are built in [context 2.3]. */
+/** The metadata that reads show, including the built-in dates of the attribute [context 2.3]. */
 function metadataValue(attribute: Attribute, name: string): Value | undefined {
   switch (name) {
     case 'ID':
@@ -173,7 +171,7 @@ function reachedFrom(value: Value | undefined, keys: readonly string[]): readonl
   return value === undefined ? [] : reached(value, keys)
 }
 
-/** A list of one or none: flatMap takes an array, and an array must not be taken for several values. */
+/** A list of one value or none: flatMap would take an array for several values. */
 function reached(value: Value, keys: readonly string[]): readonly Value[] {
   const found = valueAt(value, keys)
   return found === undefined ? [] : [found]

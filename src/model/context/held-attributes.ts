@@ -1,29 +1,28 @@
 import type { Attribute } from './entity.js'
 import type { GivenAttribute } from './update.js'
 
-/** From this many attributes on, building an index costs less than looking through all of them for each one given. */
+/** From this many attributes on, an index costs less than one search for each given attribute. */
 const indexFrom = 16
 
 export type Identity = Pick<GivenAttribute, 'name' | 'instance'>
 
 /**
- * Finds the attributes of an entity that those of a request mean. For one of NGSIv1 a name without ID means the attribute
- * without ID [context 2.4]; for one of NGSIv2 the instance that is shown, and an ID also means the attribute that has none
- * yet [NGSIv2 context 14.3].
+ * Finds the attributes of an entity that a request means. In NGSIv1 a name without ID means the attribute without ID [context
+ * 2.4]. In NGSIv2 it means the shown instance, and an ID also means an attribute that has no ID yet [NGSIv2 context 14.3].
  */
 export interface HeldAttributes {
-  /** Where the instance stands; -1 when there is none. */
+  /** The position of the instance; -1 if there is none. */
   position(given: Identity): number
   has(given: Identity): boolean
-  /** Where the attributes stand that go when this one is deleted: in NGSIv2 every instance of the name. */
+  /** The positions of the attributes that a deletion of this one removes: in NGSIv2 every instance of the name. */
   doomed(given: Identity): readonly number[]
-  /** Whether APPEND_STRICT refuses it: in NGSIv1 when there is any instance of the name. */
+  /** Whether APPEND_STRICT refuses it: in NGSIv1 because of any instance of the name. */
   isTaken(given: Identity): boolean
   /** Whether the name is held with ID and given without, or the other way round [context 2.4]. */
   mixes(given: Identity): boolean
 }
 
-/** Finds attributes in an array: by looking through it, or by an index where it is long. */
+/** Finds attributes in an array: by a search, or by an index where the array is long. */
 export class IndexedAttributes implements HeldAttributes {
   readonly #attributes: readonly Attribute[]
   readonly #asShown: boolean
@@ -65,7 +64,7 @@ export class IndexedAttributes implements HeldAttributes {
     return false
   }
 
-  /** The smallest ID stands first, and no ID before every other. */
+  /** The smallest ID comes first; no ID comes before all others. */
   #shownPosition(name: string, instance: string): number {
     if (this.#byName) return this.#byName.get(name)?.shownPosition(instance) ?? -1
     for (let at = 0; at < this.#attributes.length; at += 1) {
@@ -98,7 +97,7 @@ function indexed(attributes: readonly Attribute[]): ReadonlyMap<string, NamedIns
 class NamedInstances {
   readonly positions: number[]
   readonly #first: string
-  /** Where the first of each instance stands, when there are several. */
+  /** The position of the first of each instance, when there are several. */
   #byInstance: Map<string, number> | undefined
 
   constructor(instance: string, at: number) {
@@ -106,7 +105,7 @@ class NamedInstances {
     this.positions = [at]
   }
 
-  /** Adds an instance that stands behind the others. */
+  /** Adds an instance whose position is behind the others. */
   add(instance: string, at: number): void {
     this.#byInstance ??= new Map([[this.#first, this.positions[0] ?? at]])
     this.positions.push(at)

@@ -6,13 +6,13 @@ import { editsOf, heldAttributesOf } from './entity-forms.js'
 import { isLocationByTerms, LocationKeeper } from './location.js'
 import type { GivenAttribute, LocationMoment, UpdateCommand, UpdateRefusal, UpdateTerms } from './update.js'
 
-/** An entity after attributes were laid upon it, and the names of those that changed. */
+/** An entity after attributes were applied to it, and the names of those that changed. */
 export interface Laid {
   readonly entity: Entity
   readonly changed: readonly string[]
 }
 
-/** Lays the attributes of a command upon an entity, one after another; refuses with the first that cannot be. */
+/** Applies the attributes of a command to an entity, one after another; refuses with the first that does not fit. */
 export function laid(
   entity: Entity,
   command: UpdateCommand,
@@ -45,7 +45,7 @@ export function laid(
   return after.ok ? ok({ entity: after.value, changed: [...changed] }) : after
 }
 
-/** A second location is refused as such before its value is looked at [NGSIv2 context 3.5]. */
+/** A second location is refused as such before its value is checked [NGSIv2 context 3.5]. */
 function asSecondLocation(
   refused: Err<UpdateRefusal>,
   edits: AttributeEdits,
@@ -61,14 +61,14 @@ function asSecondLocation(
 /** Correlators that the broker makes have shorter roots: only one that a client has chosen reaches this length. */
 const root_characters = 256
 
-/** The part of a correlator that all notifications share which one request leads to, cut where it is very long [NGSIv2 subscriptions 4.4]. */
+/** The part of a correlator that all notifications of one request share, cut where it is very long [NGSIv2 subscriptions 4.4]. */
 export function rootOf({ origin: { correlator } }: Pick<UpdateCommand, 'origin'>): string {
   const end = correlator.indexOf(';')
   if (end === -1 && correlator.length <= root_characters) return correlator
   return correlator.slice(0, end === -1 ? root_characters : Math.min(end, root_characters))
 }
 
-/** As NGSIv1 means it: what is not given stays as it was. */
+/** NGSIv1: what is not given stays as it was. */
 function madeByNgsi1(
   held: Attribute | undefined,
   given: GivenAttribute,
@@ -82,7 +82,7 @@ function madeByNgsi1(
   return ok(held ? updatedAttribute(held, given, making) : newAttribute(given, making))
 }
 
-/** As NGSIv2 means it; nothing for an attribute that there is none of afterwards. */
+/** NGSIv2; undefined for an attribute that does not exist afterwards. */
 function madeByNgsi2(
   held: Attribute | undefined,
   given: GivenAttribute,

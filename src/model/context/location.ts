@@ -7,13 +7,12 @@ import { LargeEntity } from './large/large-entity.js'
 import type { GivenAttribute, LocationMoment, ShapeMoment, UpdateRefusal } from './update.js'
 import { isObject } from './value.js'
 
-/** Where an entity is; nothing when none of its attributes says so. */
+/** The location of an entity; undefined when no attribute is one. */
 export function locationOf(entity: Pick<Entity, 'attributes'>): GeoShape | undefined {
   const location = locationAttribute(entity)
   return location && shapeOfLocation(location)
 }
 
-/** The attribute that says where an entity is. */
 export function locationAttribute(entity: Pick<Entity, 'attributes'>): Attribute | undefined {
   if (entity instanceof LargeEntity) return entity.location
   for (const attribute of entity.attributes) if (attribute.isLocation) return attribute
@@ -22,7 +21,7 @@ export function locationAttribute(entity: Pick<Entity, 'attributes'>): Attribute
 
 /** The shape of an attribute that is a location. */
 export function shapeOfLocation({ type, value }: Pick<Attribute, 'type' | 'value'>): GeoShape | undefined {
-  // What NGSIv1 has marked holds coordinates, whatever its type is called.
+  // An attribute that NGSIv1 has marked holds coordinates, whatever its type.
   if (typeof value === 'string') {
     const point = parseCoordinates(value)
     return point && { kind: 'points', points: [point] }
@@ -32,24 +31,24 @@ export function shapeOfLocation({ type, value }: Pick<Attribute, 'type' | 'value
 }
 
 /**
- * Whether an attribute is the location because NGSIv1 has marked it with metadata `location`, and not by its type
- * [NGSIv2 context 14.2, 14.4].
+ * Whether an attribute is the location because NGSIv1 has marked it with metadata `location`, not by its type [NGSIv2 context
+ * 14.2, 14.4].
  */
 export function isMarked(attribute: Pick<Attribute, 'isLocation' | 'type' | 'value'>): boolean {
   return attribute.isLocation && attribute.type !== 'geo:point' && typeof attribute.value === 'string'
 }
 
-/** Whether metadata `ignoreType` says that an attribute of a shape's type is no location [NGSIv2 context 3.5]. */
+/** Whether metadata `ignoreType` says that an attribute of a shape's type is not a location [NGSIv2 context 3.5]. */
 export function ignoresShape(metadata: readonly Metadata[]): boolean {
   return metadata.some(({ name, value }) => name === 'ignoreType' && value === true)
 }
 
-/** The misspelling of old clients means the same system [context 2.5]. */
+/** `WSG84` is a misspelling of old clients [context 2.5]. */
 const coordinateSystems = new Set(['WGS84', 'WSG84'])
 
 /**
- * Watches over the rule that at most one attribute of an entity is its location, while the attributes of a request are
- * laid upon it one after another [context 2.5].
+ * Ensures that at most one attribute of an entity is its location, while the attributes of a request are applied one after
+ * another [context 2.5].
  */
 export class LocationKeeper {
   #holder: Pick<Attribute, 'name' | 'instance'> | undefined
@@ -59,10 +58,9 @@ export class LocationKeeper {
   }
 
   /**
-   * Whether the given attribute is the location once it is laid. It becomes it by its type or its metadata, and stays
-   * it when the request says nothing about location. Refuses another coordinate system, a second location, and a value
-   * that is not coordinates, or, for a location that NGSIv2 has written, no shape of its type [context 6.5],
-   * [NGSIv2 context 14.2].
+   * Whether the given attribute is the location once it is applied. It becomes the location by its type or metadata, and stays it
+   * when the request says nothing about location. Refuses another coordinate system, a second location, and a value that is not
+   * coordinates or, for a location that NGSIv2 has written, not a shape of its type [context 6.5], [NGSIv2 context 14.2].
    */
   decide(held: Attribute | undefined, given: GivenAttribute, when: LocationMoment): Result<boolean, UpdateRefusal> {
     const { name, location } = given
@@ -84,10 +82,9 @@ export class LocationKeeper {
 }
 
 /**
- * Whether an attribute as an update of NGSIv2 leaves it is a location: by its type, or because NGSIv1 has marked it and
- * nothing takes the mark away. Null is none, nor is what metadata `ignoreType` says not to be. That there is only one is
- * seen to by `withOneLocation`. Refuses a value that is no shape of its type, or no coordinates where there is a mark
- * [NGSIv2 context 3.5, 14.4].
+ * Whether an attribute is a location after an update of NGSIv2: by its type, or because NGSIv1 has marked it and the update keeps
+ * the mark. Null is none, nor is an attribute with metadata `ignoreType`. `withOneLocation` ensures that there is only one.
+ * Refuses a value that is not a shape of its type, or not coordinates where there is a mark [NGSIv2 context 3.5, 14.4].
  */
 export function isLocationByTerms(
   held: Attribute | undefined,
@@ -101,7 +98,7 @@ export function isLocationByTerms(
   const value = plainValue(after.value)
   if (!hasMark) {
     const isIgnored = ignoresShape(plainMetadata(after.metadata))
-    // What a geo:json holds is an object even where it does not matter what is in it.
+    // A geo:json has to hold an object even where its shape is ignored.
     if (value === null || (isIgnored && !(type === 'geo:json' && !isObject(value)))) return ok(false)
   }
   const shape = parseShape(hasMark ? 'geo:point' : type, value)

@@ -8,9 +8,9 @@ import { inPaths, type Query, type Scope, type Selector } from './query.js'
 import { type StepBudget, unbounded } from './step-budget.js'
 
 /**
- * What tells whether an entity is a result of the query: it lives in one of the paths, matches a selector, has one of the
- * attributes named, if any are, and satisfies every scope [context 7.2]. What costs little is asked first. An entity for
- * which that takes more than the step budget has left is none.
+ * Compiles a query to a test of entities: the entity is in one of the paths, matches a selector, has one of the named attributes,
+ * if any are named, and meets every scope [context 7.2]. Cheap conditions are tested first. An entity that takes more steps than
+ * the budget has left is no result.
  */
 export function compileQuery(
   query: Query,
@@ -27,7 +27,7 @@ export function compileQuery(
   return (entity) => tests.every((test) => test(entity))
 }
 
-/** What tells whether id and type of an entity are such as a query asks for, whatever else it asks. */
+/** Compiles the conditions on id and type to a test. */
 export function compileHeads(
   { scopes, selectors }: Pick<Query, 'scopes' | 'selectors'>,
   budget = unbounded(),
@@ -38,10 +38,9 @@ export function compileHeads(
 
 type Test = (entity: Entity) => boolean
 
-/** What selectors look at. */
 type Identified = Pick<Entity, 'id' | 'type'>
 
-/** What a scope asks of the type of an entity. */
+/** The conditions of a scope on the type of an entity. */
 function typeTests(scope: Scope): readonly ((entity: Identified) => boolean)[] {
   switch (scope.kind) {
     case 'typed':
@@ -57,7 +56,7 @@ function typeTests(scope: Scope): readonly ((entity: Identified) => boolean)[] {
   }
 }
 
-/** What a scope asks of the attributes of an entity. */
+/** The conditions of a scope on the attributes of an entity. */
 function contentTests(scope: Scope, budget: StepBudget, patterns: CompiledPatterns): readonly Test[] {
   switch (scope.kind) {
     case 'area':
@@ -72,8 +71,8 @@ function contentTests(scope: Scope, budget: StepBudget, patterns: CompiledPatter
 }
 
 /**
- * What tells whether an entity matches one of the selectors; a selector without type means every type. Exact ids are
- * looked up, so that a query for many costs no more for each entity than a query for one.
+ * Compiles selectors to a test whether an entity matches one of them; a selector without type means every type. Exact ids are
+ * looked up, so that a query for many ids costs no more per entity than a query for one.
  */
 export function compileSelectors(
   selectors: readonly Selector[],
@@ -102,7 +101,7 @@ function typesOf<Key>(types: Map<Key, TypesMeant>, key: Key, budget: StepBudget)
   return meant
 }
 
-/** The types that the selectors of one id, or of one pattern of ids, mean together. */
+/** The union of the types of all selectors of one id, or of one pattern of ids. */
 class TypesMeant {
   readonly #budget: StepBudget
   readonly #exact = new Set<EntityType>()
@@ -127,8 +126,8 @@ class TypesMeant {
 }
 
 /**
- * What tells whether an entity of an id may be a result, whatever its type: for indexes that know the id, so that the
- * record of an entity is read only if it may be.
+ * Compiles a test whether an entity of an id may be a result, whatever its type: indexes know the id and read the record of an
+ * entity only if it may be one.
  */
 export function compileIds(
   selectors: readonly Selector[],

@@ -3,21 +3,21 @@ import { err, ok, type Result } from '../../result.js'
 import { engineExpression, type PatternMalformed } from './pattern.js'
 import type { StepBudget } from './step-budget.js'
 
-/** A stretch of a text, from the unit at `start` up to the one before `end`. */
+/** A range of a text, from the unit at `start` up to the one before `end`. */
 export interface Occurrence {
   readonly start: number
   readonly end: number
 }
 
-/** A regular expression of a client whose matches in a text are asked for one after the other. */
+/** A regular expression of a client for finding all matches in a text. */
 export interface Occurrences {
-  /** Where it matches: leftmost first, none within another; nothing when that takes more steps than the budget has. */
+  /** The matches, leftmost first and without overlap; undefined when that takes more steps than the budget has. */
   readonly in: (text: string, budget: StepBudget) => readonly Occurrence[] | undefined
-  /** How large its compiled program is. */
+  /** The size of the compiled program. */
   readonly instructions: number
 }
 
-/** Compiles what is to be found in texts; refuses what `compilePattern` does. */
+/** Compiles an expression; refuses what `compilePattern` refuses. */
 export function compileOccurrences(text: string): Result<Occurrences, PatternMalformed> {
   const expression = engineExpression(text)
   if (expression === undefined) return err({ kind: 'patternMalformed', pattern: text })
@@ -29,17 +29,17 @@ export function compileOccurrences(text: string): Result<Occurrences, PatternMal
 interface Search {
   readonly expression: RE2JS
   readonly instructions: number
-  /** Whether the engine may have to read on after a match, up to the end of the text, to know that it is the one. */
+  /** Whether the engine may have to read behind a match, up to the end of the text, to know that it is one. */
   readonly looksAhead: boolean
 }
 
 /**
- * One character after the other, of which only the last may be repeated: after a match the engine needs no more than the next
- * character. Expressions such as `[0-9]+` and `\s+` are told apart by this; it need not find all of them.
+ * One character after the other, of which only the last may be repeated: behind a match the engine needs only the next character.
+ * This recognises expressions such as `[0-9]+` and `\s+`; it need not recognise all.
  */
 const plainSequence = /^(?:[^\\^$.|?*+()[\]{}]|\\[dDsSwW]|\[[^\][\\]+\])+[+*]?$/
 
-/** To begin a search, which clears what the engine has noted in the one before. */
+/** The start of a search, which clears the engine's notes of the one before. */
 const search_steps = 100
 
 function allIn(

@@ -5,16 +5,14 @@ import { LargeValue } from './large/large-value.js'
 import { compareValues } from './order.js'
 import { canonical, isArray, isObject } from './value.js'
 
-/** What a value can ask to be done to the stored one, in place of being stored itself [NGSIv2 context 12]. */
+/** Operators that are applied to the stored value instead of being stored [NGSIv2 context 12]. */
 const operators = ['$inc', '$mul', '$min', '$max', '$push', '$addToSet', '$pull', '$pullAll', '$set', '$unset'] as const
 type Operator = (typeof operators)[number]
 
-/** An object whose first key is an operator. */
 interface Operation {
   readonly [key: string]: Value
 }
 
-/** Whether a key of a value names an operator. */
 export function isOperator(key: string | undefined): key is Operator {
   return operators.some((operator) => operator === key)
 }
@@ -22,11 +20,11 @@ export function isOperator(key: string | undefined): key is Operator {
 /** Whether a value is an object whose first key is an operator: it is applied, not stored. */
 export function isOperation(value: Value): value is Operation {
   if (!isObject(value)) return false
-  // To list the keys of an object of thousands of members takes as long as all else that is done with it.
+  // Listing the keys of an object of thousands of members takes as long as everything else that is done with it.
   return operators.some((operator) => Object.hasOwn(value, operator)) && isOperator(Object.keys(value)[0])
 }
 
-/** Whether these keys may stand in one operation: `$set` beside `$unset`, every other operator alone. */
+/** Whether these keys may be in one operation: `$set` beside `$unset`, every other operator alone. */
 export function mayStandTogether(keys: readonly string[]): boolean {
   return keys.length === 1 || (keys.length === 2 && keys.includes('$set') && keys.includes('$unset'))
 }
@@ -49,7 +47,7 @@ export function operated(operation: Operation, held: HeldValue | undefined): Res
   throw new Error('an operation has an operator')
 }
 
-/** Says that an operator cannot be applied: no value is a symbol. */
+/** The operator cannot be applied; no value is a symbol. */
 const unfit = Symbol('unfit')
 
 type Apply = (given: Value, held: HeldValue | undefined) => HeldValue | undefined | typeof unfit
@@ -75,10 +73,10 @@ function setAndUnset(set: Value, unset: Value, held: HeldValue | undefined): Res
   return after === unfit ? err('$set') : ok(after)
 }
 
-/** A result that is too large for a number does not fit. */
+/** A result too large for a number does not fit. */
 function arithmetic(given: Value, held: HeldValue, calculate: (a: number, b: number) => number): number | typeof unfit {
   if (typeof given !== 'number' || typeof held !== 'number') return unfit
-  const result = calculate(held, given) + 0 // A zero has no sign where it is stored.
+  const result = calculate(held, given) + 0 // Stored zeros have no sign.
   return Number.isFinite(result) ? result : unfit
 }
 
@@ -128,7 +126,7 @@ interface Several {
   readonly position: number | undefined
 }
 
-/** What `$push` and `$addToSet` are given: one value, or those of `$each` [NGSIv2 context 12.1]. */
+/** The operands of `$push` and `$addToSet`: one value, or those of `$each` [NGSIv2 context 12.1]. */
 function severalIn(given: Value): Several | typeof unfit {
   if (!isObject(given) || !Object.hasOwn(given, '$each')) return { items: [given], position: undefined }
   const { $each: items, $position: position, ...others } = given
@@ -137,7 +135,7 @@ function severalIn(given: Value): Several | typeof unfit {
   return typeof position === 'number' && Number.isInteger(position) ? { items, position } : unfit
 }
 
-/** An object with some keys set and others removed: keys are names, whatever stands in them. */
+/** An object with some keys set and others removed. Keys are names, also those with dots. */
 function changed(
   held: HeldValue,
   set: { readonly [key: string]: Value },

@@ -6,18 +6,18 @@ import { locationOf } from './location.js'
 import { expirationOf, isArray } from './value.js'
 
 /**
- * By what results are ordered: an attribute's name, or `id`, `type`, `dateCreated`, `dateModified` [context 7.7]; with
- * `isBuiltin` also `dateExpires` and `servicePath`, which for NGSIv1 are names like any other [NGSIv2 context 7.6].
+ * A key of the order of results: an attribute's name, or `id`, `type`, `dateCreated`, `dateModified` [context 7.7]; with
+ * `isBuiltin` also `dateExpires` and `servicePath`, which are ordinary names for NGSIv1 [NGSIv2 context 7.6].
  */
 export interface OrderKey {
   readonly by: string
   readonly reversed: boolean
   readonly isBuiltin?: true
-  /** The distance of the location from this point counts, whatever the name says [NGSIv2 context 7.6]. */
+  /** Orders by the distance of the location from this point; the name is ignored [NGSIv2 context 7.6]. */
   readonly from?: Point
 }
 
-/** The keys of `orderBy`: names separated by commas, each reversed by a leading `!`. Empty names are passed over. */
+/** Parses `orderBy`: names separated by commas, each reversed by a leading `!`. Empty names are skipped. */
 export function parseOrder(text: string): readonly OrderKey[] {
   return text
     .split(',')
@@ -27,8 +27,8 @@ export function parseOrder(text: string): readonly OrderKey[] {
 }
 
 /**
- * The keys as NGSIv2 means them. `geo:distance` as the first of them is the distance from the centre of a query for what is
- * near; without a centre, or in another place, it is ignored [NGSIv2 context 7.6].
+ * The keys as NGSIv2 means them. `geo:distance` as the first key is the distance from the centre of a `near` query; without a
+ * centre, or in another place, it is ignored [NGSIv2 context 7.6].
  */
 export function withBuiltins(keys: readonly OrderKey[], centre: Point | undefined): readonly OrderKey[] {
   return keys.flatMap((key, at): readonly OrderKey[] => {
@@ -37,12 +37,12 @@ export function withBuiltins(keys: readonly OrderKey[], centre: Point | undefine
   })
 }
 
-/** Most names that results are ordered by. */
+/** The most names that results are ordered by. */
 export const maxOrderKeys = 20
 
 /**
- * The order of results by these keys, the first one that tells two entities apart deciding; entities that tie come in
- * the order of creation, also when a key is reversed [context 2.7, 7.7].
+ * Compares two entities by these keys, the first one that differs deciding. Entities that tie are in the order of creation, also
+ * when a key is reversed [context 2.7, 7.7].
  */
 export function compareEntities(keys: readonly OrderKey[]): (a: Entity, b: Entity) => number {
   const keysOf = sortKeysOf(keys)
@@ -50,15 +50,15 @@ export function compareEntities(keys: readonly OrderKey[]): (a: Entity, b: Entit
   return (a, b) => compare(keysOf(a), keysOf(b))
 }
 
-/** What an entity is sorted by, without the entity. */
+/** The values by which an entity is sorted, without the entity. */
 export interface SortedBy {
   readonly values: readonly (Value | undefined)[]
   readonly sequence: Sequence
-  /** What the values take in memory at most. */
+  /** The most memory that the values take. */
   readonly bytes: number
 }
 
-/** What tells what an entity is sorted by. */
+/** Gives the sort values of an entity. */
 export function sortKeysOf(keys: readonly OrderKey[]): (entity: Entity) => SortedBy {
   const readers = keys.map(readerOf)
   return (entity) => {
@@ -69,7 +69,7 @@ export function sortKeysOf(keys: readonly OrderKey[]): (entity: Entity) => Sorte
   }
 }
 
-/** The order of what entities are sorted by: that of the entities. */
+/** Compares sort values; the order is that of `compareEntities`. */
 export function compareKeys(keys: readonly OrderKey[]): (a: SortedBy, b: SortedBy) => number {
   const signs = keys.map(({ reversed }) => (reversed ? -1 : 1))
   return (a, b) => {
@@ -90,8 +90,8 @@ function sortable(value: Value | undefined): Value | undefined {
 }
 
 /**
- * The order of values of any kind, as clients of Orion know it: none or null, numbers, texts by bytes, objects, arrays,
- * booleans. Objects tie among themselves, and so do arrays [NGSIv2 context 7.6].
+ * Compares values of any kind in Orion's order: none or null, numbers, texts by bytes, objects, arrays, booleans. Two objects
+ * tie, and so do two arrays [NGSIv2 context 7.6].
  */
 export function compareValues(a: Value | undefined, b: Value | undefined): number {
   if (typeof a === 'string' && typeof b === 'string') return compareBytes(a, b)

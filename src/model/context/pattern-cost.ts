@@ -1,19 +1,18 @@
 /**
- * How many steps of about 1 µs it takes at most to compile a regular expression and to prepare it for searches, by its text
- * alone: in linear time, and before the engine has read it. Texts that are no regular expression have a cost, too.
+ * The most steps of about 1 µs for compiling a regular expression and preparing it for searches, by its text alone, in linear
+ * time and before the engine has read it. Texts that are not regular expressions have a cost, too.
  */
 export function compileSteps(text: string): number {
   return new PatternScan(text).steps
 }
 
-/** What an instruction of the compiled program takes. */
 const instruction_steps = 2
 
 /** A class by property has some 650 ranges, which the engine gathers for each mention; without case those of other cases, too. */
 const property_steps = 300
 const foldedProperty_steps = 600
 
-/** Each instruction with such a class tells these ranges apart again. */
+/** Each instruction with such a class distinguishes these ranges again. */
 const propertyInstruction_steps = 36
 
 /** The cost of a class such as `\w`: without case, each of its characters is looked at. */
@@ -24,11 +23,11 @@ const firstWithCase = 0x41
 const lastWithCase = 0x1e943
 const foldedTogether = 16
 
-/** Those of ASCII take longer. */
+/** ASCII characters take longer. */
 const ascii = 0x80
 const foldedAsciiTogether = 3
 
-/** Group of flags: without a colon it is no group and lasts to the end of the one around it. */
+/** A group of flags; without a colon it is no group and lasts to the end of the enclosing one. */
 const flags = /\(\?[A-Za-z-]*([:)])/y
 const groupName = /\(\?P?<[^>]*>/y
 const repetition = /\{(\d+)(?:,(\d*))?\}/y
@@ -38,7 +37,7 @@ const posixClass = /\[:\^?[a-z]*:\]/y
 const hexadecimal = /\\x(?:\{([\dA-Fa-f]+)\}|([\dA-Fa-f]{2}))/y
 const octal = /\\[0-7]{1,3}/y
 
-/** A group that is open: what its parts take, and the last of them, which a repetition behind it multiplies. */
+/** An open group: the cost of its parts, and the last of them, which a repetition multiplies. */
 interface OpenGroup {
   sum: number
   last: number
@@ -51,10 +50,10 @@ interface Character {
 
 class PatternScan {
   readonly #text: string
-  /** Whether case does not matter in some part of the expression; then it is taken not to matter in any. */
+  /** Whether some part of the expression ignores case; then all parts are taken to do so. */
   readonly #folds: boolean
   readonly #groups: OpenGroup[] = [{ sum: 0, last: 0 }]
-  /** What is done once, however often a part is repeated. */
+  /** Costs that arise once, however often a part is repeated. */
   #once = 0
   #at = 0
 
@@ -95,7 +94,7 @@ class PatternScan {
         this.#counted()
         break
       case '|':
-        // An alternative of nothing is an instruction, too.
+        // An empty alternative is an instruction, too.
         this.#add(2 * instruction_steps, 1)
         break
       default:
@@ -103,7 +102,7 @@ class PatternScan {
     }
   }
 
-  /** A part of the expression that ends so many characters further on. */
+  /** Adds a part of the expression that is this many characters long. */
   #add(steps: number, length: number): void {
     const group = this.#group
     group.sum += steps
@@ -133,7 +132,7 @@ class PatternScan {
     else this.#repeat(Math.max(1, Number(least), Number(most ?? 0)), found.length, most !== undefined)
   }
 
-  /** The last part this many times, each of which may be one that need not be there. */
+  /** Repeats the last part this many times, each of which may be optional. */
   #repeat(times: number, length: number, isOptional = true): void {
     const group = this.#group
     const repeated = times * (group.last + (isOptional ? instruction_steps : 0))
@@ -160,7 +159,7 @@ class PatternScan {
     const end = this.#text.indexOf('\\E', this.#at)
     const length = (end === -1 ? this.#text.length : end) - this.#at - 2
     const behind = length + (end === -1 ? 2 : 4)
-    // Behind quotation marks around nothing a repetition is of what stands before them.
+    // A repetition behind an empty quotation repeats the part before the quotation.
     if (length === 0) {
       this.#at += behind
       return
@@ -169,7 +168,7 @@ class PatternScan {
     this.#group.last = instruction_steps
   }
 
-  /** How long the class with a name is that begins here, if there is one; what it takes to read it is added. */
+  /** The length of the named class that begins here, undefined if there is none; adds the cost of reading it. */
   #namedClass(): number | undefined {
     const ofProperty = this.#read(property)?.[0]
     if (ofProperty !== undefined) {
@@ -181,7 +180,7 @@ class PatternScan {
     return named?.length
   }
 
-  /** The engine reads it once and keeps its ranges in every instruction that it becomes. */
+  /** The engine reads a class once and keeps its ranges in every instruction that it becomes. */
   #class(): void {
     const { length } = this.#text
     const from = this.#at

@@ -3,21 +3,21 @@ import { err, ok, type Result } from '../../result.js'
 import { type Automaton, completeAutomaton, limitAutomaton } from './automaton.js'
 import { compileSteps } from './pattern-cost.js'
 
-/** A regular expression of a client, ready to be searched in texts. */
+/** A regular expression of a client, ready for searches. */
 export interface Pattern {
   /** Whether the expression matches somewhere in the text. */
   readonly test: (text: string) => boolean
-  /** How many steps (see `StepBudget`) a search of a text of this length takes at most. */
+  /** The most steps (see `StepBudget`) of a search in a text of this length. */
   readonly steps: (characters: number) => number
 }
 
-/** The text is no regular expression of the engine's language, or it is over a limit. */
+/** The text is not a regular expression of the engine's language, or exceeds a limit. */
 export interface PatternMalformed {
   readonly kind: 'patternMalformed'
   readonly pattern: string
 }
 
-/** Compiling it, alone or with the others of its request, would take so long that others wait for it. */
+/** Compiling it, alone or with the others of its request, would delay other requests for too long. */
 interface PatternTooCostly {
   readonly kind: 'patternTooCostly'
   readonly pattern: string
@@ -25,22 +25,22 @@ interface PatternTooCostly {
 
 export type PatternRefused = PatternMalformed | PatternTooCostly
 
-/** Twice what the longest id needs. Reading a pattern takes time with its length, so longer ones are not read. */
+/** Twice the length of the longest id. Parsing takes time with the length, so longer patterns are not parsed. */
 const maxCharacters = 2048
 
 /**
- * The time of a search grows with the text times the instructions of the compiled program, which repetitions such as
- * `x{1000}` multiply. 500 cost up to 6 µs for each character of the text.
+ * The time of a search grows with the text times the instructions of the compiled program, which repetitions such as `x{1000}`
+ * multiply. 500 instructions cost up to 6 µs per character of the text.
  */
 const maxInstructions = 500
 
-/** Compiling takes a thread as long as this; for all patterns of one request together, too. About 20 ms. */
+/** The most time for compiling a pattern, and for compiling all patterns of one request: about 20 ms. */
 export const mostCompileSteps = 20_000
 
 /**
- * A regular expression in Perl's style, case-sensitive and not anchored [context 7.2]. It runs in linear time, so there
- * are no backreferences and no lookarounds. Refuses what would take long to compile, what does not compile, what contains
- * U+0000, and what is too large.
+ * Compiles a regular expression in Perl's style, case-sensitive and not anchored [context 7.2]. It runs in linear time, so there
+ * are no backreferences and no lookarounds. Refuses patterns that would take long to compile, do not compile, contain U+0000, or
+ * are too large.
  */
 export function compilePattern(text: string): Result<Pattern, PatternRefused> {
   if (stepsToCompile(text) > mostCompileSteps) {
@@ -50,20 +50,20 @@ export function compilePattern(text: string): Result<Pattern, PatternRefused> {
   return pattern === undefined ? err({ kind: 'patternMalformed', pattern: text }) : ok(pattern)
 }
 
-/** Whether a pattern may take long by its classes; one that does without them is too large. */
+/** Whether a pattern is too costly because of its classes; otherwise it is too large. */
 function isOfClasses(text: string): boolean {
   return text.includes('\\p') || text.includes('\\P') || foldsCase.test(text)
 }
 
-/** What it takes at most to compile a pattern, in steps of about 1 µs; nothing for one that needs no engine or is not read. */
+/** The most steps for compiling a pattern, of about 1 µs each; 0 for one that needs no engine or is not parsed. */
 function stepsToCompile(text: string): number {
   return !isReadable(text) || plainPattern(text) !== undefined ? 0 : compileSteps(text)
 }
 
 /**
- * The patterns of one request, query or filter: each that is there several times is compiled once. What the engine makes of a text
- * is functions and tables of one thread, which no other can be handed: the front end that checks a request and the query thread that
- * scans for it each compile its patterns, within the time that `PatternsTogether` allows.
+ * The patterns of one request, query or filter, each compiled once. A compiled pattern is functions and tables of one thread and
+ * cannot be sent to another: the front end that checks a request and the query thread that scans for it each compile its
+ * patterns, within the time that `PatternsTogether` allows.
  */
 export class CompiledPatterns {
   readonly #patterns = new Map<string, Pattern>()
@@ -78,23 +78,23 @@ export class CompiledPatterns {
   }
 }
 
-/** The pattern of a text that was accepted before, at the boundary; one that does not compile is a fault of ours. */
+/** The pattern of a text that was accepted before; throws if it does not compile, which is an internal error. */
 export function acceptedPattern(text: string): Pattern {
-  // Not by what it takes to compile: earlier versions let in what is too costly now.
+  // The cost is not checked: earlier versions accepted patterns that are too costly now.
   const pattern = plainPattern(text) ?? enginePattern(text)
   if (pattern === undefined) throw new Error(`a pattern that does not compile was let in: ${text}`)
   return pattern
 }
 
-/** A pattern that will be searched for often, and what it took to make a search of it cost the same every time. */
+/** A pattern that will be searched often, and the cost of preparing it so that every search takes the same time. */
 interface LastingPattern extends Pattern {
-  /** Of up to 2 us each. */
+  /** Up to 2 µs each. */
   readonly transitions: number
 }
 
 /**
- * Prepares the pattern of a text that was accepted before. Its steps, of about 10 ns, also stand for its memory: one for
- * each 16 bytes.
+ * Prepares the pattern of a text that was accepted before. Its steps of about 10 ns also stand for its memory: one for each 16
+ * bytes.
  */
 export function lastingPattern(text: string): LastingPattern {
   const plain = plainPattern(text)
@@ -112,10 +112,10 @@ export function lastingPattern(text: string): LastingPattern {
   }
 }
 
-/** To come to a pattern at all, and to gather whom it finds. */
+/** The fixed cost of visiting a pattern and gathering its matches. */
 const always_steps = 10
 
-/** What one character takes, as measured with ids of 1024 characters of every kind. */
+/** The steps per character, as measured with ids of 1024 characters of every kind. */
 function lastingSteps(text: string, expression: RE2JS, { isComplete, classes }: Automaton): number {
   const { onepass, prefilter } = expression.re2Input
   const literal = prefilter === null ? 0 : literal_steps
@@ -125,19 +125,19 @@ function lastingSteps(text: string, expression: RE2JS, { isComplete, classes }: 
   return literal + (isManyClasses ? 4 : 1.25)
 }
 
-/** Without states every character meets every instruction; where case does not matter, in each of its forms. */
+/** Without states every character meets every instruction; where case is ignored, in each of its forms. */
 function instructionSteps(text: string, instructions: number): number {
   return 5 + (foldsCase.test(text) ? 2.5 : 1.2) * instructions
 }
 
 const foldsCase = /\(\?[A-Za-z]*i/
 
-/** The engine remembers the states of so small a program and needs no more than to look one up for each character. */
+/** For so small a program the engine keeps all states, and looks up one for each character. */
 const fewInstructions = 12
 
 /**
- * Larger ones can have enough states for each character to make a new one: it costs a part that does not depend on the
- * program, like that of some instructions, and one for each instruction.
+ * Larger programs can have so many states that each character makes a new one: its cost has a fixed part, like that of some
+ * instructions, and one part per instruction.
  */
 const newState_steps = 40
 
@@ -147,27 +147,27 @@ function engineSteps(text: string, instructions: number): Pattern['steps'] {
   return (characters) => 1 + Math.min(characters, most) * perCharacter
 }
 
-/** After how many characters a search is over, whatever follows. */
+/** The number of characters after which a search ends, whatever follows. */
 function mostSearched(text: string, instructions: number): number {
   return endsEarly.test(text) ? instructions : Number.POSITIVE_INFINITY
 }
 
 /**
- * Anchored, without alternatives and repetitions: each character leads to a later instruction, and a search is over when
- * there are no more. Texts such as `^Silo-..$` are told apart by this; it need not find all of them.
+ * Anchored, without alternatives and repetitions: each character leads to a later instruction, and a search ends when there are
+ * no more. This recognises texts such as `^Silo-..$`; it need not recognise all.
  */
 const endsEarly = /^\^[^|*+{]*$/
 
-/** A character of a text in which a literal is searched: it can begin in many places and fail in each. */
+/** Per character of a text in which a literal is searched: the literal can begin in many places and fail in each. */
 const literal_steps = 0.6
 
-/** A text without special characters, alone or between what anchors it and what matches anything. */
+/** A text without special characters, alone or between an anchor and what matches anything. */
 const plain = /^(\.\*|\^)?([^\\^$.|?*+()[\]{}]*)(\.\*\$?|\$)?$/
 
 /** Most patterns need no engine: `.*`, `Silo`, `^Silo`, `Silo.*`, `^Silo.*$` or `^Silo1$`. */
 function plainPattern(text: string): Pattern | undefined {
   const [, before, literal, after] = plain.exec(text) ?? []
-  // The engine compares characters: half of a surrogate pair does not match in a whole one, as it would in JavaScript.
+  // The engine compares code points: half of a surrogate pair does not match within a pair, as it would in JavaScript.
   if (literal?.isWellFormed() !== true) return undefined
   const perCharacter = before === '^' || after === '$' ? 1 / 16 : literal_steps
   return {
@@ -184,7 +184,7 @@ function plainTest(fromStart: boolean, literal: string, after: string | undefine
   return toEnd ? (text) => text.endsWith(literal) : (text) => text.includes(literal)
 }
 
-/** A full stop means no end of a line: none may come after the literal. */
+/** A full stop does not match a line end: none may follow the literal. */
 function toLineEnd(fromStart: boolean, literal: string): Pattern['test'] {
   if (fromStart) return (text) => text.startsWith(literal) && !text.includes('\n', literal.length)
   return (text) => {
@@ -200,7 +200,7 @@ function enginePattern(text: string): Pattern | undefined {
   return { test: searching(expression, instructions), steps: engineSteps(text, instructions) }
 }
 
-/** The expression of the engine, with the same limits as a pattern; nothing for what {@link compilePattern} refuses. */
+/** The expression of the engine, with the same limits as a pattern; undefined where {@link compilePattern} refuses. */
 export function engineExpression(text: string): RE2JS | undefined {
   return isReadable(text) && compileSteps(text) <= mostCompileSteps ? compiled(text) : undefined
 }
@@ -223,26 +223,26 @@ function searching(expression: RE2JS, instructions: number): Pattern['test'] {
   if (instructions <= fewInstructions) return (text) => expression.test(text)
   let isLimited = false
   return (text) => {
-    // Not before it is needed: most expressions are only checked, or a literal in them is not found.
+    // Only at first use: most expressions are only checked, or a literal in them is not found.
     if (!isLimited) limitAutomaton(expression)
     isLimited = true
     return expression.test(text)
   }
 }
 
-/** Characters that mean themselves in an expression wherever they stand. Others than those of ASCII are not looked for. */
+/** Characters that mean themselves wherever they stand. Only ASCII is considered. */
 const literal = /^[\w :/@%~#&,;="'<>!-]$/
 
 /**
- * What every text begins with that an expression matches, as far as it can be seen: the characters behind `^` that mean
- * themselves. Nothing for an expression that need not match at the beginning.
+ * A text with which every match of an expression begins, as far as it can be seen: the literal characters behind `^`. Undefined
+ * for an expression that need not match at the beginning.
  */
 export function literalPrefix(pattern: string): string | undefined {
   if (!pattern.startsWith('^') || pattern.includes('|')) return undefined
   let end = 1
   while (end < pattern.length && literal.test(pattern.charAt(end))) end += 1
-  // What is repeated need not be there once. A group of flags is no part of the expression: in `^a(?)?` and `^a+(?)?` it is the `a` that the
-  // last sign repeats.
+  // A repeated part may occur zero times. A group of flags is no part of the expression: in `^a(?)?` and `^a+(?)?` the last sign
+  // repeats the `a`.
   const next = pattern.charAt(end)
   const isOptional = (next !== '' && '*?{'.includes(next)) || pattern.includes('(?', end)
   const prefix = pattern.slice(1, isOptional ? end - 1 : end)
@@ -250,16 +250,16 @@ export function literalPrefix(pattern: string): string | undefined {
 }
 
 /**
- * The patterns of one request, wherever they stand in it: they may take as long together as one pattern may alone. Whatever
- * parses a request makes one of these and hands it to all that read patterns of it.
+ * The patterns of one request, wherever they stand in it: together they may take as long as one pattern alone. The parser of a
+ * request makes one of these and hands it to all that read patterns of the request.
  */
 export class PatternsTogether {
   readonly #checked = new Set<string>()
   #steps = 0
 
   /**
-   * Refuses a pattern that does not compile, and the one with which all of them take too long: before it is compiled. The
-   * same text again takes nothing.
+   * Refuses a pattern that does not compile, or, before compiling it, the one with which all of them take too long. A repeated
+   * text costs nothing.
    */
   check(text: string): Result<undefined, PatternRefused> {
     if (this.#checked.has(text)) return ok(undefined)
@@ -274,7 +274,7 @@ export class PatternsTogether {
     return ok(undefined)
   }
 
-  /** Refuses the first of them that {@link check} refuses. */
+  /** Checks texts in order; refuses with the first that {@link check} refuses. */
   checkAll(texts: Iterable<string>): Result<undefined, PatternRefused> {
     for (const text of texts) {
       const checked = this.check(text)
@@ -284,7 +284,7 @@ export class PatternsTogether {
   }
 }
 
-/** What a client is told of a pattern that would take too long to compile; of a long one as much as one needs to find it. */
+/** The error text for a pattern that would take too long to compile; a long pattern is cut where it can still be recognised. */
 export function detailsOfTooCostly(pattern: string): string {
   const shown = pattern.length > shown_characters ? `${pattern.slice(0, shown_characters)}...` : pattern
   return `regular expression takes too long to compile: '${shown.toWellFormed()}'`

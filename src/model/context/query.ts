@@ -5,20 +5,23 @@ import type { Area } from './geo/area.js'
 import type { Place } from './geo/place.js'
 import type { OrderKey } from './order.js'
 
-/** A service path, alone or with everything under it (`/a/#`) [context 5.2]. */
+/** A service path, alone or with everything below it (`/a/#`) [context 5.2]. */
 export interface PathRange {
   readonly path: ServicePath
   readonly below: boolean
 }
 
-/** Which ids and types a query asks for. Patterns are searched anywhere; without a type, and a pattern for it, any is meant [context 7.2]. */
+/**
+ * The ids and types that a query asks for. A pattern may match anywhere; without type and type pattern every type is meant
+ * [context 7.2].
+ */
 export interface Selector {
   readonly id:
     | { readonly kind: 'exact'; readonly id: EntityId }
     | { readonly kind: 'pattern'; readonly pattern: string }
     | { readonly kind: 'any' }
   readonly type: EntityType | undefined
-  /** What the type has to match; only where no type is given [NGSIv2 context 8.1, 11.2]. */
+  /** A pattern for the type; only where no type is given [NGSIv2 context 8.1, 11.2]. */
   readonly typePattern?: string
 }
 
@@ -32,18 +35,18 @@ export type Scope =
   /** The type is one of these [NGSIv2 context 8.1]. */
   | { readonly kind: 'types'; readonly types: readonly EntityType[] }
 
-/** What queryContext and every convenience read ask for; plain data, so that it can cross to a query thread. */
+/** The query of queryContext and of all convenience reads; plain data, so that it can be sent to a query thread. */
 export interface Query {
   readonly tenant: Tenant
-  /** An entity in one of them is meant. */
+  /** Results are in one of them. */
   readonly paths: readonly PathRange[]
-  /** An entity that one of them matches is meant. */
+  /** Results match one of them. */
   readonly selectors: readonly Selector[]
-  /** Names of attributes of which a result has one at least, and shows no others; empty for any [context 7.3]. */
+  /** A result has at least one of these attributes and shows no others; empty for any [context 7.3]. */
   readonly attributes: readonly string[]
-  /** Names of the attributes that results show, whichever of them they have [NGSIv2 context 7.1]; else the others. */
+  /** The attributes that results show, whichever of them they have [NGSIv2 context 7.1]; absent: those of `attributes`. */
   readonly shown?: readonly string[]
-  /** All must hold. */
+  /** Results meet all of them. */
   readonly scopes: readonly Scope[]
   /** Empty for the order of creation. */
   readonly order: readonly OrderKey[]
@@ -53,7 +56,7 @@ export interface Query {
   readonly counted: boolean
 }
 
-/** What a query gives: one page, and the number of all results if it was asked for. */
+/** One page of results, and the number of all if it was asked for. */
 export interface Page {
   readonly entities: Entities
   readonly count: number | undefined
@@ -64,7 +67,7 @@ export interface Entities extends Iterable<Entity> {
   readonly length: number
 }
 
-/** All of them at once; other work of the thread goes on meanwhile. */
+/** Gathers all of them, giving way to other work of the thread meanwhile. */
 export async function gathered(entities: Entities): Promise<readonly Entity[]> {
   if (Array.isArray(entities)) return entities
   const all: Entity[] = []
@@ -76,19 +79,17 @@ export async function gathered(entities: Entities): Promise<readonly Entity[]> {
   return all
 }
 
-/** Why a query cannot be answered as it is, whenever it is asked. */
+/** Why a query can never be answered as it is. */
 export type QueryRefusal =
-  /** The page, or what has to be sorted for it, takes more memory than a response may. */
+  /** The page, or the values to sort for it, would take more memory than a response may. */
   | { readonly kind: 'pageTooLarge' }
-  /** To match its expressions and filters with one of the entities takes too long. */
+  /** Matching a single entity against its expressions and filters would take too long. */
   | { readonly kind: 'queryTooCostly' }
 
-/** Whether an entity's path lies in one of the ranges. */
 export function inPaths(path: ServicePath, ranges: readonly PathRange[]): boolean {
   return ranges.some((range) => inRange(path, range))
 }
 
-/** As `inPaths` with one range. */
 export function inRange(path: ServicePath, range: PathRange): boolean {
   return path === range.path || (range.below && under(path, range.path))
 }
@@ -97,11 +98,11 @@ function under(path: ServicePath, top: ServicePath): boolean {
   return top === '/' || (path.startsWith(top) && path.charCodeAt(top.length) === 47)
 }
 
-/** More names are looked up. */
+/** More names than this are looked up in a set. */
 const fewNames = 8
 
 /**
- * The attributes of an entity that a query shows: those named, all instances of each; all without names, or with `*`
+ * The attributes of an entity that a query shows: all instances of the named ones; all attributes without names, or with `*`
  * among them [context 7.3].
  */
 export function shownAttributes<Shown extends { readonly name: string }>(

@@ -9,8 +9,8 @@ const maxLevelLength = 50
 const noPaths: Result<readonly PathRange[], string> = ok([])
 
 /**
- * The paths of a Fiware-ServicePath header; a refusal is the text of the error [context 5.2]. Of the slashes at the end of
- * a path NGSIv1 ignores all, NGSIv2 one [NGSIv2 context 5].
+ * Parses the paths of a Fiware-ServicePath header; a refusal is the text of the error [context 5.2]. NGSIv1 ignores all slashes
+ * at the end of a path, NGSIv2 one [NGSIv2 context 5].
  */
 export function parseServicePaths(
   header: string | undefined,
@@ -46,7 +46,6 @@ function parseRange(text: string, ignoredSlashes: 'one' | 'all'): Result<PathRan
   return ok({ path: `/${named.join('/')}` as ServicePath, below })
 }
 
-/** A text without the slash, or without all slashes, at its end. */
 function withoutSlashes(text: string, which: 'one' | 'all'): string {
   let end = text.length
   while (text.charCodeAt(end - 1) === slash) {
@@ -58,7 +57,10 @@ function withoutSlashes(text: string, which: 'one' | 'all'): string {
 
 const slash = 0x2f
 
-/** The one path that an update works in, the root without a header; or why the header names none [context 5.2], [NGSIv2 context 5]. */
+/**
+ * The single path of an update, the root without a header; refuses a header that names several or a wildcard [context 5.2],
+ * [NGSIv2 context 5].
+ */
 export function onePath(paths: readonly PathRange[]): Result<ServicePath, 'several' | 'wildcard'> {
   const [first] = paths
   if (first === undefined) return ok('/' as ServicePath)
@@ -69,7 +71,7 @@ export function onePath(paths: readonly PathRange[]): Result<ServicePath, 'sever
 /** All paths: `/#`. */
 export const everywhere: PathRange = { path: '/' as ServicePath, below: true }
 
-/** Whether a request whose header names these paths may mean a subscription that is bound to a path. */
+/** Whether a request whose header names these paths may address a subscription of this path. */
 export function isBoundTo(paths: readonly PathRange[], { path, below }: PathRange): boolean {
   return meansEverywhere(paths) || paths.some((each) => each.path === path && each.below === below)
 }
@@ -81,7 +83,7 @@ export function meansEverywhere(paths: readonly PathRange[]): boolean {
 
 const allPaths: readonly PathRange[] = [everywhere]
 
-/** Where a read looks: everywhere unless the request says where [context 5.2], [NGSIv2 context 5]. */
+/** The paths of a read: everywhere unless the request names some [context 5.2], [NGSIv2 context 5]. */
 export function pathsOfRead(paths: readonly PathRange[]): readonly PathRange[] {
   return paths.length === 0 ? allPaths : paths
 }
@@ -90,8 +92,8 @@ const defaultTenant = '' as Tenant
 const maxTenant_characters = 50
 
 /**
- * The tenant that a Fiware-Service header names. A refusal is the text of the error. Without `multiservice` the header is
- * checked but means nothing [context 5.1], [NGSIv2 context 5].
+ * Parses the tenant that a Fiware-Service header names; a refusal is the text of the error. Without `multiservice` the header is
+ * checked and otherwise ignored [context 5.1], [NGSIv2 context 5].
  */
 export function parseTenant(header: string | undefined, multiservice: boolean): Result<Tenant, string> {
   if (header === undefined || header === '') return ok(defaultTenant)

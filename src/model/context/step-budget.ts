@@ -1,6 +1,6 @@
 /**
- * What matching one entity may cost, in steps of about 10 to 25 ns: a query whose expressions and filters would take
- * longer for some entity is given up, because nothing else runs in a thread while it matches one.
+ * The most steps, of about 10 to 25 ns, for matching one entity: a query that would take longer for some entity is given up,
+ * because a thread does nothing else while it matches one.
  */
 export const maxSteps = 2_000_000
 
@@ -15,12 +15,12 @@ export class StepBudget {
     this.#left = limit
   }
 
-  /** Whether more was asked for than there was. What was matched since then does not count. */
+  /** Whether more steps were asked for than there were. Matches since then are meaningless. */
   get isSpent(): boolean {
     return this.#isSpent
   }
 
-  /** How many steps are left; less than none when more was asked for than there was. */
+  /** The steps that are left; negative when more were asked for than there were. */
   get left(): number {
     return this.#left
   }
@@ -33,7 +33,7 @@ export class StepBudget {
     return false
   }
 
-  /** As many as at first, or this many, for the next entity. */
+  /** Sets the steps for the next entity, to the initial limit by default. */
   renew(steps = this.#limit): void {
     this.#left = steps
     this.#isSpent = false

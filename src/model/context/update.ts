@@ -10,11 +10,11 @@ export type UpdateAction = (typeof updateActions)[number]
 /** An attribute as a request gives it. */
 export interface GivenAttribute {
   readonly name: string
-  /** The value of metadata ID; the empty text without it. */
+  /** The value of metadata ID; empty without it. */
   readonly instance: string
-  /** The empty text when none is given, which keeps the stored one. */
+  /** Empty when none is given, which keeps the stored one. */
   readonly type: string
-  /** Nothing when none is given, which keeps the stored one. */
+  /** Absent when none is given, which keeps the stored one. */
   readonly value?: Value | undefined
   /** The value of metadata location, as sent. */
   readonly location?: string | undefined
@@ -22,75 +22,78 @@ export interface GivenAttribute {
   readonly metadata: readonly Metadata[]
 }
 
-/** The request that an update came with, which the notifications that it causes tell of [subscriptions 4.1]. */
+/** The request of an update, which its notifications refer to [subscriptions 4.1]. */
 export interface Origin {
   readonly correlator: string
-  /** X-Auth-Token; the empty text without it. */
+  /** X-Auth-Token; empty without it. */
   readonly token: string
   /**
-   * Fiware-Service in lower case; nothing, or the empty text, without it. With `-multiservice` it is the tenant; without, it chooses no
-   * data and is only passed on [context 5.1].
+   * Fiware-Service in lower case; absent or empty without it. With `-multiservice` it is the tenant; otherwise it selects no data
+   * and is only passed on [context 5.1].
    */
   readonly service?: string | undefined
-  /** The header `Via` of the brokers that it passed through; nothing, or the empty text, for none. */
+  /** The header `Via` of the brokers that it has passed; absent or empty for none. */
   readonly via?: string | undefined
-  /** It has come round, or far enough: what it changes is stored, and notified no further [subscriptions 8.4]. */
+  /**
+   * The update has come round or passed too many brokers: its changes are stored and cause no notifications [subscriptions 8.4].
+   */
   readonly ends?: true | undefined
   /** It is a custom notification, which may come back to the broker that has sent it [NGSIv2 subscriptions 4.4]. */
   readonly isCustom?: true | undefined
 }
 
-/** One context element of an update: what is to be done to the entities that it means [context 6.2]. */
+/** One context element of an update: the change of the entities that it means [context 6.2]. */
 export interface UpdateElement {
   readonly tenant: Tenant
   readonly path: ServicePath
   readonly id: EntityId
-  /** Nothing means the entities of every type; the empty text only the one without a type. */
+  /** Absent: entities of every type; empty: only the one without a type. */
   readonly type?: EntityType | undefined
   readonly action: UpdateAction
   readonly attributes: readonly GivenAttribute[]
   /** Whether texts are converted by the attribute's type when they are stored [context 3.4]. */
   readonly autocast?: true | undefined
-  /** The terms of an update of NGSIv2; nothing for one of NGSIv1. */
+  /** The terms of an update of NGSIv2; absent for NGSIv1. */
   readonly terms?: UpdateTerms | undefined
   readonly origin: Origin
 }
 
 /**
- * What an update of NGSIv2 says beside what it gives. Where there are terms, an element without a type means the one entity of
- * its id, a name means the instance that is shown, every attribute is given with its value and its type, and values may be
- * update operators [NGSIv2 context 2, 12, 14.3].
+ * The terms of an update of NGSIv2. With terms, an element without a type means the one entity of its id, a name means the shown
+ * instance, every attribute has a value and a type, and values may be update operators [NGSIv2 context 2, 12, 14.3].
  */
 export interface UpdateTerms {
-  /** Whether the entity has to be there, or must not be; APPEND creates the one that may be absent. */
+  /** Whether the entity has to exist or must not exist; APPEND creates an absent one. */
   readonly entity: 'present' | 'absent' | 'either'
   /** The type of an entity that is created without one [NGSIv2 context 2.1]. */
   readonly typeOfNew: EntityType
-  /** Whether the metadata afterwards are those given, none if there are none [NGSIv2 context 2.3]. */
+  /** Whether the given metadata replace the held ones [NGSIv2 context 2.3]. */
   readonly overridesMetadata: boolean
   /** Whether everything given counts as changed [NGSIv2 context 2.4]. */
   readonly forced: boolean
   /**
-   * PUT of a value, which leaves type and metadata alone and is read by the stored type: whether the value has characters
-   * that only unrestricted text may have [NGSIv2 context 9.3].
+   * For PUT of a value, which keeps type and metadata and is read by the stored type: whether the value has characters that only
+   * unrestricted text may have [NGSIv2 context 9.3].
    */
   readonly valueOnly?: 'plain' | 'forbiddenCharacters' | undefined
 }
 
-/** A context element with what makes its turn deterministic: its date and the sequence of an entity that it may create. */
+/**
+ * A context element with the facts that make its turn deterministic: its date, and the sequence of an entity that it may create.
+ */
 export interface UpdateCommand extends UpdateElement {
   readonly kind: 'update'
   readonly sequence: Sequence
   readonly time: Milliseconds
 }
 
-/** Why an entity was not updated, or not wholly: the facts; each API has its texts for them [context 6.4, 6.5]. */
+/** Why an entity was not updated, or not wholly: the facts; each API has its texts [context 6.4, 6.5]. */
 export type UpdateRefusal =
   | { readonly kind: 'entityUnknown' }
   | { readonly kind: 'termsUnmet'; readonly why: UnmetTerms }
-  /** UPDATE and DELETE: none of the attributes exists; the last (UPDATE) or first (DELETE) one missing. */
+  /** UPDATE and DELETE: none of the attributes exists; names the last (UPDATE) or first (DELETE) missing one. */
   | { readonly kind: 'attributeUnknown'; readonly name: string }
-  /** UPDATE and DELETE: the attributes shown do not exist, others did. */
+  /** UPDATE and DELETE: the shown attributes do not exist, others did. */
   | { readonly kind: 'attributesMissing' }
   /** APPEND_STRICT: these exist, in the order of the request. */
   | { readonly kind: 'attributesExist'; readonly names: readonly string[] }
@@ -108,59 +111,59 @@ export type UpdateRefusal =
       readonly found: string
       readonly when: LocationMoment
     }
-  /** The entity, or all of its id together, would have more of something than they may have, and more than they have. */
+  /** The entity, or all entities of its id together, would exceed a limit and grow. */
   | { readonly kind: 'entityTooLarge'; readonly what: Excess; readonly max: number }
-  /** There are as many entities of the id in the path as there may be. */
+  /** The id already has as many entities in the path as it may have. */
   | { readonly kind: 'typesTooMany'; readonly max: number }
   | { readonly kind: 'locationTwice'; readonly name: string; readonly held: string; readonly when: LocationMoment }
-  /** The element could not be stored, or nobody knows whether it was, while others of its request were. */
+  /** The element was not stored, or its outcome is unknown, while other elements of its request were stored. */
   | { readonly kind: 'unavailable'; readonly why: ElementFailure }
 
 /** Refusals that only updates of NGSIv2 have. */
 export type UnmetTerms =
-  /** It was to be created, and is there [NGSIv2 context 8.2]. */
+  /** The entity was to be created and exists [NGSIv2 context 8.2]. */
   | { readonly kind: 'entityExists' }
   /** No type was given, and there are several entities of the id [NGSIv2 context 2.1]. */
   | { readonly kind: 'entityAmbiguous' }
   /** The operator does not fit the stored value [NGSIv2 context 12.3]. */
   | { readonly kind: 'operatorUnfit'; readonly operator: string; readonly name: string }
-  /** The stored type is that of dates, the value is none [NGSIv2 context 9.3]. */
+  /** The stored type is a date, and the value is not [NGSIv2 context 9.3]. */
   | { readonly kind: 'dateMalformed'; readonly name: string }
   /** The value has characters that the stored type does not allow [NGSIv2 context 9.3]. */
   | { readonly kind: 'valueForbidden'; readonly name: string }
-  /** The value is no shape of its type [NGSIv2 context 3.5]. */
+  /** The value is not a shape of its type [NGSIv2 context 3.5]. */
   | {
       readonly kind: 'shapeMalformed'
       readonly name: string
       readonly why: ShapeMalformed
       readonly when: ShapeMoment
     }
-  /** The entity has a location, or is given two, and none may take over from the other [NGSIv2 context 3.5]. */
+  /** The entity has a location, or is given two, and none may replace the other [NGSIv2 context 3.5]. */
   | { readonly kind: 'locationsTooMany'; readonly name: string; readonly held: string }
 
-/** What was being done: an attribute appended, one that was no location made one by an append, anything else [NGSIv2 context 3.5]. */
+/** An attribute was appended; one that was no location was made one by an append; anything else [NGSIv2 context 3.5]. */
 export type ShapeMoment = 'newAttribute' | 'existingAttribute' | 'other'
 
 /** Why an element of a request has no reply of its partition. All but `outcomeUnknown` were certainly not carried out. */
 export type ElementFailure = 'storageFull' | 'recordTooLarge' | 'partitionLost' | 'outcomeUnknown' | 'fault'
 
-/** The text of a location error depends on what was being done: an entity created, an attribute appended, anything else. */
+/** The error text for a location depends on it: an entity was created, an attribute appended, anything else. */
 export type LocationMoment = 'creation' | 'newAttribute' | 'update'
 
-/** What became of one entity. */
+/** The outcome of one entity. */
 export interface UpdateItem {
   readonly id: EntityId
-  /** Of the entity found, else of the request. */
+  /** The type of the entity found, otherwise that of the request. */
   readonly type: EntityType
-  /** Which attributes of the request it speaks of, by their index in the request; all when absent. */
+  /** The indexes of the request's attributes that it is about; all when absent. */
   readonly shown?: readonly number[]
   readonly refusal?: UpdateRefusal
 }
 
-/** What became of one context element. */
+/** The outcome of one context element. */
 export interface UpdateReply {
   /** One per entity, oldest first, at the position of the element in the response. */
   readonly items: readonly UpdateItem[]
-  /** Items for attributes that do not exist, which come after those of all elements [context 6.4]. */
+  /** Items for attributes that do not exist, which follow those of all elements [context 6.4]. */
   readonly missing: readonly UpdateItem[]
 }

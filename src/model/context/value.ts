@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../result.js'
 import type { Milliseconds } from '../../time.js'
 import type { Entity, Metadata, Value } from './entity.js'
 
-/** Whether two values are the same: kind and content, members of objects in any order, items of arrays in theirs [context 11]. */
+/** Whether two values are equal: members of objects in any order, items of arrays in theirs [context 11]. */
 export function sameValue(a: Value, b: Value): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -18,7 +18,7 @@ function sameMember(a: { readonly [key: string]: Value }, b: { readonly [key: st
   return left !== undefined && right !== undefined && sameValue(left, right)
 }
 
-/** A text that equal values share, and no others: one look into a set then tells whether an array has a value. */
+/** A text that only equal values share: with a set of these, one look tells whether an array has a value. */
 export function canonical(value: Value): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (isArray(value)) return `[${value.map(canonical).join()}]`
@@ -27,8 +27,8 @@ export function canonical(value: Value): string {
 }
 
 /**
- * A text as the attribute's type would have it, for clients who write numbers, booleans and dates as texts; what can
- * not be converted stays text [context 3.4]. Dates become seconds since 1970.
+ * Converts a text by the attribute's type, for clients that write numbers, booleans and dates as texts; a text that cannot be
+ * converted stays [context 3.4]. Dates become seconds since 1970.
  */
 export function castText(value: Value, type: string): Value {
   if (typeof value !== 'string') return value
@@ -65,7 +65,7 @@ export function shownType({ type, value }: { readonly type: string; readonly val
   return type === '' ? defaultTypeOf(value) : type
 }
 
-/** What stands in a compound value under these keys; nothing when there is no such member [context 7.4.2]. */
+/** The value under these keys in a compound value; undefined when there is no such member [context 7.4.2]. */
 export function valueAt(value: Value, keys: readonly string[]): Value | undefined {
   let found: Value | undefined = value
   for (const key of keys) {
@@ -75,19 +75,18 @@ export function valueAt(value: Value, keys: readonly string[]): Value | undefine
   return found
 }
 
-/** Whether a value is an object: no array and no scalar. */
+/** Whether a value is an object, not an array or a scalar. */
 export function isObject(value: Value): value is { readonly [key: string]: Value } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether a value is an array. */
 export function isArray(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }
 
 const decimalForm = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
-/** The number that a text writes in decimal form, with or without an exponent; nothing for any other text or kind. */
+/** Parses a decimal number, with or without an exponent; undefined for any other text. */
 export function parseDecimal(text: string): number | undefined {
   const number = decimalForm.test(text) ? Number(text) : Number.NaN
   return Number.isFinite(number) ? number : undefined
@@ -98,7 +97,10 @@ export function isDateType(type: string): boolean {
   return type === 'DateTime' || type === 'ISO8601'
 }
 
-/** The type whose values may have forbidden characters; also the metadata, with value true, that allows them [NGSIv2 context 4.1]. */
+/**
+ * The type whose values may have forbidden characters; also the name of the metadata that, with value true, allows them [NGSIv2
+ * context 4.1].
+ */
 const unrestricted = 'TextUnrestricted'
 
 /** Whether the value of an attribute may have forbidden characters [NGSIv2 context 4.1]. */
@@ -107,8 +109,8 @@ export function isUnrestricted(type: string, metadata: readonly Metadata[]): boo
 }
 
 /**
- * The value of an attribute of a date's type as it is stored: a date becomes an instant, null stays, `$min` and `$max` take
- * a date. Refuses everything else [NGSIv2 context 3.2, 3.3].
+ * The stored value of an attribute with a date's type: a date becomes seconds since 1970, null stays, `$min` and `$max` take a
+ * date. Refuses everything else [NGSIv2 context 3.2, 3.3].
  */
 export function dateValue(value: Value): Result<Value, 'noDate'> {
   if (value === null) return ok(null)
@@ -124,18 +126,18 @@ export function dateValue(value: Value): Result<Value, 'noDate'> {
   return (operator === '$min' || operator === '$max') && date !== undefined ? ok({ [operator]: date }) : err('noDate')
 }
 
-/** A date as it is stored and compared: seconds since 1970, with decimals for milliseconds. */
+/** A stored date: seconds since 1970, with decimals for milliseconds. */
 export type Seconds = number
 
 const form =
   /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d)(?:(:?)(\d\d)(?:(:?)(\d\d)(?:\.(\d+))?)?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?)?)?$/
 
-/** The longest date that is taken for one. */
+/** The most characters of a date. */
 const maxCharacters = 29
 
 /**
- * The instant of an ISO 8601 date, in UTC unless it names its zone; fractions are cut to milliseconds [NGSIv2 context 3.3].
- * Nothing for what is no date: a 30th of February, a zone without a time, a year before 1900.
+ * Parses an ISO 8601 date, in UTC unless it names its zone; fractions are cut to milliseconds [NGSIv2 context 3.3]. Undefined for
+ * anything else: 30 February, a zone without a time, a year before 1900.
  */
 export function parseDate(text: string): Seconds | undefined {
   if (text.length > maxCharacters) return undefined
@@ -148,26 +150,27 @@ export function parseDate(text: string): Seconds | undefined {
   if (Number(year) < 1900 || Number(hour) > 23 || Number(zoneHour) > 23) return undefined
   if (Number(minute) > 59 || Number(second) > 59 || Number(zoneMinute) > 59) return undefined
   const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day))
-  // A day that the month does not have would be taken for one of the next.
+  // Date takes a day that the month does not have for one of the next month.
   if (!new Date(midnight).toISOString().startsWith(`${year}-${month}-${day}`)) return undefined
   const local = Number(hour) * 3600 + Number(minute) * 60 + Number(second)
   const ahead = (Number(zoneHour) * 3600 + Number(zoneMinute) * 60) * (sign === '-' ? -1 : 1)
   return (midnight + (local - ahead) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'))) / 1000
 }
 
-/** The attribute that says when an entity expires [NGSIv2 context 3.4]. */
 const expirationName = 'dateExpires'
 
-/** Whether an attribute of this name says when its entity expires. */
+/** Whether an attribute of this name says when its entity expires [NGSIv2 context 3.4]. */
 export function isExpiration(name: string): boolean {
   return name === expirationName
 }
 
-/** When an entity is to be removed; nothing for one that stays, as with an expiration of null or with a text in its place [NGSIv2 context 3.4]. */
+/**
+ * When an entity is to be removed; undefined for one that stays, also when the expiration is null or a text [NGSIv2 context 3.4].
+ */
 export function expirationOf({ attributes }: Pick<Entity, 'attributes'>): Milliseconds | undefined {
   for (const attribute of attributes) {
     if (attribute.name !== expirationName || !isDateType(attribute.type)) continue
-    // A large value is made when it is read: no other one is.
+    // Reading materialises a large value: only this attribute is read.
     const { value } = attribute
     if (typeof value === 'number') return Math.round(value * 1000) as Milliseconds
   }
@@ -175,28 +178,30 @@ export function expirationOf({ attributes }: Pick<Entity, 'attributes'>): Millis
 }
 
 /**
- * JSON built by hand: most of a response are short texts that need no escape, for which this takes a third of the time of
+ * JSON built by hand: most of a response is short texts that need no escape, for which this takes a third of the time of
  * `JSON.stringify`.
  */
 
-/** Anything but what stands for itself in JSON; all surrogates are left out, because half of a pair has to be escaped. */
+/**
+ * Everything but characters that stand for themselves in JSON. All surrogates are excluded, because half of a pair has to be
+ * escaped.
+ */
 const needsEscape = /[^ !#-[\]-\ud7ff\ue000-\uffff]/
 
-/** A text as JSON. */
 export function quote(text: string): string {
   return needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`
 }
 
 /**
- * A value as JSON, by its kind; the number of a date, in seconds since 1970, as ISO 8601 [context 3.1],
- * [NGSIv2 context 3.1, 3.3].
+ * Renders a value as JSON, by its kind; the number of a date, in seconds since 1970, as ISO 8601 [context 3.1], [NGSIv2 context
+ * 3.1, 3.3].
  */
 export function renderValue(value: Value, type: string): string {
   if (typeof value === 'string') return quote(value)
   return dateText(value, type) ?? JSON.stringify(value)
 }
 
-/** The date that a value of this type stands for, without quotation marks; nothing when it is no date [NGSIv2 context 3.3]. */
+/** The ISO 8601 date of a value of this type, without quotation marks; undefined when it is not a date [NGSIv2 context 3.3]. */
 export function plainDate(value: Value, type: string): string | undefined {
   if (typeof value !== 'number' || !isDateType(type)) return undefined
   const date = new Date(value * 1000)

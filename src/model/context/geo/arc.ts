@@ -2,37 +2,35 @@ import { type StepBudget, unbounded } from '../step-budget.js'
 import { type Arc, angleToArc, dot, liesBeside, plus, times, unit, type Vector3 } from './sphere.js'
 
 /**
- * What is no farther apart than this touches: an angle in radians, about six micrometres on the ground. Rounding moves a
- * point by less than a thousandth of that, and no client knows where anything is to a thousand times as much.
+ * Points that are no farther apart than this touch: an angle in radians, about six micrometres on the ground. Rounding moves a
+ * point by less than a thousandth of that, and no client knows a position to a thousand times as much.
  */
 export const touch = 1e-12
 
-/** Whether two points touch. */
 export function isTouching(a: Vector3, b: Vector3): boolean {
   const [x, y, z] = [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
   return x * x + y * y + z * z <= touch * touch
 }
 
-/** Whether two arcs have a point in common. */
 export function meets(a: Arc, b: Arc): boolean {
   return !isAside(a, b) && !isAside(b, a) && (crossing(a, b) !== undefined || touches(a, b).length > 0)
 }
 
-/** The points that an arc has in common with another one: where they cross, where one ends at the other. */
+/** The common points of two arcs: where they cross, or where one ends at the other. */
 export function commonPoints(a: Arc, b: Arc): readonly Vector3[] {
   if (isAside(a, b) || isAside(b, a)) return []
   const point = crossing(a, b)
   return point === undefined ? touches(a, b) : [point, ...touches(a, b)]
 }
 
-/** Whether an arc lies on one side of the plane of another one, which tells most that do not meet. */
+/** Whether an arc lies on one side of the plane of another one: a quick test for most arcs that do not meet. */
 function isAside({ from, to }: Arc, { normal }: Arc): boolean {
   const [before, after] = [dot(from, normal), dot(to, normal)]
   const near = touch * touch * dot(normal, normal)
   return before * after > 0 && before * before > near && after * after > near
 }
 
-/** Where one arc passes through the plane of the other: between its ends, if that is on the other arc. */
+/** Where one arc passes between its ends through the plane of the other, if that point is on the other arc. */
 function crossing(a: Arc, b: Arc): Vector3 | undefined {
   const [before, after] = [dot(a.from, b.normal), dot(a.to, b.normal)]
   if (before >= 0 === after >= 0) return undefined
@@ -50,7 +48,7 @@ function touches(a: Arc, b: Arc): readonly Vector3[] {
 /** Fewer arcs are compared each with each. */
 const sortedFrom = 16
 
-/** Arcs by where they lie between the poles: an arc is compared only with those that can meet it. */
+/** Arcs sorted by latitude, so that an arc is compared only with those that can meet it. */
 export class ArcTable {
   readonly #rows: readonly Row[]
   readonly #tallest: number
@@ -63,13 +61,12 @@ export class ArcTable {
     this.#tallest = rows.length < sortedFrom ? 4 : rows.reduce((most, { low, high }) => Math.max(most, high - low), 0)
   }
 
-  /** Whether one of the arcs meets this one; what is found after the step budget is spent means nothing. */
+  /** Whether one of the arcs meets this one. The result is meaningless once the step budget is spent. */
   meets(arc: Arc): boolean {
     for (const other of this.#near(arc)) if (meets(arc, other)) return true
     return false
   }
 
-  /** The points that an arc has in common with those of the table. */
   commonPoints(arc: Arc): readonly Vector3[] {
     const points: Vector3[] = []
     for (const other of this.#near(arc)) points.push(...commonPoints(arc, other))
@@ -98,10 +95,10 @@ export class ArcTable {
   }
 }
 
-/** What comparing two arcs takes, of which most are told apart at once. */
+/** The steps to compare two arcs, most of which are told apart at once. */
 const pairSteps = 5
 
-/** Between which heights above the plane of the equator, in radii of the earth, an arc lies. */
+/** The lowest and highest point of an arc above the plane of the equator, in earth radii. */
 interface Row {
   readonly arc: Arc
   readonly low: number

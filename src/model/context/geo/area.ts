@@ -15,17 +15,17 @@ export interface Circle {
 
 interface AreaPolygon {
   readonly kind: 'polygon'
-  /** At least three, the last not the first again. */
+  /** At least three; the last one does not repeat the first. */
   readonly vertices: readonly Point[]
   readonly inverted: boolean
 }
 
-/** Why an area can not be understood; each API has its texts [context 7.4.1]. */
+/** Why an area is malformed; each API has its texts [context 7.4.1]. */
 export type AreaMalformed =
   /** Neither a circle nor a polygon, or both. */
   | { readonly kind: 'shapeUnknown' }
   | { readonly kind: 'radiusMissing' }
-  /** Zero, or no positive number at all. */
+  /** Zero, negative or no number. */
   | { readonly kind: 'radiusZero' }
   | { readonly kind: 'coordinateMissing'; readonly shape: Area['kind']; readonly coordinate: Coordinate }
   | { readonly kind: 'coordinateMalformed'; readonly coordinate: Coordinate }
@@ -35,7 +35,7 @@ export type AreaMalformed =
 
 type Coordinate = 'latitude' | 'longitude'
 
-/** Reads the value of a location scope; numbers and booleans may be texts [context 7.4.1]. */
+/** Parses the value of a location scope; numbers and booleans may be texts [context 7.4.1]. */
 export function parseArea(value: Value): Result<Area, AreaMalformed> {
   const { circle, polygon } = members(value)
   if ((circle === undefined) === (polygon === undefined)) return err({ kind: 'shapeUnknown' })
@@ -87,12 +87,12 @@ function parsePoint(
   return ok(point)
 }
 
-/** In NGSIv1 an empty text is nothing. */
+/** In NGSIv1 an empty text counts as missing. */
 function isMissing(value: Value | undefined): value is undefined | '' {
   return value === undefined || value === ''
 }
 
-/** A JSON number or the text of one; NaN, which is in no range, for all else. */
+/** A JSON number or the text of one; otherwise NaN, which is in no range. */
 function numberOf(value: Value): number {
   if (typeof value === 'number') return value
   return (typeof value === 'string' ? parseDecimal(value.trim()) : undefined) ?? Number.NaN

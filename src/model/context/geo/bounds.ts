@@ -27,12 +27,12 @@ export interface Box {
 
 const world: Box = { south: -90, north: 90, west: -180, east: 180 }
 
-/** About a centimetre: what rounding and the undefined border may differ by. */
+/** About a centimetre: covers rounding and the undefined border. */
 const margin = 1e-7
 
 /**
- * Boxes that contain every point of an area: one, two when it reaches over the 180th meridian, the whole world for an
- * inverted one. A point outside them all is outside the area.
+ * Boxes that contain every point of an area: one, two when it reaches over the 180th meridian, the whole world for an inverted
+ * one.
  */
 export function boundsOf(area: Area): readonly Box[] {
   if (area.inverted) return [world]
@@ -46,19 +46,19 @@ export function inBoxes(boxes: readonly Box[], { latitude, longitude }: Point): 
   )
 }
 
-/** Boxes that contain every point within a distance of a point, and everything that touches one of them. */
+/** Boxes that contain every point within a distance of a point, and everything that touches them. */
 export function boundsOfCircle({ centre, radius_m }: Pick<Circle, 'centre' | 'radius_m'>): readonly Box[] {
   const angle = radius_m / earthRadius_m + 2 * touch
   const reach = degrees(angle)
   const south = centre.latitude - reach
   const north = centre.latitude + reach
   if (south - margin <= -90 || north + margin >= 90) return band(south, north)
-  // How far east a circle goes that contains no pole: where a meridian touches it.
+  // The easternmost point of a circle without a pole is where a meridian touches it.
   const sideways = degrees(Math.asin(Math.min(1, Math.sin(angle) / Math.cos((centre.latitude * Math.PI) / 180))))
   return boxes(south, north, centre.longitude - sideways, centre.longitude + sideways)
 }
 
-/** Boxes that contain every point of a shape, and everything that touches one of them: one or two for each of its parts. */
+/** Boxes that contain every point of a shape, and everything that touches it: one or two for each of its parts. */
 export function boundsOfShape(shape: GeoShape): readonly Box[] {
   switch (shape.kind) {
     case 'points':
@@ -76,8 +76,8 @@ function boundsOfRing(vertices: readonly Point[]): readonly Box[] {
 }
 
 /**
- * Without a pole in it, the inside reaches no further than its border: who walks along a meridian from an inner point to
- * either pole crosses the border at his longitude, once south and once north of where he started.
+ * An area without a pole reaches no further than its border: the meridian through an inner point, followed to either pole,
+ * crosses the border at the same longitude, once south and once north of the point.
  */
 function boundsOfArcs(
   vertices: readonly Point[],
@@ -95,10 +95,10 @@ function boundsOfArcs(
   return boxes(south, north, ...longitudesOf(vertices))
 }
 
-/** So many degrees from a pole the margin is more than what touches, in longitude too. */
+/** From this many degrees from a pole on, the margin exceeds the touching distance also in longitude. */
 const polar = 0.04
 
-/** No arc is the shorter one between opposite points. */
+/** Opposite points have no shorter arc between them. */
 function isOpen({ from, to, normal }: Arc): boolean {
   return dot(from, to) < 0 && lengthOf(normal) < 1e-9
 }
@@ -109,13 +109,13 @@ function extreme(arc: Arc, sign: -1 | 1): number {
   const ends = Math.max(latitudeOf(from) * sign, latitudeOf(to) * sign)
   const square = dot(normal, normal)
   if (square === 0) return ends * sign
-  // Where the great circle comes nearest to the pole: the pole itself, moved into the circle's plane.
+  // Where the great circle is nearest to the pole: the pole, projected into the circle's plane.
   const top = plus([0, 0, sign], times(normal, (-sign * normal[2]) / square))
   const highest = degrees(Math.atan2(Math.hypot(normal[0], normal[1]), Math.abs(normal[2])))
   return sign * (liesBeside(top, arc) ? Math.max(ends, highest) : ends)
 }
 
-/** From where to where a walk along the vertices goes in longitude, counted on beyond 180 degrees. */
+/** The range of longitudes of a walk along the vertices, counted on beyond 180 degrees. */
 function longitudesOf(vertices: readonly Point[]): readonly [west: number, east: number] {
   let at = vertices[0]?.longitude ?? 0
   let [west, east] = [at, at]

@@ -4,16 +4,15 @@ import type { Place } from './place.js'
 import type { GeoShape, Point } from './shape.js'
 
 /**
- * One of the squares of a map of the earth that is divided in four again and again: of level 0 there is one, of level 26
- * there are 2^52, half a metre wide. Cells of a level are numbered so that those within one of a higher level follow each
- * other.
+ * A square of a map of the earth that is divided in four again and again: level 0 has one cell, level 26 has 2^52, half a metre
+ * wide. The numbers of all cells within a coarser cell are consecutive.
  */
 export interface Cell {
   readonly level: number
   readonly number: number
 }
 
-/** Cells of the finest level with all numbers from the first to the last. */
+/** Cells of the finest level, by consecutive numbers. */
 export interface CellRange {
   readonly first: number
   readonly last: number
@@ -22,15 +21,15 @@ export interface CellRange {
 const finest = 26
 const width = 2 ** finest
 
-/** The levels that locations are found under: what is larger than a point under every second one. */
+/** The levels by which locations are indexed; shapes other than points use every second one. */
 const cellLevels: readonly number[] = Array.from({ length: finest / 2 + 1 }, (_, at) => 2 * at)
 
-/** More cells than that are not kept for one location: coarser ones take their place. */
+/** A location is indexed by at most this many cells; coarser ones take the place of more. */
 const maxCells = 32
 
 /**
- * The cells that a location is found under: a point under the finest one that it lies in, every part of another shape
- * under at most four of about its size. Together they contain all of it.
+ * The cells by which a location is indexed: the finest one for a point; for every part of another shape at most four of about its
+ * size. Together they contain all of it.
  */
 export function cellsOf(shape: GeoShape): readonly Cell[] {
   if (shape.kind === 'points' && shape.points.length === 1) return shape.points.map(cellOfPoint)
@@ -46,16 +45,13 @@ export function cellsOf(shape: GeoShape): readonly Cell[] {
   return [{ level: 0, number: 0 }]
 }
 
-/** The cells of a level that contain a cell of the finest level in the ranges, as ranges of that level. */
+/** The cells of a level that contain finest cells of the ranges, as ranges of that level. */
 export function atLevel(ranges: readonly CellRange[], level: number): readonly CellRange[] {
   const share = 4 ** (finest - level)
   return joined(ranges.map(({ first, last }) => ({ first: Math.floor(first / share), last: Math.floor(last / share) })))
 }
 
-/**
- * Cells that contain everything that meets the areas and places of a query, which must hold all; nothing when that may be
- * anywhere.
- */
+/** Cells that contain everything that meets all areas and places of a query; undefined when that may be anywhere. */
 export function coverOf(scopes: readonly Scope[]): readonly CellRange[] | undefined {
   for (const scope of scopes) {
     const bounds = boundsOfScope(scope)
@@ -69,7 +65,6 @@ export function coverOfBoxes(boxes: readonly Box[]): readonly CellRange[] {
   return boxes.some(isWorld) ? [{ first: 0, last: width * width - 1 }] : coverOfSquares(boxes.map(squareOf))
 }
 
-/** The middle of a cell. */
 export function middleOf({ level, number }: Cell): Point {
   const side = 2 ** (finest - level)
   const first = number * side * side
@@ -94,7 +89,7 @@ function isWorld({ south, north, west, east }: Box): boolean {
   return south === -90 && north === 90 && west === -180 && east === 180
 }
 
-/** The cells of the finest level between two columns and two rows, as numbers of columns and rows. */
+/** Cells of the finest level between two columns and two rows. */
 interface Square {
   readonly west: number
   readonly east: number
@@ -122,7 +117,7 @@ function rowOf(latitude: number): number {
   return Math.min(width - 1, Math.max(0, Math.floor(((latitude + 90) / 180) * width)))
 }
 
-/** The cells of the finest level at which the square is not wider or higher than a cell, but none above the given level. */
+/** The cells of the finest level whose width and height reach those of the square, none coarser than the given level. */
 function cellsOfSquare({ west, east, south, north }: Square, highest: number): readonly Cell[] {
   const side = Math.max(east - west, north - south)
   let level = highest
@@ -137,10 +132,10 @@ function cellsOfSquare({ west, east, south, north }: Square, highest: number): r
   return cells
 }
 
-/** About as many ranges are read for one query. */
+/** About how many ranges are read for one query. */
 const maxRanges = 48
 
-/** Ranges of cells that contain the squares, about as many as may be read: the more, the less lies beside the squares. */
+/** About as many ranges as may be read that contain the squares: more ranges contain less beside the squares. */
 function coverOfSquares(squares: readonly Square[]): readonly CellRange[] {
   const ranges: CellRange[] = []
   let partly: readonly Tile[] = [{ column: 0, row: 0, side: width }]
@@ -185,7 +180,7 @@ function rangeOf({ column, row, side }: Tile): CellRange {
   return { first, last: first + side * side - 1 }
 }
 
-/** Ranges in order, those that overlap or follow each other as one. */
+/** Ranges in order, with overlapping and adjacent ones joined. */
 function joined(ranges: readonly CellRange[]): readonly CellRange[] {
   const whole: CellRange[] = []
   for (const range of [...ranges].sort((a, b) => a.first - b.first)) {
@@ -198,7 +193,7 @@ function joined(ranges: readonly CellRange[]): readonly CellRange[] {
 
 const half = 2 ** (finest / 2)
 
-/** The bits of two numbers in turn, those of the row first. */
+/** Interleaves the bits of two numbers, those of the row first. */
 function interleaved(column: number, row: number): number {
   const high = (spread(Math.floor(row / half)) << 1) | spread(Math.floor(column / half))
   const low = (spread(row % half) << 1) | spread(column % half)

@@ -8,9 +8,8 @@ import { type GeoShape, type Point, pointCount, sameShape } from './shape.js'
 import { angleBetween, earthRadius_m, times, vectorOf } from './sphere.js'
 
 /**
- * What tells whether a location lies to the shape of a geographical query as asked for: on a sphere of 6 371 000 m, edges
- * being arcs of great circles, borders included [NGSIv2 context 10.4]. What is answered after the step budget is spent means
- * nothing.
+ * Compiles a geographical query to a test of locations: on a sphere of 6 371 000 m, edges being arcs of great circles, borders
+ * included [NGSIv2 context 10.4]. The result is meaningless once the step budget is spent.
  */
 export function compilePlace(place: Place, budget: StepBudget): (location: GeoShape) => boolean {
   if (place.relation === 'near') return compileNear(place, budget)
@@ -56,9 +55,9 @@ function figureTest(
 }
 
 /**
- * What tells whether all of a shape lies in the area: in the inverted one when nothing of it lies in the area
- * [context 7.4.1], [NGSIv2 context 14.2]. Points on the border may be in it or not. What is answered after the step budget is
- * spent means nothing.
+ * Compiles an area to a test whether all of a shape lies in it; for an inverted area, whether none of the shape lies in the area
+ * [context 7.4.1], [NGSIv2 context 14.2]. Points on the border may count either way. The result is meaningless once the step
+ * budget is spent.
  */
 export function compileArea(area: Area, budget: StepBudget): (shape: GeoShape) => boolean {
   const steps = stepsOf(area)
@@ -70,10 +69,10 @@ export function compileArea(area: Area, budget: StepBudget): (shape: GeoShape) =
   }
 }
 
-/** What it takes to make a figure and to look at it once, in steps for each of its points. */
+/** The steps to make a figure and to use it once, per point. */
 const pointSteps = { points: 15, lines: 40, polygons: 90 } as const
 
-/** What it takes to make a figure of a shape and to look at it once, in steps. */
+/** The steps to make a figure of a shape and to use it once. */
 function figureSteps(shape: GeoShape): number {
   return pointSteps[shape.kind] * pointCount(shape)
 }
@@ -88,7 +87,10 @@ function compileCircle({ centre, radius_m }: Circle): (point: Point) => boolean 
   return (point) => angleBetween(vectorOf(point), middle) * earthRadius_m <= radius_m
 }
 
-/** A figure lies within a circle when none of it is nearer to the antipode of the centre than half the circumference less the radius. */
+/**
+ * A figure lies within a circle when no point of it is nearer to the antipode of the centre than half the circumference less the
+ * radius.
+ */
 function circleOfFigures({ centre, radius_m, inverted }: Circle): (figure: Figure) => boolean {
   const middle = vectorOf(centre)
   const angle = radius_m / earthRadius_m
@@ -99,16 +101,16 @@ function circleOfFigures({ centre, radius_m, inverted }: Circle): (figure: Figur
 
 type AreaPolygon = Exclude<Area, Circle>
 
-/** A polygon may have thousands of vertices: most points are far away, which its bounds tell sooner. */
+/** A polygon may have thousands of vertices: its bounds exclude most points sooner. */
 function compilePolygon(polygon: AreaPolygon): (point: Point) => boolean {
   const { holds } = ringOf(polygon.vertices)
   const bounds = boundsOf({ ...polygon, inverted: false })
   return (point) => inBoxes(bounds, point) && holds(vectorOf(point))
 }
 
-/** A polygon is the place of its ring: what is not a point is covered by it, or disjoint from it. */
+/** A polygon is the place of its ring: shapes other than points are covered by it, or disjoint from it. */
 function polygonOfFigures({ vertices, inverted }: AreaPolygon, budget: StepBudget): (figure: Figure) => boolean {
-  let test: ((figure: Figure) => boolean) | undefined // Most entities are points, for which it is not needed.
+  let test: ((figure: Figure) => boolean) | undefined // Most entities are points, which do not need it.
   return (figure) => {
     test ??= figureTest(
       inverted ? 'disjoint' : 'coveredBy',

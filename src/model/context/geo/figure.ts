@@ -15,7 +15,7 @@ import {
   vectorOf,
 } from './sphere.js'
 
-/** A shape on the unit sphere, ready to be compared with others. */
+/** A shape on the unit sphere, prepared for comparisons. */
 export interface Figure {
   readonly points: readonly Vector3[]
   readonly lines: readonly (readonly Arc[])[]
@@ -23,10 +23,10 @@ export interface Figure {
   readonly cap: Cap
 }
 
-/** All points within an angle of its centre. A cap knows neither poles nor the 180th meridian. */
+/** All points within an angle of its centre. Poles and the 180th meridian are no special cases of a cap. */
 interface Cap {
   readonly centre: Vector3
-  /** In radians; the whole sphere has pi. */
+  /** In radians; pi is the whole sphere. */
   readonly reach: number
 }
 
@@ -56,12 +56,11 @@ class Region {
   }
 }
 
-/** What a question about one point and a region of so many edges takes, in steps. */
+/** The steps to test one point against a region. */
 function regionSteps({ edges }: Region): number {
   return 15 * edges.length
 }
 
-/** The figure of a shape. */
 export function figureOf(shape: GeoShape): Figure {
   switch (shape.kind) {
     case 'points': {
@@ -84,7 +83,7 @@ export function figureOf(shape: GeoShape): Figure {
   }
 }
 
-/** The least angle between a point and a figure in radians: none inside, and none on the border. */
+/** The least angle between a point and a figure in radians; 0 inside and on the border. */
 export function angleToFigure(point: Vector3, { points, lines, regions }: Figure): number {
   let least = Math.PI
   for (const other of points) least = Math.min(least, angleBetween(point, other))
@@ -98,12 +97,12 @@ export function areApart(a: Figure, b: Figure): boolean {
   return angleBetween(a.cap.centre, b.cap.centre) > a.cap.reach + b.cap.reach + 2 * touch
 }
 
-/** What rounding may hide of the farthest corner, in radians. */
+/** The most by which rounding may misplace the farthest corner, in radians. */
 const capMargin = 1e-7
 
 /**
- * A cap with everything of a figure that has these corners. One of less than a quarter of the way around has with two
- * points the arc between them, and with a border its smaller side; a larger one may not.
+ * A cap with everything of a figure that has these corners. A cap of less than a quarter of the way around contains with two
+ * points the arc between them, and with a border its smaller side; a larger cap may not.
  */
 function capOf(corners: readonly Vector3[]): Cap {
   const sum = corners.reduce(plus, [0, 0, 0])
@@ -119,8 +118,8 @@ function capOf(corners: readonly Vector3[]): Cap {
 }
 
 /**
- * Whether two figures have a point in common, borders included [NGSIv2 context 10.4]. What is answered after the step budget is
- * spent means nothing.
+ * Whether two figures have a common point, borders included [NGSIv2 context 10.4]. The result is meaningless once the step budget
+ * is spent.
  */
 export function intersect(a: Figure, b: Figure, budget: StepBudget): boolean {
   if (areApart(a, b)) return false
@@ -128,15 +127,15 @@ export function intersect(a: Figure, b: Figure, budget: StepBudget): boolean {
     a.points.some((point) => touchesPoint(b, point, budget)) ||
     b.points.some((point) => touchesPoint(a, point, budget)) ||
     bordersMeet(a, b, budget) ||
-    // Their lines and borders do not meet: each line, and each border, is inside as a whole or not at all.
+    // Lines and borders do not meet here: each line, and each border, is inside as a whole or not at all.
     a.regions.some((region) => startsIn(b, region, budget)) ||
     b.regions.some((region) => startsIn(a, region, budget))
   )
 }
 
 /**
- * Whether all of a figure lies in a region, border included [NGSIv2 context 10.4]. What is answered after the step budget is
- * spent means nothing.
+ * Whether all of a figure lies in a region, border included [NGSIv2 context 10.4]. The result is meaningless once the step budget
+ * is spent.
  */
 export function covers(region: Region, figure: Figure, budget: StepBudget): boolean {
   const border = new ArcTable(region.edges, budget)
@@ -150,7 +149,9 @@ export function covers(region: Region, figure: Figure, budget: StepBudget): bool
   )
 }
 
-/** Whether the border of a region passes within another one, so that this one has points on both sides of it. */
+/**
+ * Whether the border of a region passes through the inside of the other one, so that the other has points on both sides of it.
+ */
 function reachesInto({ rings }: Region, inner: Region, budget: StepBudget): boolean {
   const border = new ArcTable(inner.edges, budget)
   const isOutside = (point: Vector3): boolean => budget.spend(regionSteps(inner)) && !inner.holdsWithin(point)
@@ -158,8 +159,8 @@ function reachesInto({ rings }: Region, inner: Region, budget: StepBudget): bool
 }
 
 /**
- * Whether something holds for all points of a line, where it can change at a border only: it is asked for one point of each
- * piece between two of the points in common with the border.
+ * Whether `holds` is true for all points of a line, if it can change only at a border: it is called for one point of each piece
+ * between the common points of line and border.
  */
 function each(line: readonly Arc[], border: ArcTable, budget: StepBudget, holds: (point: Vector3) => boolean): boolean {
   let isKnown = false

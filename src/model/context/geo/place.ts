@@ -9,7 +9,7 @@ type Relation = (typeof relations)[number]
 const geometries = ['point', 'line', 'box', 'polygon'] as const
 type Geometry = (typeof geometries)[number]
 
-/** A geographical query: how the location of an entity lies to a shape [NGSIv2 context 10.4]. Plain data. */
+/** A geographical query: a relation of an entity's location to a shape [NGSIv2 context 10.4]. Plain data. */
 export type Place =
   | {
       readonly relation: 'near'
@@ -21,7 +21,7 @@ export type Place =
 
 type Limit = 'maxDistance' | 'minDistance'
 
-/** Why there is no such query, the first in the order of checking [NGSIv2 context 10.4]. */
+/** Why a geographical query is malformed; the first mistake in the order of checking counts [NGSIv2 context 10.4]. */
 export type PlaceMalformed =
   | { readonly kind: 'geometryUnknown' }
   | { readonly kind: 'geometryTwice' }
@@ -34,28 +34,27 @@ export type PlaceMalformed =
   | { readonly kind: 'nearUnlimited' }
   | { readonly kind: 'nearUnsuited' }
   | { readonly kind: 'coveredByUnsuited'; readonly geometry: 'point' | 'line' }
-  /** A point has not two coordinates. */
+  /** A point does not have two coordinates. */
   | { readonly kind: 'pairMalformed' }
-  /** A coordinate is no number, or out of range. */
+  /** A coordinate is not a number, or out of range. */
   | { readonly kind: 'coordinateMalformed' }
   | { readonly kind: 'pointsUnsuited'; readonly geometry: 'point' | 'line' | 'box' }
   | { readonly kind: 'boxFlat' }
   | { readonly kind: 'polygonPointsTooFew' }
   | { readonly kind: 'polygonOpen' }
   | { readonly kind: 'pointsTooMany'; readonly max: number }
-  /** All the rest is right, and there is no georel. */
+  /** Only georel is missing. */
   | { readonly kind: 'georelMissing' }
 
-/** The words of a geographical query. */
 export interface PlaceWords {
-  /** The relation and its limits in any order; nothing when there is none. */
+  /** The relation and its limits in any order; undefined when there is no georel. */
   readonly georel: readonly string[] | undefined
   readonly geometry: readonly string[]
   /** Latitude and longitude of each point. */
   readonly coords: readonly (readonly string[])[]
 }
 
-/** The geographical query of these words, or the first mistake in the order of checking [NGSIv2 context 10.4]. */
+/** Parses a geographical query; refuses with the first mistake in the order of checking [NGSIv2 context 10.4]. */
 export function parsePlace({ georel, geometry: words, coords }: PlaceWords): Result<Place, PlaceMalformed> {
   const geometry = parseGeometry(words)
   if (!geometry.ok) return geometry
@@ -82,7 +81,6 @@ function parseGeometry(words: readonly string[]): Result<Geometry, PlaceMalforme
   return found.length > 1 ? err({ kind: 'geometryTwice' }) : ok(geometry)
 }
 
-/** A relation with its limits. */
 interface Limited {
   readonly relation: Relation
   readonly minDistance_m: number | undefined
@@ -122,7 +120,7 @@ function limited(relation: Relation, limits: Record<Limit, readonly string[]>): 
   return ok({ relation, minDistance_m, maxDistance_m })
 }
 
-/** NaN for what is no distance. */
+/** NaN for a text that is not a distance. */
 function metresOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const metres = parseDecimal(text.trim())
@@ -166,7 +164,7 @@ function shapeOf(geometry: Geometry, points: readonly Point[]): Result<GeoShape,
 
 /**
  * The text of a mistake in a geographical query, which each API puts behind one of its own [NGSIv2 context 10.4, 14.5].
- * That of `georelMissing` is one of NGSIv2's parameters only.
+ * `georelMissing` occurs only with NGSIv2's parameters.
  */
 export function detailsOfPlace(mistake: PlaceMalformed): string {
   switch (mistake.kind) {

@@ -12,16 +12,18 @@ import {
   vectorOf,
 } from './sphere.js'
 
-/** A closed line of great-circle arcs, ready to be asked what lies inside. */
+/** A closed line of great-circle arcs, prepared for tests of points. */
 export interface Ring {
   readonly edges: readonly Arc[]
-  /** Whether a point lies in the smaller of the parts into which the line divides the sphere; on the line either answer may come. */
+  /**
+   * Whether a point lies in the smaller of the parts into which the line divides the sphere; on the line either answer may come.
+   */
   readonly holds: (point: Vector3) => boolean
 }
 
 /**
- * The ring through these vertices, closed from the last to the first, in either direction [context 7.4.1]. A line that
- * crosses itself has inside what is parted from the rest by an odd number of lines.
+ * The ring through these vertices in either direction, closed from the last to the first [context 7.4.1]. In a line that crosses
+ * itself, a point is inside if an odd number of lines separates it from the rest.
  */
 export function ringOf(vertices: readonly Point[]): Ring {
   const corners = vertices.map(vectorOf)
@@ -34,13 +36,13 @@ export function ringOf(vertices: readonly Point[]): Ring {
   return { edges, holds }
 }
 
-/** A point clear of the line of which it is known on which side it is. To find one takes as long as to ask for some ten others. */
+/** A point away from the line whose side is known. Finding one takes as long as some ten tests of other points. */
 interface Anchor {
   readonly point: Vector3
   readonly isInside: boolean
 }
 
-/** A candidate so far from the line, in radians, will do. */
+/** A candidate this far from the line, in radians, is taken. */
 const clearEnough = 0.1
 
 function anchorOf(corners: readonly Vector3[], edges: readonly Arc[]): Anchor {
@@ -49,7 +51,7 @@ function anchorOf(corners: readonly Vector3[], edges: readonly Arc[]): Anchor {
   return { point, isInside: isInside(point, edges) }
 }
 
-/** The border of a polygon without its last point, which is the first again. */
+/** The border of a polygon without its last point, which repeats the first. */
 export function opened(ring: readonly Point[]): readonly Point[] {
   return ring.length > 1 && samePoint(ring[0], ring.at(-1)) ? ring.slice(0, -1) : ring
 }
@@ -59,7 +61,7 @@ export function clearance(point: Vector3, edges: readonly Arc[]): number {
   return edges.reduce((least, edge) => Math.min(least, angleToArc(point, edge)), Math.PI)
 }
 
-/** Points from which one should be clear of the line: opposite its middle for nearly all, and where the axes pierce. */
+/** Points one of which should be away from the line: opposite its middle for nearly all, and the ends of the axes. */
 function candidates(corners: readonly Vector3[]): readonly Vector3[] {
   const sum = corners.reduce(plus, [0, 0, 0])
   const length = lengthOf(sum)
@@ -78,8 +80,8 @@ function farthest(edges: readonly Arc[], points: readonly Vector3[]): Vector3 {
 }
 
 /**
- * Whether a point that is clear of the line lies in the smaller part. The signed areas of the triangles between the
- * opposite point and each edge add up to the area of the part in which the point is not: none of them covers the point.
+ * Whether a point away from the line lies in the smaller part. The signed areas of the triangles between the opposite point and
+ * each edge add up to the area of the part without the point: no triangle covers the point.
  */
 function isInside(point: Vector3, edges: readonly Arc[]): boolean {
   const apex = times(point, -1)
@@ -91,8 +93,8 @@ function isInside(point: Vector3, edges: readonly Arc[]): boolean {
 }
 
 /**
- * How many edges the arc between two points crosses. Each vertex lies on one side of its plane or the other, and none
- * in it, so a line through a vertex is crossed once or not at all.
+ * How many edges the arc between two points crosses. Each vertex counts to one side of the arc's plane and never lies in it, so a
+ * line through a vertex is crossed once or not at all.
  */
 function crossings(point: Vector3, anchor: Vector3, edges: readonly Arc[]): number {
   const normal = planeThrough(point, anchor)
@@ -106,7 +108,7 @@ function crosses({ from, to }: Arc, point: Vector3, anchor: Vector3, normal: Vec
   return dot(cross(point, meeting), normal) >= 0 && dot(cross(meeting, anchor), normal) >= 0
 }
 
-/** Nothing for one and the same point, which no arc leads to; any plane will do for opposite points. */
+/** Undefined for a single point, to which no arc leads; for opposite points any plane will do. */
 function planeThrough(point: Vector3, anchor: Vector3): Vector3 | undefined {
   const normal = cross(point, anchor)
   if (lengthOf(normal) > 1e-12) return normal

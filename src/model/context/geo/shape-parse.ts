@@ -12,7 +12,7 @@ import {
   samePoint,
 } from './shape.js'
 
-/** Why a value is no shape of its type: the facts; each API has its texts for them [NGSIv2 context 3.5]. */
+/** Why a value is not a shape of its type: the facts; each API has its texts [NGSIv2 context 3.5]. */
 export type ShapeMalformed =
   | GeoJsonMalformed
   /** The text that is not two numbers in range; other kinds of values as JSON. */
@@ -21,7 +21,7 @@ export type ShapeMalformed =
   | { readonly kind: 'itemNoText' }
   | { readonly kind: 'linePointsTooFew' }
   | { readonly kind: 'boxPointsNotTwo' }
-  /** Its corners have the same latitude, or the same longitude. */
+  /** The corners have the same latitude or the same longitude. */
   | { readonly kind: 'boxFlat' }
   | { readonly kind: 'polygonPointsTooFew' }
   | { readonly kind: 'polygonOpen' }
@@ -42,9 +42,9 @@ export function isShapeType(type: string): boolean {
 }
 
 /**
- * The shape of a value of one of the five types; a value of any other type is one if it is the text of coordinates, as
- * that of an attribute that NGSIv1 has marked [NGSIv2 context 3.5, 14.4]. The refusals come in the order in which they
- * are looked for: kind, then items, then their number.
+ * Parses the shape of a value of one of the five types. A value of another type is a shape if it is the text of coordinates, as
+ * in an attribute that NGSIv1 has marked [NGSIv2 context 3.5, 14.4]. Refusals are checked in this order: kind, items, their
+ * number.
  */
 export function parseShape(type: string, value: Value): Result<GeoShape, ShapeMalformed> {
   return (parsers.get(type) ?? pointShape)(value)
@@ -55,7 +55,9 @@ export function lineShape(points: readonly Point[]): Result<GeoShape, { readonly
   return points.length < 2 ? err({ kind: 'linePointsTooFew' }) : ok({ kind: 'lines', lines: [points] })
 }
 
-/** The polygon between the parallels and meridians of two opposite corners; its edges are arcs of great circles, as all. */
+/**
+ * The polygon between the parallels and meridians of two opposite corners; like all edges, its edges are arcs of great circles.
+ */
 export function boxShape(
   corners: readonly Point[],
 ): Result<GeoShape, { readonly kind: 'boxPointsNotTwo' | 'boxFlat' }> {
@@ -108,7 +110,7 @@ function fromTexts(
   return shapeOf(points)
 }
 
-/** Why a value is no GeoJSON of a kind that can be a location [NGSIv2 context 3.5]. */
+/** Why a value is not GeoJSON of a kind that can be a location [NGSIv2 context 3.5]. */
 type GeoJsonMalformed =
   /** Neither an object nor null. */
   | { readonly kind: 'geoJsonNoObject' }
@@ -118,15 +120,15 @@ type GeoJsonMalformed =
   | { readonly kind: 'featuresNoArray' }
   | { readonly kind: 'featuresNone' }
   | { readonly kind: 'featuresTooMany' }
-  /** Of an unknown kind, or its coordinates are not those of its kind. */
+  /** The kind is unknown, or the coordinates do not fit it. */
   | { readonly kind: 'geoJsonMalformed' }
   | { readonly kind: 'pointsTooMany'; readonly max: number }
 
 const malformed = err({ kind: 'geoJsonMalformed' } as const)
 
 /**
- * The shape of a GeoJSON object of one of the six kinds that have coordinates, of a Feature, or of a FeatureCollection with
- * one Feature [NGSIv2 context 3.5]. A position is longitude, latitude and perhaps further numbers, which mean nothing here.
+ * Parses a GeoJSON object of one of the six kinds that have coordinates, a Feature, or a FeatureCollection with one Feature
+ * [NGSIv2 context 3.5]. A position is longitude, latitude and perhaps further numbers, which are ignored.
  */
 function parseGeoJson(value: Value): Result<GeoShape, GeoJsonMalformed> {
   if (!isObject(value)) return err({ kind: 'geoJsonNoObject' })
@@ -140,8 +142,8 @@ function parseGeoJson(value: Value): Result<GeoShape, GeoJsonMalformed> {
 type Members = { readonly [key: string]: Value }
 
 /**
- * What a GeoJSON object is rendered as: of a Feature and of a FeatureCollection with one Feature the geometry, of all else
- * itself [NGSIv2 context 3.5].
+ * The GeoJSON object that is rendered: for a Feature, and for a FeatureCollection with one Feature, the geometry; otherwise the
+ * object itself [NGSIv2 context 3.5].
  */
 export function geometryOf(object: Members): Result<Members, GeoJsonMalformed> {
   switch (member(object, 'type')) {
@@ -171,7 +173,7 @@ function member(object: Members, name: string): Value | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-/** Reads coordinates; what it gives is nothing where they are not of their kind. */
+/** Reads coordinates; undefined where they do not fit their kind. */
 class ShapeReader {
   #points = 0
 
@@ -199,7 +201,7 @@ class ShapeReader {
     }
   }
 
-  /** At least one, each as it should be. */
+  /** At least one item, all of them well-formed. */
   #all<Item>(value: Value, read: (value: Value) => Item | undefined): readonly Item[] | undefined {
     if (!isArray(value) || value.length === 0) return undefined
     const items: Item[] = []
@@ -235,7 +237,7 @@ class ShapeReader {
   }
 }
 
-/** A longitude, a latitude, a height, and what some tools add to it. */
+/** A longitude, a latitude, a height, and one more that some tools add. */
 const maxNumbers = 4
 
 function points(items: readonly Point[] | undefined): GeoShape | undefined {

@@ -10,8 +10,8 @@ const number = String.raw`[ \t]*([+-]?(?:\d+(?:\.\d*)?|\.\d+))[ \t]*`
 const pair = new RegExp(`^${number},${number}$`)
 
 /**
- * The point of a text `latitude, longitude` in decimal degrees with optional spaces around the numbers; nothing for
- * anything else, and for numbers out of range [context 2.5], [NGSIv2 context 3.5].
+ * Parses a text `latitude, longitude` in decimal degrees with optional spaces around the numbers; undefined for anything else,
+ * and for numbers out of range [context 2.5], [NGSIv2 context 3.5].
  */
 export function parseCoordinates(value: Value): Point | undefined {
   if (typeof value !== 'string') return undefined
@@ -20,24 +20,21 @@ export function parseCoordinates(value: Value): Point | undefined {
   return isLatitude(point.latitude) && isLongitude(point.longitude) ? point : undefined
 }
 
-/** Whether a number is a latitude in degrees. */
 export function isLatitude(degrees: number): boolean {
   return Math.abs(degrees) <= 90
 }
 
-/** Whether a number is a longitude in degrees. */
 export function isLongitude(degrees: number): boolean {
   return Math.abs(degrees) <= 180
 }
 
-/** Whether two points have the same coordinates: the two longitudes of one meridian, 180 and -180, are not the same. */
+/** Whether two points have the same coordinates; longitudes 180 and -180 differ. */
 export function samePoint(a: Point | undefined, b: Point | undefined): boolean {
   return a?.latitude === b?.latitude && a?.longitude === b?.longitude
 }
 
 /**
- * What an entity or a query occupies on the earth; plain data. A shape of one part and a multi-kind with that part alone
- * are the same shape.
+ * The location of an entity, or the shape of a query; plain data. A multi-kind with a single part equals the shape of that part.
  */
 export type GeoShape =
   | { readonly kind: 'points'; readonly points: readonly Point[] }
@@ -48,10 +45,9 @@ export type GeoShape =
 /** The border of a polygon, then those of its holes; each of at least four points, the last equal to the first. */
 export type Rings = readonly (readonly Point[])[]
 
-/** As many points as a shape may have: a relation looks at each of them for each entity. */
+/** The most points of a shape: a relation looks at each of them for each entity. */
 export const maxPoints = 10_000
 
-/** How many points a shape has. */
 export function pointCount(shape: GeoShape): number {
   switch (shape.kind) {
     case 'points':
@@ -63,10 +59,7 @@ export function pointCount(shape: GeoShape): number {
   }
 }
 
-/**
- * Whether two shapes are the same, coordinate by coordinate: parts, rings and points in the same order
- * [NGSIv2 context 10.4].
- */
+/** Whether two shapes have equal coordinates, with parts, rings and points in the same order [NGSIv2 context 10.4]. */
 export function sameShape(a: GeoShape, b: GeoShape): boolean {
   if (a.kind === 'points') return b.kind === 'points' && sameItems(a.points, b.points, samePoint)
   if (a.kind === 'lines') return b.kind === 'lines' && sameItems(a.lines, b.lines, samePoints)

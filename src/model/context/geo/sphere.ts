@@ -8,13 +8,13 @@ export const earthRadius_m = 6_371_000
 
 const degree = Math.PI / 180
 
-/** Where a point stands on the unit sphere: the north pole is +z, longitude 0 on the equator +x. */
+/** The point on the unit sphere: the north pole is +z, longitude 0 on the equator +x. */
 export function vectorOf({ latitude, longitude }: Point): Vector3 {
   const fromAxis = Math.cos(latitude * degree)
   return [fromAxis * Math.cos(longitude * degree), fromAxis * Math.sin(longitude * degree), Math.sin(latitude * degree)]
 }
 
-/** An angle in degrees. */
+/** Converts radians to degrees. */
 export function degrees(radians: number): number {
   return radians / degree
 }
@@ -24,46 +24,42 @@ export function latitudeOf([x, y, z]: Vector3): number {
   return degrees(Math.atan2(z, Math.hypot(x, y)))
 }
 
-/** How far one vector goes in the direction of another: its sign tells the side of a plane with that normal. */
+/** The dot product: its sign tells the side of a plane whose normal is one of the vectors. */
 export function dot(a: Vector3, b: Vector3): number {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/** The normal of the plane through two points, by the right hand's rule; no longer than the sine of their angle. */
+/** The cross product: the normal of the plane through two points by the right-hand rule, as long as the sine of their angle. */
 export function cross(a: Vector3, b: Vector3): Vector3 {
   return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/** The sum of two vectors. */
 export function plus(a: Vector3, b: Vector3): Vector3 {
   return [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-/** A vector made longer or turned about. */
 export function times(a: Vector3, factor: number): Vector3 {
   return [a[0] * factor, a[1] * factor, a[2] * factor]
 }
 
-/** The length of a vector. */
 export function lengthOf(a: Vector3): number {
-  return Math.sqrt(dot(a, a)) // Math.hypot takes ten times as long, to be right for lengths that there are none of.
+  return Math.sqrt(dot(a, a)) // Math.hypot takes ten times as long, for a precision that these lengths do not need.
 }
 
-/** The point of the unit sphere in the direction of a vector. */
 export function unit(a: Vector3): Vector3 {
   return times(a, 1 / lengthOf(a))
 }
 
-/** The angle between two points in radians. Exact to the last digits for near and for opposite points too. */
+/** The angle between two points in radians, precise also for near and for opposite points. */
 export function angleBetween(a: Vector3, b: Vector3): number {
   return 2 * Math.atan2(lengthOf(plus(a, times(b, -1))), lengthOf(plus(a, b)))
 }
 
-/** A great-circle arc, the shorter one between two points, with the normal of its plane. */
+/** The shorter great-circle arc between two points, with the normal of its plane. */
 export interface Arc {
   readonly from: Vector3
   readonly to: Vector3
-  /** Not of length one, nearly none when the ends meet or are opposite. */
+  /** Not a unit vector: nearly zero when the ends meet or are opposite. */
   readonly normal: Vector3
 }
 
@@ -72,7 +68,6 @@ export function arcBetween(from: Vector3, to: Vector3): Arc {
   return { from, to, normal: cross(from, to) }
 }
 
-/** The arcs of a line through these points, one fewer than there are points. */
 export function arcsThrough(points: readonly Vector3[]): readonly Arc[] {
   const arcs: Arc[] = []
   let from: Vector3 | undefined
@@ -83,12 +78,11 @@ export function arcsThrough(points: readonly Vector3[]): readonly Arc[] {
   return arcs
 }
 
-/** Whether the point of the arc's great circle that is nearest to this one lies between the ends. */
+/** Whether the point of the arc's great circle that is nearest to this point lies between the ends. */
 export function liesBeside(point: Vector3, { from, to, normal }: Arc): boolean {
   return dot(cross(normal, from), point) >= 0 && dot(cross(to, normal), point) >= 0
 }
 
-/** The angle from a point to the nearest point of an arc, in radians. */
 export function angleToArc(point: Vector3, arc: Arc): number {
   const length = lengthOf(arc.normal)
   if (length > 0 && liesBeside(point, arc)) return Math.asin(Math.min(1, Math.abs(dot(point, arc.normal)) / length))

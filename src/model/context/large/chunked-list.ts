@@ -1,10 +1,10 @@
-/** Items of a chunk of a new list; a chunk that has grown to twice as many is split. */
+/** Items of a chunk in a new list; a chunk that grows to twice as many is split. */
 const chunk_items = 128
 
 /** A run of items of a list. Lists that were made from one another share their chunks. */
 class Chunk<Item> {
   readonly items: readonly Item[]
-  /** Where in the chunk the first item of each text stands; made when it is needed, and right for as long as the chunk lives. */
+  /** The position in the chunk of the first item of each text; made on demand, and valid for as long as the chunk lives. */
   #positions: ReadonlyMap<string, number> | undefined
 
   /** @param positions when they are known */
@@ -29,8 +29,8 @@ function firstPositions<Item>(items: readonly Item[], textOf: (item: Item) => st
 }
 
 /**
- * A persistent list: a change makes another list and leaves this one as it is. It copies one chunk and the list of chunks, not
- * the items, so that thousands of changes to a long list cost little more than thousands to a short one.
+ * A persistent list: a change gives another list and leaves this one as it is. It copies one chunk and the list of chunks, not
+ * the items, so that thousands of changes to a long list cost little more than to a short one.
  */
 export class ChunkedList<Item> {
   readonly length: number
@@ -45,15 +45,14 @@ export class ChunkedList<Item> {
     return new ChunkedList(chunksOf(items), items.length)
   }
 
-  /** The item at a position; nothing where there is none. */
   at(position: number): Item | undefined {
     const [chunk, offset] = this.#locate(position)
     return this.#chunks[chunk]?.items[offset]
   }
 
   /**
-   * The position of the first item that does not stand before what is looked for, in a list that is in order: all items before
-   * it compare below 0.
+   * The position of the first item at or behind the place sought, in an ordered list: `compare` gives less than 0 for all items
+   * before it.
    */
   firstFrom(compare: (item: Item) => number): number {
     const chunks = this.#chunks
@@ -71,7 +70,10 @@ export class ChunkedList<Item> {
     return position
   }
 
-  /** Which of these texts items have: at most a look at each item, however many texts there are. All calls have to give the same texts. */
+  /**
+   * Those of the texts that items have, in one look at each item however many texts there are. Every call has to pass the same
+   * `textOf`.
+   */
   textsOf(texts: ReadonlySet<string>, textOf: (item: Item) => string): ReadonlySet<string> {
     const found = new Set<string>()
     for (const chunk of this.#chunks) {
@@ -112,7 +114,6 @@ export class ChunkedList<Item> {
     return new ChunkedList(chunks, this.length)
   }
 
-  /** With another item in place of the one at a position. */
   replaced(position: number, item: Item): ChunkedList<Item> {
     const [at, offset] = this.#locate(position)
     const items = this.#chunks[at]?.items
@@ -120,7 +121,7 @@ export class ChunkedList<Item> {
     return this.#with(at, [items.with(offset, item)], 0)
   }
 
-  /** With these items before the one at a position, or at the end. */
+  /** The list with these items before the one at a position, or at the end. */
   inserted(position: number, added: readonly Item[]): ChunkedList<Item> {
     if (added.length === 0) return this
     if (this.length === 0) return ChunkedList.of(added)
@@ -155,7 +156,6 @@ export class ChunkedList<Item> {
     return length === this.length ? this : new ChunkedList(chunks, length)
   }
 
-  /** Without the items at these positions. */
   withoutPositions(positions: ReadonlySet<number>): ChunkedList<Item> {
     if (positions.size * chunk_items > this.length) {
       return ChunkedList.of(this.toArray().filter((_, at) => !positions.has(at)))
@@ -165,7 +165,7 @@ export class ChunkedList<Item> {
       .reduce<ChunkedList<Item>>((list, position) => list.#removed(position), this)
   }
 
-  /** Whether both have the same items. What one list was made from the other with, and no more, is looked at. */
+  /** Whether both lists have the same items. Only chunks that the lists do not share are compared. */
   isSame(other: ChunkedList<Item>, same: (a: Item, b: Item) => boolean): boolean {
     if (this.length !== other.length) return false
     const chunks = other.#chunks
@@ -198,7 +198,7 @@ export class ChunkedList<Item> {
     return new ChunkedList(chunks, this.length + growth)
   }
 
-  /** In which chunk a position is, and where in it. */
+  /** The chunk of a position, and the offset in it. */
   #locate(position: number): readonly [chunk: number, offset: number] {
     const chunks = this.#chunks
     let before = 0
@@ -231,7 +231,7 @@ function areSame<Item>(a: readonly Item[], b: readonly Item[], same: (a: Item, b
   })
 }
 
-/** As one chunk, or as several if it would be too long. */
+/** The items as one chunk, or as several if it would be too long. */
 function inChunks<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   if (items.length < 2 * chunk_items) return [items]
   return chunksOf(items).map((chunk) => chunk.items)
@@ -254,7 +254,9 @@ function textsIn(
 
 const noTexts: readonly string[] = []
 
-/** The first of so many indexes for which something holds that holds for all behind it; the number of them if for none. */
+/**
+ * The first of `count` indexes for which `holds` is true, given that it is then true for all behind; `count` if there is none.
+ */
 function firstWhere(count: number, holds: (at: number) => boolean): number {
   let low = 0
   let high = count

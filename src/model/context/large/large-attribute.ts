@@ -6,19 +6,17 @@ import { LargeMetadata } from './large-metadata.js'
 import { LargeValue } from './large-value.js'
 import { weightOfMetadata, weightOfValue } from './weight.js'
 
-/** A value as an attribute holds it. */
 export type HeldValue = Value | LargeValue
 
-/** Metadata as an attribute holds it. */
 export type HeldMetadata = readonly Metadata[] | LargeMetadata
 
-/** The parts of an attribute, large ones in the form in which they are held. */
+/** The parts of an attribute, large ones in the form for large values and metadata. */
 export interface AttributeParts extends Omit<Attribute, 'value' | 'metadata'> {
   readonly value: HeldValue
   readonly metadata: HeldMetadata
 }
 
-/** An attribute with a large value or much metadata, which are made when they are first read. */
+/** An attribute with a large value or much metadata, which are materialised when they are first read. */
 class LargeAttribute implements Attribute {
   readonly name: string
   readonly instance: string
@@ -82,14 +80,13 @@ const ownMetadata: PropertyDescriptor = {
   },
 }
 
-/** An attribute of these parts. */
 export function attributeOf(parts: AttributeParts): Attribute {
   const { name, instance, type, value, isLocation, metadata, created, modified } = parts
   if (value instanceof LargeValue || metadata instanceof LargeMetadata) return new LargeAttribute(parts)
   return { name, instance, type, value, isLocation, metadata, created, modified }
 }
 
-/** An attribute with those of its parts that weigh as much as this in the form for large ones. */
+/** An attribute whose parts of at least this weight have the form for large ones. */
 export function preparedAttribute(attribute: Attribute, from: number): Attribute {
   if (attribute instanceof LargeAttribute) return attribute
   const value = preparedValue(attribute.value, from)
@@ -108,27 +105,25 @@ function preparedMetadata(metadata: readonly Metadata[], from: number): HeldMeta
   return LargeMetadata.of(metadata) ?? metadata
 }
 
-/** The value of an attribute, which is not made when it is large. */
+/** The value of an attribute, not materialised if it is large. */
 export function valueHeld(attribute: Attribute): HeldValue {
   return attribute instanceof LargeAttribute ? attribute.heldValue : attribute.value
 }
 
-/** The metadata of an attribute, which is not made when there is much of it. */
+/** The metadata of an attribute, not materialised if there is much of it. */
 export function metadataHeld(attribute: Attribute): HeldMetadata {
   return attribute instanceof LargeAttribute ? attribute.heldMetadata : attribute.metadata
 }
 
-/** The value itself. */
 export function plainValue(held: HeldValue): Value {
   return held instanceof LargeValue ? held.value : held
 }
 
-/** The metadata itself. */
 export function plainMetadata(held: HeldMetadata): readonly Metadata[] {
   return held instanceof LargeMetadata ? held.array : held
 }
 
-/** The type that clients of NGSIv2 see, for which a large value is not made. */
+/** The type that clients of NGSIv2 see; does not materialise a large value. */
 export function shownTypeOf(attribute: Attribute): string {
   const { type } = attribute
   if (type !== '') return type

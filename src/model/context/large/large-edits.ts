@@ -8,12 +8,12 @@ import { ChunkedList } from './chunked-list.js'
 import { attributeMeasure, attributeOf, metadataHeld, valueHeld } from './large-attribute.js'
 import { difference, isInOrder, type LargeEntity, sum } from './large-entity.js'
 
-/** The edits of a large entity. Each costs what it changes, whatever else the entity has. */
+/** The edits of a large entity. The cost depends on what changes, not on the size of the entity. */
 export class LargeEdits implements AttributeEdits {
   readonly #entity: LargeEntity
   #list: ChunkedList<Attribute>
   readonly #added: Attribute[] = []
-  /** Positions of attributes that have got an ID, and may not be in order any more. */
+  /** Positions of attributes that got an ID, and may no longer be in order. */
   readonly #moved: number[] = []
   /** Locations in the list. */
   readonly #locations = new Set<Attribute>()
@@ -74,7 +74,7 @@ export class LargeEdits implements AttributeEdits {
     this.#measure = held === undefined ? more : difference(more, attributeMeasure(held))
   }
 
-  /** With what was added in its place; nothing when the attributes are not in order, or one stands there twice. */
+  /** The list with the added attributes in order; undefined when the attributes are not in order, or one is there twice. */
   #merged(): ChunkedList<Attribute> | undefined {
     let list = this.#list
     for (const at of this.#moved) {
@@ -111,10 +111,10 @@ export class LargeEdits implements AttributeEdits {
   }
 }
 
-/** From one in so many on, what is added is sorted in with all the others at once. */
+/** When the added attributes are at least one in this many, all attributes are sorted at once. */
 const fewOf = 8
 
-/** With an attribute that is a location no more. */
+/** The list with this attribute no longer marked as a location. */
 function withoutMark(list: ChunkedList<Attribute>, location: Attribute): ChunkedList<Attribute> {
   const position = list.firstFrom((held) => compareAttributes(held, location))
   return list.replaced(position, unmarked(location))

@@ -5,21 +5,21 @@ import { ChunkedList } from './chunked-list.js'
 import { attributeMeasure, preparedAttribute } from './large-attribute.js'
 import { largeFrom } from './weight.js'
 
-/** The attributes of a large entity, with what is known of them. */
+/** The attributes of a large entity, with derived facts. */
 export interface LargeAttributes {
   readonly list: ChunkedList<Attribute>
-  /** The one that says where the entity is. */
+  /** The attribute that is the entity's location. */
   readonly location: Attribute | undefined
-  /** Nothing when nobody has asked for it yet. */
+  /** Undefined until it is asked for. */
   readonly measure: Measure | undefined
-  /** What a value or the metadata of an attribute weighs at least that has a form of its own. */
+  /** The least weight from which a value or the metadata of an attribute has the form for large ones. */
   readonly from: number
 }
 
 /**
- * An entity to which a turn applies many updates, in a form whose versions share what is alike in them, so that an update costs
- * what it changes. Its attributes are in order, none stands in it twice, and at most one is the location. For whoever does not
- * know of it, it is an entity as any other: the array of its attributes is made when it is first read.
+ * An entity to which a turn applies many updates. Its versions share what they have in common, so that an update costs what it
+ * changes. Its attributes are in order and distinct, and at most one is the location. Other code uses it as any entity: the array
+ * of attributes is made when it is first read.
  */
 export class LargeEntity implements Entity {
   readonly path: Entity['path']
@@ -47,7 +47,7 @@ export class LargeEntity implements Entity {
     Object.defineProperty(this, 'attributes', ownAttributes)
   }
 
-  /** An entity in this form; nothing for one whose attributes are not as they should be. */
+  /** An entity in this form; undefined when its attributes are out of order, repeated, or have several locations. */
   static of(entity: Entity, from = largeFrom): LargeEntity | undefined {
     if (entity instanceof LargeEntity) return entity
     const attributes = entity.attributes.map((attribute) => preparedAttribute(attribute, from))
@@ -70,7 +70,7 @@ export class LargeEntity implements Entity {
     return this.#held.location
   }
 
-  /** How much it has of what is limited. It is counted once; after that only what changes. */
+  /** Counted once; later only changes are counted. */
   get measure(): Measure {
     this.#measure ??= this.list.toArray().map(attributeMeasure).reduce(sum, nothing)
     return this.#measure
@@ -96,7 +96,7 @@ export class LargeEntity implements Entity {
     return preparedAttribute(attribute, this.#held.from)
   }
 
-  /** Where an attribute of this name and instance stands; -1 when there is none. */
+  /** The position of the attribute of this name and instance; -1 if there is none. */
   positionOf(sought: Pick<Attribute, 'name' | 'instance'>): number {
     const position = this.list.firstFrom((held) => compareAttributes(held, sought))
     const found = this.list.at(position)
@@ -114,17 +114,15 @@ const ownAttributes: PropertyDescriptor = {
 
 const nothing: Measure = { size: 0, values: 0, metadata: 0 }
 
-/** Two measures together. */
 export function sum(a: Measure, b: Measure): Measure {
   return { size: a.size + b.size, values: a.values + b.values, metadata: a.metadata + b.metadata }
 }
 
-/** What is left of a measure without another one. */
 export function difference(a: Measure, b: Measure): Measure {
   return { size: a.size - b.size, values: a.values - b.values, metadata: a.metadata - b.metadata }
 }
 
-/** Whether each attribute stands behind the one before it. */
+/** Whether the attributes are in strictly ascending order. */
 export function isInOrder(attributes: readonly Attribute[]): boolean {
   return attributes.every((attribute, at) => {
     const before = attributes[at - 1]

@@ -3,7 +3,7 @@ import { sizeOfMetadata } from '../entity-size.js'
 import { sameValue } from '../value.js'
 import { ChunkedList } from './chunked-list.js'
 
-/** The metadata of an attribute with very much of it, in a form whose versions share what is alike in them. */
+/** The metadata of an attribute with very many elements. Versions share what they have in common. */
 export class LargeMetadata {
   readonly #list: ChunkedList<Metadata>
   #array: readonly Metadata[] | undefined
@@ -15,7 +15,7 @@ export class LargeMetadata {
     this.#size = size
   }
 
-  /** Nothing for metadata that is not in order, or has a name twice. */
+  /** Undefined for metadata out of order, or with a repeated name. */
   static of(metadata: readonly Metadata[]): LargeMetadata | undefined {
     const isInOrder = metadata.every(({ name }, at) => {
       const before = metadata[at - 1]
@@ -33,13 +33,12 @@ export class LargeMetadata {
     return this.#array
   }
 
-  /** What it adds to the size of its entity. */
   get size(): number {
     this.#size ??= sizeOfMetadata(this.array)
     return this.#size
   }
 
-  /** After an update: an element given again keeps its type if it is given none, and a new one joins [context 2.6]. */
+  /** The metadata after an update: an element given without type keeps its type, and a new one joins [context 2.6]. */
   overlaid(given: readonly Metadata[]): LargeMetadata {
     let list = this.#list
     let size = this.#size

@@ -4,15 +4,15 @@ import { canonical, isArray } from '../value.js'
 import { ChunkedList } from './chunked-list.js'
 import { piecesOf } from './text-measure.js'
 
-/** A member of an object under its key, or an item of an array under the text that items share which are equal to it. */
+/** A member of an object under its key, or an item of an array under its canonical text. */
 interface Member {
   readonly text: string
   readonly value: Value
-  /** As it stands in the text of the object or array. */
+  /** Its JSON in the object or array. */
   readonly written: string
 }
 
-/** The text of most items is never asked for. */
+/** Most items never need their canonical text. */
 class Item implements Member {
   readonly value: Value
   #text: string | undefined
@@ -45,7 +45,7 @@ class Property implements Member {
   }
 }
 
-/** A member or item of a value that was read from a record, of which most are only written again. */
+/** A member or item of a value that was read from a record. Most of them are only written again. */
 class Written implements Member {
   readonly written: string
   readonly #key: string | undefined
@@ -69,7 +69,7 @@ class Written implements Member {
   }
 }
 
-/** Objects show keys that are numbers before all others, wherever they were put in: these have no place of their own. */
+/** Objects list keys that are numbers before all others, so these have no position of their own. */
 function isPlaced({ text }: Member): boolean {
   const first = text.charCodeAt(0)
   return !(first >= zero && first <= nine)
@@ -80,17 +80,17 @@ const [zero, nine] = [0x30, 0x39]
 type Members = { readonly [key: string]: Value }
 
 /**
- * A large array or object to which a turn applies many operators, in a form whose versions share what is alike in them: an
- * operator costs what it changes, a search in an array a look into each chunk. The value itself is made when it is first read.
+ * A large array or object to which a turn applies many operators. Versions share what they have in common: an operator costs what
+ * it changes, a search in an array one look into each chunk. The value itself is made when it is first read.
  */
 export class LargeValue {
   readonly kind: 'array' | 'object'
   #value: Value | undefined
-  /** As it is written; nothing when that is not known, or was not asked for yet. */
+  /** Its JSON; undefined if it is unknown or was not asked for yet. */
   #text: string | undefined
-  /** Makes a value that was read from a record. */
+  /** Materialises a value that was read from a record. */
   readonly #made: (() => Value) | undefined
-  /** Whether the texts of its members, one behind the other, are its text. */
+  /** Whether the concatenated texts of its members are its text. */
   #isWritten = false
   #members: ChunkedList<Member> | undefined
   #measure: ValueMeasure | undefined
@@ -106,14 +106,14 @@ export class LargeValue {
     return new LargeValue(isArray(value) ? 'array' : 'object', value)
   }
 
-  /** A value that is made when it is first read, with its text as `JSON.stringify` has written it, and its measure. */
+  /** A value from its text as `JSON.stringify` has written it, and its measure; materialised when it is first read. */
   static written(text: string, measure: ValueMeasure, make: () => Value): LargeValue {
     const written = new LargeValue(text.startsWith('[') ? 'array' : 'object', undefined, text, make)
     written.#measure = measure
     return written
   }
 
-  /** The text that `JSON.stringify` gives; nothing when it is not had more cheaply than that. */
+  /** The text that `JSON.stringify` gives; undefined when it is not cheaper than that. */
   get text(): string | undefined {
     if (this.#text === undefined && this.#isWritten) {
       const pieces = this.#list.toArray().map(({ written }) => written)
@@ -127,24 +127,24 @@ export class LargeValue {
     return this.#value
   }
 
-  /** How much it has of what is limited. It is counted once; after that only what changes. */
+  /** Counted once; later only changes are counted. */
   get measure(): ValueMeasure {
     this.#measure ??= valueMeasure(this.value)
     return this.#measure
   }
 
-  /** How many items or members it has. */
+  /** The number of its items or members. */
   get length(): number {
     return this.#list.length
   }
 
-  /** With items before the one at a position, or at the end. */
+  /** The array with items before the one at a position, or at the end. */
   inserted(position: number, items: readonly Value[]): LargeValue {
     const added = items.map((value) => new Item(value))
     return this.#with(this.#list.inserted(position, added), added, [])
   }
 
-  /** With those of the items that it does not have, each once, at the end. */
+  /** The array with those of the items that it lacks, each once, at the end. */
   extended(items: readonly Value[]): LargeValue {
     const given = new Map<string, Item>()
     for (const value of items) {
@@ -156,12 +156,12 @@ export class LargeValue {
     return this.#with(this.#list.inserted(this.length, all), all, [])
   }
 
-  /** Without the items that equal one of these. */
+  /** The array without the items that equal one of these. */
   reduced(items: readonly Value[]): LargeValue {
     return this.#without(new Set(items.map(canonical)))
   }
 
-  /** With members set, and others removed. */
+  /** The object with members set, and others removed. */
   changed(set: Members, unset: Members): LargeValue {
     const given = new Map<string, Member>(Object.entries(set).map(([text, value]) => [text, new Property(text, value)]))
     const dropped: Member[] = []
@@ -216,7 +216,7 @@ function textOf({ text }: Member): string {
   return text
 }
 
-/** What the text of a value has, none of which is made; nothing for an object with keys that are numbers. */
+/** The members of a value by its text, none of them materialised; undefined for an object with keys that are numbers. */
 function writtenIn(text: string): readonly Member[] | undefined {
   const members = piecesOf(text).map(({ key, from, value, to }) => new Written(text.slice(from, to), key, value - from))
   return text.startsWith('[') || members.every(isPlaced) ? members : undefined

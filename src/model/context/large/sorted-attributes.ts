@@ -2,7 +2,6 @@ import { type Attribute, compareBytes } from '../entity.js'
 import type { HeldAttributes, Identity } from '../held-attributes.js'
 import type { LargeEntity } from './large-entity.js'
 
-/** Finds the attributes of a large entity that those of a request mean. */
 export class SortedAttributes implements HeldAttributes {
   readonly #entity: LargeEntity
   readonly #asShown: boolean
@@ -14,7 +13,7 @@ export class SortedAttributes implements HeldAttributes {
 
   position({ name, instance }: Identity): number {
     if (!this.#asShown) return this.#entity.positionOf({ name, instance })
-    // No ID stands before every other.
+    // No ID comes before all others.
     const first = this.#first(name)
     const held = this.#named(first, name)
     if (held === undefined) return -1
@@ -44,7 +43,7 @@ export class SortedAttributes implements HeldAttributes {
     return held.instance !== '' || this.#named(first + 1, name) !== undefined
   }
 
-  /** Where the first attribute of the name stands, or would. */
+  /** The position of the first attribute of the name, or where it would be inserted. */
   #first(name: string): number {
     return this.#entity.list.firstFrom((held) => compareBytes(held.name, name))
   }

@@ -1,6 +1,6 @@
 import { item_frame, member_frame, scalar_size, type ValueMeasure } from '../entity-size.js'
 
-/** What the text of an array or object says of it. */
+/** The measure of an array or object by its JSON text. */
 export interface TextMeasure extends ValueMeasure {
   /** Where the text ends. */
   readonly end: number
@@ -10,12 +10,12 @@ const [quote, backslash, comma, colon, letterU] = [0x22, 0x5c, 0x2c, 0x3a, 0x75]
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * How much an array or object has of what is limited, as `valueMeasure` counts it, by its text alone: to make a value of 50,000 members takes ten
- * times as long. Throws when the text, which `JSON.stringify` has written, ends before the value does.
+ * Measures an array or object as `valueMeasure` does, by its text alone: materialising a value of 50,000 members takes ten times
+ * as long. The text is as `JSON.stringify` has written it; throws when it ends before the value does.
  */
 export function measureText(text: string, from: number): TextMeasure {
   let [size, values, at] = [0, 0, from]
-  /** Of what is not closed at this place: whether it is an array. The innermost is the last one. */
+  /** The open brackets, the innermost last: whether each is an array. */
   const isArray: boolean[] = []
   do {
     switch (text.charCodeAt(at)) {
@@ -65,7 +65,7 @@ export function measureText(text: string, from: number): TextMeasure {
   return { end: at, size, values }
 }
 
-/** Where the value ends that begins at a place of a JSON text without blanks. */
+/** The end of the value that begins at this position of a JSON text without blanks. */
 export function valueEnd(text: string, from: number): number {
   const first = text.charCodeAt(from)
   if (first === quote) return stringAt(text, from).end
@@ -74,15 +74,15 @@ export function valueEnd(text: string, from: number): number {
 
 /** A member of an object, or an item of an array, in its text. */
 export interface TextPiece {
-  /** Of a member. */
+  /** For members only. */
   readonly key: string | undefined
   readonly from: number
-  /** Where its value begins, which is behind the key of a member. */
+  /** Where its value begins, behind the key of a member. */
   readonly value: number
   readonly to: number
 }
 
-/** The members or items of an object or array, by its text, which has been measured. */
+/** The members or items of an object or array, by its text, which has to be measured already. */
 export function piecesOf(text: string): readonly TextPiece[] {
   const pieces: TextPiece[] = []
   const isObject = text.charCodeAt(0) === openBrace
@@ -101,7 +101,7 @@ export function piecesOf(text: string): readonly TextPiece[] {
   return pieces
 }
 
-/** Where a text in quotes ends, and how many characters it has. */
+/** The end of a quoted text, and its number of characters. */
 function stringAt(text: string, from: number): { readonly end: number; readonly length: number } {
   let dropped = 0
   for (let at = from + 1; at < text.length; at += 1) {

@@ -1,10 +1,13 @@
 import type { Attribute, Metadata, Value } from '../entity.js'
 import { isArray } from '../value.js'
 
-/** What weighs less is faster as it is. */
+/** Plain values of less weight are faster. */
 export const largeFrom = 64
 
-/** What attributes weigh: one each, with their elements of metadata and the members and items of all values. At least so much where it is more. */
+/**
+ * The weight of attributes: one each, with their metadata elements and the members and items of all values. Counting stops at
+ * `most`.
+ */
 export function weightOf(attributes: readonly Attribute[], most: number): number {
   let weight = attributes.length
   for (const { value, metadata } of attributes) {
@@ -14,7 +17,7 @@ export function weightOf(attributes: readonly Attribute[], most: number): number
   return weight
 }
 
-/** Likewise what elements of metadata weigh. */
+/** The weight of metadata elements; counting stops at `most`. */
 export function weightOfMetadata(metadata: readonly Metadata[], most: number): number {
   let weight = metadata.length
   for (const { value } of metadata) {
@@ -24,7 +27,7 @@ export function weightOfMetadata(metadata: readonly Metadata[], most: number): n
   return weight
 }
 
-/** Likewise what a value weighs: nothing if it is neither an array nor an object. */
+/** The weight of a value, 0 for scalars; counting stops at `most`. */
 export function weightOfValue(value: Value, most: number): number {
   if (typeof value !== 'object' || value === null) return 0
   if (!isArray(value)) return weightOfMembers(value, most)
@@ -36,7 +39,7 @@ export function weightOfValue(value: Value, most: number): number {
   return weight
 }
 
-/** To begin with the keys of a large object takes half as long as to list its values. */
+/** Listing the keys of a large object first takes half as long as listing its values. */
 function weightOfMembers(members: { readonly [key: string]: Value }, most: number): number {
   let weight = 0
   for (const key in members) {
