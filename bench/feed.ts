@@ -1,39 +1,50 @@
-import { parseArgs } from 'node:util'
-import { BrokerProcess, DataFolder, ownBroker, versionOf } from './broker-process.js'
+import { BrokerProcess, DataFolder, versionOf } from './broker-process.js'
 import { Feed } from './feed-run.js'
 import { createDevices, removeDevices } from './fleet.js'
 import { Ledger } from './ledger.js'
-import { orWrong, parseCount, parseCounts, parseFlags, parseUrl, WrongCommandLine } from './options.js'
+import {
+  brokerOptions,
+  helpOf,
+  option,
+  optional,
+  parseCount,
+  parseCounts,
+  parseOptions,
+  parseUrl,
+  text,
+  type ValuesOf,
+  WrongCommandLine,
+} from './options.js'
 import { runProgram } from './program.js'
 import { environment, Report } from './report.js'
 import { rounded } from './rounds.js'
+
+const feedOptions = {
+  devices: option('devices N', 'devices, each with three attributes and metadata', parseCount, '10000'),
+  updates: option('updates N', 'updates that are acknowledged in all', parseCount, '1000000'),
+  connections: option('connections N', 'connections, each feeding devices of its own', parseCount, '64'),
+  killAfter: optional(
+    'kill-after L',
+    'kill when so many updates are acknowledged, several numbers separated by commas (--updates)',
+    parseCounts,
+  ),
+  ...brokerOptions,
+  url: optional('url URL', 'feed a broker that runs already: it is checked at the end, but not killed', parseUrl),
+  json: optional('json FILE', 'write the result to this file as well', text),
+} as const
 
 const help = `rigel feed [option ...]         (in the sources: node dist/bench/feed.js ...)
 
 Feeds a broker with updates, kills it with SIGKILL while requests are under way, starts it again on the same folder, and
 reads every device: each must have what was acknowledged last or what was under way, whole.
 
-  --devices N       devices, each with three attributes and metadata (10000)
-  --updates N       updates that are acknowledged in all (1000000)
-  --connections N   connections, each feeding devices of its own (64)
-  --kill-after L    kill when so many updates are acknowledged, several numbers separated by commas (--updates)
-  --broker FILE     the script of the broker to start (the one built with this program)
-  --flags="FLAGS"   further flags for it, for example --flags="-partitions 2"
-  --url URL         feed a broker that runs already: it is checked at the end, but not killed
-  --json FILE       write the result to this file as well
+${helpOf(feedOptions)}
 
 The exit code is 0 when all is as it should be, otherwise 1, and 2 for a wrong command line.`
 
-interface FeedOptions {
-  readonly devices: number
-  readonly updates: number
-  readonly connections: number
+interface FeedOptions extends ValuesOf<typeof feedOptions> {
   /** Ascending, none above `updates`. */
   readonly killAfter: readonly number[]
-  readonly main: string
-  readonly flags: readonly string[]
-  readonly url: string | undefined
-  readonly json: string | undefined
 }
 
 /** What was seen over all checks. */
@@ -46,36 +57,14 @@ interface Seen {
 }
 
 function parseFeedOptions(argv: readonly string[]): FeedOptions | undefined {
-  const text = { type: 'string' } as const
-  const options = {
-    devices: { ...text, default: '10000' },
-    updates: { ...text, default: '1000000' },
-    connections: { ...text, default: '64' },
-    'kill-after': text,
-    broker: { ...text, default: ownBroker },
-    flags: { ...text, default: '' },
-    url: text,
-    json: text,
-    help: { type: 'boolean', short: 'h', default: false },
-  } as const
-  const { values } = orWrong(() => parseArgs({ args: [...argv], options, strict: true }))
-  if (values.help) return undefined
-  const updates = parseCount('--updates', values.updates)
-  const killAfter = parseCounts('--kill-after', values['kill-after'] ?? values.updates).toSorted((a, b) => a - b)
+  const given = parseOptions(feedOptions, argv)
+  if (given === undefined) return undefined
+  const { updates, killAfter = [updates], url } = given.values
   if (killAfter.some((count) => count > updates)) throw new WrongCommandLine('--kill-after is above --updates')
-  if (values.url !== undefined && values['kill-after'] !== undefined) {
+  if (url !== undefined && given.values.killAfter !== undefined) {
     throw new WrongCommandLine('--kill-after: a broker named by --url is not killed')
   }
-  return {
-    devices: parseCount('--devices', values.devices),
-    updates,
-    connections: parseCount('--connections', values.connections),
-    killAfter,
-    main: values.broker,
-    flags: parseFlags(values.flags),
-    url: values.url === undefined ? undefined : parseUrl(values.url),
-    json: values.json,
-  }
+  return { ...given.values, killAfter: killAfter.toSorted((a, b) => a - b) }
 }
 
 /** Feeds, kills and checks; true when the broker has kept what it promised. */
@@ -160,9 +149,4 @@ async function check(url: string, { devices }: FeedOptions, feed: Feed, seen: Se
   for (const sentence of wrong.slice(0, 10)) report.note(sentence)
 }
 
-await runProgram(async (argv) => {
-  const options = parseFeedOptions(argv)
-  if (options !== undefined) return feedAll(options)
-  console.log(help)
-  return true
-})
+await runProgram({ help, parse: parseFeedOptions, run: feedAll })

@@ -1,101 +1,174 @@
 import { parseArgs } from 'node:util'
+import { ownBroker } from './broker-process.js'
 import { addressOf } from './connection.js'
 import { mostDevices } from './request.js'
 
 /** A command line that can not be followed; its message says what is wrong with it. */
 export class WrongCommandLine extends Error {}
 
-/** What every benchmark is told from outside. */
-export interface BenchOptions {
+/** An option of a program, as its command line, its help and its values have it. */
+interface Option<Value> {
+  /** Its name, and what stands for its value in the help, which a switch has not: `duration S`, `flags="FLAGS"`. */
+  readonly usage: string
+  /** What it is for; its lines are those of the help. */
+  readonly meaning: string
+  /** The text that stands for one that is not given. */
+  readonly usual?: string
+  parse(option: string, text: string): Value
+}
+
+/** An option that has the usual text if it is not given. */
+export function option<Value>(
+  usage: string,
+  meaning: string,
+  parse: Option<Value>['parse'],
+  usual: string,
+): Option<Value> {
+  return { usage, meaning, parse, usual }
+}
+
+/** An option that has no value if it is not given. */
+export function optional<Value>(
+  usage: string,
+  meaning: string,
+  parse: Option<Value>['parse'],
+): Option<Value | undefined> {
+  return { usage, meaning, parse }
+}
+
+interface Declared {
+  readonly [name: string]: Option<unknown>
+}
+
+/** What a command line says, by the names that the options are declared with. */
+export type ValuesOf<Options extends Declared> = {
+  readonly [Name in keyof Options]: Options[Name] extends Option<infer Value> ? Value : never
+}
+
+/** Reads a command line: these options, and words if they are allowed. Gives nothing when it asks for help. */
+export function parseOptions<Options extends Declared>(
+  declared: Options,
+  argv: readonly string[],
+  allowPositionals = false,
+): { readonly values: ValuesOf<Options>; readonly words: readonly string[] } | undefined {
+  const rows = Object.entries(declared).map(([name, option]) => {
+    const [word = '', placeholder] = option.usage.split(/[ =]/)
+    return { name, word, isSwitch: placeholder === undefined, option }
+  })
+  const known = rows.map(({ word, isSwitch }) => [word, { type: isSwitch ? 'boolean' : 'string' }] as const)
+  const options = { ...Object.fromEntries(known), help: { type: 'boolean', short: 'h' } } as const
+  const { values, positionals } = orWrong(() => parseArgs({ args: [...argv], options, allowPositionals }))
+  if (values.help) return undefined
+  const given: { readonly [word: string]: unknown } = values
+  const read = rows.map(({ name, word, option }) => {
+    const text = given[word] ?? option.usual
+    return [name, text === undefined ? undefined : option.parse(`--${word}`, String(text))]
+  })
+  return { values: Object.fromEntries(read), words: positionals }
+}
+
+/** What the help says of these options. */
+export function helpOf(declared: Declared): string {
+  const lines = Object.values(declared).map(({ usage, meaning, usual = '' }) => {
+    const text = usual === '' ? meaning : `${meaning} (${usual})`
+    return `  --${usage.padEnd(15)} ${text.replaceAll('\n', `\n${' '.repeat(20)}`)}`
+  })
+  return lines.join('\n')
+}
+
+export const text = (_: string, given: string): string => given
+
+/** Which broker a program starts. */
+export const brokerOptions = {
+  main: option(
+    'broker FILE',
+    'the script of the broker to start (the one built with this program)',
+    (_, file) => file || ownBroker,
+    '',
+  ),
+  flags: option(
+    'flags="FLAGS"',
+    'further flags for it, for example --flags="-partitions 2"',
+    (_, flags) => parseFlags(flags),
+    '',
+  ),
+} as const
+
+/** What the benchmarks are told from outside. */
+export const benchOptions = {
+  url: optional(
+    'url URL',
+    'a broker that runs already; without it one is started on a new folder and ended afterwards',
+    parseUrl,
+  ),
+  ...brokerOptions,
+  against: optional(
+    'against FILE',
+    `the script of another version, for example of a checkout of the last one: ingest, batch, read, growth
+and notify measure it in turns with the broker`,
+    text,
+  ),
+  duration_s: option(
+    'duration S',
+    'seconds of load for each case, for the broker and the reference each',
+    parseAmount,
+    '5',
+  ),
+  rounds: option('rounds N', 'rounds that share the duration, in turns; the medians count', parseCount, '5'),
+  connections: option('connections L', 'numbers of connections, separated by commas', parseCounts, '1,16,64,256'),
+  devices: option('devices N', 'entities that are written and read one by one', parseCount, '1000'),
+  entities: option('entities N', 'entities that are queried, or written many at a time', parseCount, '10000'),
+  /** Ascending. */
+  sizes: option(
+    'sizes L',
+    `numbers of entities for growth and start, the largest for console as well, which takes a minute to
+prepare`,
+    parseSizes,
+    '10000,100000,1000000',
+  ),
+  logs_MiB: option('logs L', 'MiB of log that start has replayed, beside what a SIGKILL leaves', parseCounts, '8,64'),
+  subscriptions: option(
+    'subscriptions L',
+    `numbers of subscriptions for notify and streams, each update matching one; for console the
+largest`,
+    parseCounts,
+    '1,100,10000',
+  ),
+  nodes: option('nodes L', 'numbers of nodes for cluster', parseNodes, '1,3,6'),
+  partitions: option('partitions N', 'partitions of clusters', parseCount, '12'),
+  share: option(
+    'share S',
+    'the share of a processor that each broker of cluster is held to, which needs cgroups that may be written',
+    parseAmount,
+    '0.2',
+  ),
+  noShare: optional('no-share', 'brokers of cluster get all that they can', () => true),
+  json: optional('json FILE', 'write everything to this file as well', text),
+  report: optional(
+    'report FILE',
+    'write a page with charts and tables to this file: HTML that needs nothing but itself',
+    text,
+  ),
+} as const
+
+export interface BenchOptions extends Omit<ValuesOf<typeof benchOptions>, 'share' | 'noShare'> {
   /** Which benchmarks to run. */
   readonly names: readonly string[]
   /** Whether they were named: what is named and cannot be run is a wrong command line. */
   readonly areNamed: boolean
-  readonly url: string | undefined
-  readonly main: string
-  /** The script of another version of the broker, which is measured in turns with it. */
-  readonly against: string | undefined
-  readonly flags: readonly string[]
-  /** Of each case, for the broker and the reference each; its rounds share it. */
-  readonly duration_s: number
-  readonly rounds: number
-  readonly connections: readonly number[]
-  readonly devices: number
-  /** How many of them there are for queries and for requests with many elements. */
-  readonly entities: number
-  /** Numbers of entities whose growth is measured, ascending. */
-  readonly sizes: readonly number[]
-  /** Lengths of logs that a start replays. */
-  readonly logs_MiB: readonly number[]
-  /** Numbers of subscriptions that updates are notified to. */
-  readonly subscriptions: readonly number[]
-  /** Numbers of nodes that clusters have. */
-  readonly nodes: readonly number[]
-  /** Of those clusters. */
-  readonly partitions: number
-  /** The share of a processor that each broker of a cluster is held to; nothing when it gets all that it can. */
+  /** Nothing when the brokers of a cluster get all of the processor that they can. */
   readonly share: number | undefined
-  /** Where the page with the charts goes. */
-  readonly report: string | undefined
-  readonly json: string | undefined
 }
 
-/** Options of `npm run bench`, as `parseArgs` takes them. */
-const known = {
-  url: { type: 'string' },
-  broker: { type: 'string' },
-  against: { type: 'string' },
-  flags: { type: 'string', default: '' },
-  duration: { type: 'string', default: '5' },
-  rounds: { type: 'string', default: '5' },
-  connections: { type: 'string', default: '1,16,64,256' },
-  devices: { type: 'string', default: '1000' },
-  entities: { type: 'string', default: '10000' },
-  sizes: { type: 'string', default: '10000,100000,1000000' },
-  logs: { type: 'string', default: '8,64' },
-  subscriptions: { type: 'string', default: '1,100,10000' },
-  nodes: { type: 'string', default: '1,3,6' },
-  partitions: { type: 'string', default: '12' },
-  share: { type: 'string', default: '0.2' },
-  'no-share': { type: 'boolean', default: false },
-  json: { type: 'string' },
-  report: { type: 'string' },
-  help: { type: 'boolean', short: 'h', default: false },
-} as const
-
 /** The options of a command line, or nothing when help was asked for. `names` are the benchmarks there are. */
-export function parseBenchOptions(
-  argv: readonly string[],
-  names: readonly string[],
-  ownBroker: string,
-): BenchOptions | undefined {
-  const { values, positionals } = orWrong(() =>
-    parseArgs({ args: [...argv], options: known, allowPositionals: true, strict: true }),
-  )
-  if (values.help) return undefined
-  const unknown = positionals.find((name) => !names.includes(name))
+export function parseBenchOptions(argv: readonly string[], names: readonly string[]): BenchOptions | undefined {
+  const given = parseOptions(benchOptions, argv, true)
+  if (given === undefined) return undefined
+  const { noShare, share, ...values } = given.values
+  const unknown = given.words.find((name) => !names.includes(name))
   if (unknown !== undefined) throw new WrongCommandLine(`no benchmark '${unknown}', only ${names.join(', ')}`)
-  return {
-    names: positionals.length === 0 ? names : positionals,
-    areNamed: positionals.length > 0,
-    url: values.url === undefined ? undefined : parseUrl(values.url),
-    main: values.broker ?? ownBroker,
-    against: values.against,
-    flags: parseFlags(values.flags),
-    duration_s: parseAmount('--duration', values.duration),
-    rounds: parseCount('--rounds', values.rounds),
-    connections: parseCounts('--connections', values.connections),
-    devices: parseCount('--devices', values.devices),
-    entities: parseCount('--entities', values.entities),
-    sizes: parseSizes(values.sizes),
-    logs_MiB: parseCounts('--logs', values.logs),
-    subscriptions: parseCounts('--subscriptions', values.subscriptions),
-    nodes: parseNodes(values.nodes),
-    partitions: parseCount('--partitions', values.partitions),
-    share: values['no-share'] ? undefined : parseAmount('--share', values.share),
-    json: values.json,
-    report: values.report,
-  }
+  const areNamed = given.words.length > 0
+  return { ...values, names: areNamed ? given.words : names, areNamed, share: noShare ? undefined : share }
 }
 
 /** The numbers of connections for requests that ask for much at a time: up to 16, or the least there is. */
@@ -105,7 +178,7 @@ export function fewConnections({ connections }: Pick<BenchOptions, 'connections'
 }
 
 /** Runs what throws on a wrong command line, and throws what the entries of programs know. */
-export function orWrong<T>(parse: () => T): T {
+function orWrong<T>(parse: () => T): T {
   try {
     return parse()
   } catch (fault) {
@@ -114,13 +187,13 @@ export function orWrong<T>(parse: () => T): T {
 }
 
 /** An http URL without what follows the port. */
-export function parseUrl(text: string): string {
+export function parseUrl(_: string, text: string): string {
   orWrong(() => addressOf(text))
   return new URL(text).origin
 }
 
 /** Flags for a broker, separated by blanks. */
-export function parseFlags(text: string): readonly string[] {
+function parseFlags(text: string): readonly string[] {
   return text.split(' ').filter((flag) => flag !== '')
 }
 
@@ -138,16 +211,16 @@ export function parseCounts(option: string, text: string): readonly number[] {
 /** As many as a cluster may have at most. */
 const mostNodes = 16
 
-function parseNodes(text: string): readonly number[] {
-  const nodes = [...new Set(parseCounts('--nodes', text))].sort((a, b) => a - b)
+function parseNodes(option: string, text: string): readonly number[] {
+  const nodes = [...new Set(parseCounts(option, text))].sort((a, b) => a - b)
   if (nodes.every((number) => number <= mostNodes)) return nodes
-  throw new WrongCommandLine(`--nodes: a cluster has at most ${mostNodes} nodes`)
+  throw new WrongCommandLine(`${option}: a cluster has at most ${mostNodes} nodes`)
 }
 
-function parseSizes(text: string): readonly number[] {
-  const sizes = [...new Set(parseCounts('--sizes', text))].sort((a, b) => a - b)
+function parseSizes(option: string, text: string): readonly number[] {
+  const sizes = [...new Set(parseCounts(option, text))].sort((a, b) => a - b)
   if (sizes.every((size) => size <= mostDevices)) return sizes
-  throw new WrongCommandLine(`--sizes: there are at most ${mostDevices} devices`)
+  throw new WrongCommandLine(`${option}: there are at most ${mostDevices} devices`)
 }
 
 /** An amount above 0. */

@@ -13,7 +13,7 @@ import { ingest } from './ingest.js'
 import { log } from './log.js'
 import { ngsi2 } from './ngsi2.js'
 import { notify } from './notify.js'
-import { type BenchOptions, parseBenchOptions } from './options.js'
+import { type BenchOptions, benchOptions, helpOf, parseBenchOptions } from './options.js'
 import { overload } from './overload.js'
 import { peers } from './peers.js'
 import { runProgram } from './program.js'
@@ -57,27 +57,7 @@ Benchmarks (all of them when none is named)
 ${benches.map(({ name, question }) => `  ${name.padEnd(18)}${question}`).join('\n')}
 
 Options
-  --url URL         a broker that runs already; without it one is started on a new folder and ended afterwards
-  --broker FILE     the script of the broker to start (the one built with this program)
-  --against FILE    the script of another version, for example of a checkout of the last one: ingest, batch, read, growth
-                    and notify measure it in turns with the broker
-  --flags="FLAGS"   further flags for the brokers to start, for example --flags="-httpThreads 2"
-  --duration S      seconds of load for each case, for the broker and the reference each (5)
-  --rounds N        rounds that share the duration, in turns; the medians count (5)
-  --connections L   numbers of connections, separated by commas (1,16,64,256)
-  --devices N       entities that are written and read one by one (1000)
-  --entities N      entities that are queried, or written many at a time (10000)
-  --sizes L         numbers of entities for growth and start (10000,100000,1000000), the largest for console as well, which takes
-                    a minute to prepare
-  --logs L          MiB of log that start has replayed, beside what a SIGKILL leaves (8,64)
-  --subscriptions L numbers of subscriptions for notify and streams, each update matching one (1,100,10000); for console
-                    the largest
-  --nodes L         numbers of nodes for cluster (1,3,6)
-  --partitions N    partitions of clusters (12)
-  --share S         the share of a processor that each broker of cluster is held to (0.2), which needs cgroups that may be
-                    written; --no-share goes without
-  --json FILE       write everything to this file as well
-  --report FILE     write a page with charts and tables to this file: HTML that needs nothing but itself
+${helpOf(benchOptions)}
 
 JSON lines go to standard output, tables for people to standard error. References are measured in turns with the broker, on
 this machine: a bare Hono server on one thread, for batches lmdb alone; with a broker on another machine they say nothing.
@@ -113,10 +93,12 @@ async function runAll(options: BenchOptions): Promise<boolean> {
   }
 }
 
-await runProgram(async (argv) => {
-  const names = benches.map(({ name }) => name)
-  const options = parseBenchOptions(argv, names, ownBroker)
-  if (options !== undefined) return runAll(options)
-  console.log(help)
-  return true
+await runProgram({
+  help,
+  parse: (argv) =>
+    parseBenchOptions(
+      argv,
+      benches.map(({ name }) => name),
+    ),
+  run: runAll,
 })
