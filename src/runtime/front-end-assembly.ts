@@ -43,7 +43,8 @@ import { DamageLog } from '../observe/log/worker-log.js'
 import { DeprecatedUses } from '../observe/measure/deprecated-uses.js'
 import { Measures, rowOf } from '../observe/measure/measures.js'
 import { nodeStatistics } from '../observe/measure/node-statistics.js'
-import { Mailbox, type PartitionMailbox } from '../partition/mailbox/mailbox.js'
+import type { BoundedMailbox } from '../partition/mailbox/bounded-mailbox.js'
+import { Mailbox } from '../partition/mailbox/mailbox.js'
 import type { SweptReply } from '../partition/turn/commands.js'
 import { err, ok, type Result } from '../result.js'
 import type { Route } from '../storage/etcd/node-facts.js'
@@ -210,7 +211,7 @@ interface AlarmService {
 
 interface Behind extends FrontEndServices {
   readonly measures: Measures
-  readonly mailboxes: readonly PartitionMailbox[]
+  readonly mailboxes: readonly BoundedMailbox[]
   readonly threads: readonly Mailbox[]
   readonly readers: PartitionReaders
   readonly queries: QueryPool

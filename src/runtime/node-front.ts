@@ -12,7 +12,8 @@ import type { RouteTable } from '../cluster/membership/route-table.js'
 import type { StreamSource } from '../delivery/streams/stream-message.js'
 import { descriptorOf, type ListenRefusal, listen } from '../http/listen.js'
 import type { Log } from '../observe/log/log.js'
-import type { Mailbox, PartitionMailbox } from '../partition/mailbox/mailbox.js'
+import type { BoundedMailbox } from '../partition/mailbox/bounded-mailbox.js'
+import type { Mailbox } from '../partition/mailbox/mailbox.js'
 import type { Command } from '../partition/turn/commands.js'
 import { err, ok, type Result } from '../result.js'
 import type { LogName } from '../storage/etcd/engine.js'
@@ -55,7 +56,7 @@ export class NodeFront {
   /** Whether another front end has opened the socket. */
   readonly #isShared: boolean
   /** The mailboxes for clients, one per partition, wherever its owner is. */
-  readonly mailboxes: readonly PartitionMailbox[]
+  readonly mailboxes: readonly BoundedMailbox[]
 
   /** Refuses when it cannot listen. */
   static async open(parts: NodeFrontParts): Promise<Result<NodeFront, ListenRefusal>> {

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { type Replied, repliesOf } from '../../src/broker/services/updates.js'
 import type { UpdateElement } from '../../src/model/context/update.js'
-import type { LostBatch } from '../../src/partition/mailbox/mailbox.js'
+import type { LostBatch } from '../../src/partition/mailbox/batch.js'
 import type { FailedReply } from '../../src/partition/turn/commands.js'
 import { err, ok } from '../../src/result.js'
 import { atOnce } from '../../src/slices.js'

@@ -1,4 +1,4 @@
-import type { LostBatch, Posted } from '../../src/partition/mailbox/mailbox.js'
+import type { LostBatch, Posted } from '../../src/partition/mailbox/batch.js'
 import type { Result } from '../../src/result.js'
 import { SimulatedFront } from './simulated-front.js'
 import { present, SimulatedLog, SimulatedNode, type SimulatedUpdate, type Version } from './simulated-node.js'

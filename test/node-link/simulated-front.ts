@@ -9,7 +9,7 @@ import {
   type QueueEffect,
   type QueueEvent,
 } from '../../src/cluster/link/remote-queue.js'
-import type { LostBatch, Posted } from '../../src/partition/mailbox/mailbox.js'
+import type { LostBatch, Posted } from '../../src/partition/mailbox/batch.js'
 import { err, type Result } from '../../src/result.js'
 import type { Tenure } from '../../src/threads/shared-memory/partition-position.js'
 import { type SimulatedAnswer, SimulatedConnection } from './simulated-connection.js'

@@ -9,7 +9,7 @@ import type { Page, PathRange, Query, Scope } from '../../model/context/query.js
 import type { ElementFailure, Origin, UpdateElement, UpdateReply } from '../../model/context/update.js'
 import type { CoversNothing, ShownStatus, SubscriptionPatch } from '../../model/subscription/patch.js'
 import type { Subscription, SubscriptionId } from '../../model/subscription/subscription.js'
-import type { MailboxRefusal } from '../../partition/mailbox/mailbox.js'
+import type { MailboxRefusal } from '../../partition/mailbox/batch.js'
 import type { RawTarget, RawUpdateReply } from '../../partition/turn/commands.js'
 import type { Result } from '../../result.js'
 import type { ViewName, Views } from '../../storage/store/views/views.js'

@@ -3,7 +3,7 @@ import type { Entity, EntityId, EntityType, ServicePath, Tenant } from '../../mo
 import { gathered, type Page, type PathRange, type Query, type Selector } from '../../model/context/query.js'
 import type { UpdateElement } from '../../model/context/update.js'
 import { traceArea } from '../../observe/log/trace.js'
-import type { PartitionMailbox } from '../../partition/mailbox/mailbox.js'
+import type { BoundedMailbox } from '../../partition/mailbox/bounded-mailbox.js'
 import type { Reply } from '../../partition/turn/commands.js'
 import { err, ok, type Result } from '../../result.js'
 import { Slices } from '../../slices.js'
@@ -36,7 +36,7 @@ export interface FrontBrokerParts extends UpdatesParts {
   >
   readonly queries: Pick<QueryPool, 'page' | 'state' | 'types' | 'view'>
   /** Of the partitions' threads in this process, wherever their owners are. */
-  readonly threads: readonly Pick<PartitionMailbox, 'ping'>[]
+  readonly threads: readonly Pick<BoundedMailbox, 'ping'>[]
   /** Whether the last commit of some partition failed for want of room. */
   readonly storageFull: () => boolean
   readonly subscriptions: SubscriptionService
@@ -276,7 +276,7 @@ function held(page: Result<RecordPage, Unavailable>, client: Client): Result<Rec
   return isSmall || client.hold(answerFactor * characters) ? page : err({ kind: 'answersFull' })
 }
 
-async function answersPing(mailbox: Pick<PartitionMailbox, 'ping'>): Promise<boolean> {
+async function answersPing(mailbox: Pick<BoundedMailbox, 'ping'>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), pingLimit_ms)

@@ -7,7 +7,8 @@ import type { RequestMeter } from '../../observe/measure/request-counters.js'
 import type { TimingStage } from '../../observe/measure/requests.js'
 import type { OperationTimes } from '../../observe/measure/slow-requests.js'
 import { type Addressed, askAll } from '../../partition/mailbox/ask-all.js'
-import type { LostBatch, MailboxRefusal, PartitionMailbox, Posted } from '../../partition/mailbox/mailbox.js'
+import type { LostBatch, MailboxRefusal, Posted } from '../../partition/mailbox/batch.js'
+import type { BoundedMailbox } from '../../partition/mailbox/bounded-mailbox.js'
 import type { FailedReply, RawUpdateReply, Reply } from '../../partition/turn/commands.js'
 import { err, ok, type Result } from '../../result.js'
 import { atOnce, inSlices, mapInSlices, type Steps } from '../../slices.js'
@@ -19,7 +20,7 @@ import type { Unavailable } from './unavailable.js'
 
 export interface UpdatesParts {
   /** One per partition, in the order of their numbers. */
-  readonly mailboxes: readonly PartitionMailbox[]
+  readonly mailboxes: readonly BoundedMailbox[]
   readonly sequences: SequenceCounter
   readonly timing: Pick<RequestMeter, 'timingOn' | 'stage'>
   readonly log: Log
@@ -101,7 +102,7 @@ export class Updates {
     return { mailbox: this.#mailbox(element.tenant, element.id), command }
   }
 
-  #mailbox(tenant: Tenant, id: EntityId): PartitionMailbox {
+  #mailbox(tenant: Tenant, id: EntityId): BoundedMailbox {
     const { mailboxes, log } = this.#parts
     const partition = shardOf(tenant, id, mailboxes.length)
     if (log.traces[traceArea['service.partition']] === 1) {

@@ -1,4 +1,4 @@
-import type { MailboxRefusal, Posted } from '../../partition/mailbox/mailbox.js'
+import type { MailboxRefusal, Posted } from '../../partition/mailbox/batch.js'
 import type { Command } from '../../partition/turn/commands.js'
 import type { Result } from '../../result.js'
 

@@ -1,5 +1,5 @@
 import type { Log } from '../../observe/log/log.js'
-import type { MailboxRefusal, Posted } from '../../partition/mailbox/mailbox.js'
+import type { MailboxRefusal, Posted } from '../../partition/mailbox/batch.js'
 import type { Command, FailedReply } from '../../partition/turn/commands.js'
 import { err, ok } from '../../result.js'
 import type { Tenure } from '../../threads/shared-memory/partition-position.js'

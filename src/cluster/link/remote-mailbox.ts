@@ -1,7 +1,7 @@
-import type { LostBatch, MailboxRefusal, PartitionMailbox, Posted } from '../../partition/mailbox/mailbox.js'
+import type { LostBatch, Posted } from '../../partition/mailbox/batch.js'
+import { BoundedMailbox, type BoundedMailboxSettings } from '../../partition/mailbox/bounded-mailbox.js'
 import type { Command } from '../../partition/turn/commands.js'
 import { err, type Result } from '../../result.js'
-import type { MailboxCapacity } from '../../threads/shared-memory/limits.js'
 import type { BatchRoute } from './batch-route.js'
 import { again_ms, type Entry, emptyQueue, type QueueEffect, type QueueEvent, queueStep } from './remote-queue.js'
 
@@ -13,17 +13,13 @@ export interface NodeRoutes {
   watch(changed: () => void): () => void
 }
 
-export interface RemoteMailboxSettings {
+export interface RemoteMailboxSettings extends BoundedMailboxSettings {
   readonly partition: number
   readonly routes: NodeRoutes
   /** Opens a route to the partition on a node, this one or another; undefined when that node is no member. */
   readonly open: (node: string) => BatchRoute | undefined
-  /** The most commands in the mailboxes of all front ends together, those under way included. */
-  readonly room: MailboxCapacity
   /** How long a command waits for its reply, or for a node to send it to. */
   readonly patience_ms: number
-  /** Gets the number of commands in the mailbox, reserved room included, whenever it changes. */
-  readonly depth: (commands: number) => void
 }
 
 interface Asked {
@@ -36,7 +32,7 @@ interface Asked {
  * owner. Those that come back because the node is not the owner go to the next owner, in order and before newer ones; those with
  * an unknown outcome are never sent again. `queueStep` decides all of this.
  */
-export class RemoteMailbox implements PartitionMailbox {
+export class RemoteMailbox extends BoundedMailbox {
   readonly #settings: RemoteMailboxSettings
   #queue = emptyQueue
   /** Commands without an answer, by entry number: in the queue, or still gathering. */
@@ -46,36 +42,18 @@ export class RemoteMailbox implements PartitionMailbox {
   /** Events that came while another one was processed. */
   readonly #events: QueueEvent[] = []
   #isTaking = false
-  /** Commands with reserved room, whether they were put in already or not. */
-  #count = 0
   #entries = 0
-  #sendingSoon = false
   #isClosed = false
-  #ping: Promise<Result<Posted, LostBatch>> | undefined
-  readonly #whenEmpty: (() => void)[] = []
   readonly #timer: NodeJS.Timeout
   readonly #stopWatching: () => void
 
   constructor(settings: RemoteMailboxSettings) {
+    super(settings)
     this.#settings = settings
     const { patience_ms, routes } = settings
     this.#timer = setInterval(() => this.#take({ kind: 'looked' }), Math.min(patience_ms / 10, again_ms))
     this.#timer.unref()
     this.#stopWatching = routes.watch(() => this.#take({ kind: 'routed' }))
-  }
-
-  /** Reserves room for the commands of one request; each is then put in or given up by `release`. */
-  reserve(commands: number): MailboxRefusal | undefined {
-    if (this.#isClosed) return { kind: 'partitionLost' }
-    if (!this.#settings.room.take(commands)) return { kind: 'mailboxFull' }
-    this.#changed(commands)
-    return undefined
-  }
-
-  /** Gives up reserved room that is not used. */
-  release(commands: number): void {
-    this.#settings.room.release(commands)
-    this.#changed(-commands)
   }
 
   /** Puts in a command with reserved room; resolves with the owner's reply once it is durable. */
@@ -89,37 +67,17 @@ export class RemoteMailbox implements PartitionMailbox {
       this.#asked.set(this.#entries, { command, resolve })
       const until_ms = performance.now() + this.#settings.patience_ms
       this.#gathering.push({ number: this.#entries, until_ms, sentOn: 0 })
-      this.#sendSoon()
+      this.sendSoon()
     })
-  }
-
-  /** Puts in a command; resolves with the owner's reply once it is durable. Refuses when the mailbox is full. */
-  ask(command: Command): Promise<Result<Posted, MailboxRefusal>> {
-    const refusal = this.reserve(1)
-    return refusal ? Promise.resolve(err(refusal)) : this.put(command)
-  }
-
-  /** Asks for a sign of life, which needs no room. Callers share one that is under way. */
-  ping(): Promise<Result<Posted, LostBatch>> {
-    if (this.#ping === undefined) {
-      this.#settings.room.force(1)
-      this.#changed(1)
-      this.#ping = this.put({ kind: 'ping' }).finally(() => {
-        this.#ping = undefined
-      })
-    }
-    return this.#ping
   }
 
   /** Sends what has gathered, for callers that keep the event loop busy for long. */
   catchUp(): void {
-    this.#sendGathered()
+    this.send()
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
-  empty(): Promise<void> {
-    if (this.#count === 0) return Promise.resolve()
-    return new Promise((resolve) => this.#whenEmpty.push(resolve))
+  protected get isOpen(): boolean {
+    return !this.#isClosed
   }
 
   close(): void {
@@ -129,16 +87,7 @@ export class RemoteMailbox implements PartitionMailbox {
     this.#take({ kind: 'closed' })
   }
 
-  #sendSoon(): void {
-    if (this.#sendingSoon) return
-    this.#sendingSoon = true
-    setImmediate(() => {
-      this.#sendingSoon = false
-      this.#sendGathered()
-    })
-  }
-
-  #sendGathered(): void {
+  protected send(): void {
     if (this.#gathering.length > 0) this.#take({ kind: 'looked' })
   }
 
@@ -166,7 +115,7 @@ export class RemoteMailbox implements PartitionMailbox {
         this.#open(effect.route, effect.to)
         break
       case 'send':
-        this.#send(effect)
+        this.#sendBatch(effect)
         break
       case 'close':
         this.#routes.get(effect.route)?.close()
@@ -196,18 +145,11 @@ export class RemoteMailbox implements PartitionMailbox {
     )
   }
 
-  #send({ route, batch, entries }: Extract<QueueEffect, { kind: 'send' }>): void {
+  #sendBatch({ route, batch, entries }: Extract<QueueEffect, { kind: 'send' }>): void {
     const [oldest] = entries
     const opened = this.#routes.get(route)
     if (opened === undefined || oldest === undefined) throw new Error('a batch has no route, or no commands')
     const commands = entries.flatMap(({ number }) => this.#asked.get(number)?.command ?? [])
     opened.send(commands, oldest.until_ms, (part) => this.#take({ kind: 'outcomes', route, batch, ...part }))
-  }
-
-  #changed(by: number): void {
-    this.#count += by
-    this.#settings.depth(this.#count)
-    if (this.#count > 0) return
-    for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }
 }

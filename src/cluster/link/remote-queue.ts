@@ -1,4 +1,5 @@
-import { type LostBatch, type Posted, untilShare } from '../../partition/mailbox/mailbox.js'
+import type { LostBatch, Posted } from '../../partition/mailbox/batch.js'
+import { untilShare } from '../../partition/mailbox/mailbox.js'
 import { err, ok, type Result } from '../../result.js'
 import type { SentOutcome } from './batch-route.js'
 import { commandsMost } from './command-batch.js'

@@ -1,11 +1,12 @@
 import { err, ok, type Result } from '../../result.js'
 import { mapInSlices } from '../../slices.js'
 import type { Command } from '../turn/commands.js'
-import type { LostBatch, MailboxRefusal, PartitionMailbox, Posted } from './mailbox.js'
+import type { LostBatch, MailboxRefusal, Posted } from './batch.js'
+import type { BoundedMailbox } from './bounded-mailbox.js'
 
 /** A command with the mailbox that it goes to. */
 export interface Addressed {
-  readonly mailbox: PartitionMailbox
+  readonly mailbox: BoundedMailbox
   readonly command: Command
 }
 
@@ -34,8 +35,8 @@ export async function askAll(addressed: readonly Addressed[]): Promise<Result<re
 }
 
 /** The commands of each mailbox, by their numbers in the request. */
-function sharesOf(addressed: readonly Addressed[]): ReadonlyMap<PartitionMailbox, readonly number[]> {
-  const shares = new Map<PartitionMailbox, number[]>()
+function sharesOf(addressed: readonly Addressed[]): ReadonlyMap<BoundedMailbox, readonly number[]> {
+  const shares = new Map<BoundedMailbox, number[]>()
   for (const [at, { mailbox }] of addressed.entries()) {
     const share = shares.get(mailbox)
     if (share) share.push(at)
@@ -44,8 +45,8 @@ function sharesOf(addressed: readonly Addressed[]): ReadonlyMap<PartitionMailbox
   return shares
 }
 
-function reserveAll(shares: ReadonlyMap<PartitionMailbox, readonly number[]>): MailboxRefusal | undefined {
-  const reserved: PartitionMailbox[] = []
+function reserveAll(shares: ReadonlyMap<BoundedMailbox, readonly number[]>): MailboxRefusal | undefined {
+  const reserved: BoundedMailbox[] = []
   for (const [mailbox, { length }] of shares) {
     const refusal = mailbox.reserve(length)
     if (refusal) {
@@ -84,7 +85,7 @@ class Request {
   }
 
   /** Sends one mailbox its share, of which two slices at most are under way. */
-  async send(mailbox: PartitionMailbox, share: readonly number[]): Promise<void> {
+  async send(mailbox: BoundedMailbox, share: readonly number[]): Promise<void> {
     let sent = 0
     let before: Promise<unknown> = Promise.resolve()
     try {

@@ -6,6 +6,8 @@ import type { PinnedCommit, PinPurpose } from '../../storage/records/store.js'
 import type { LogSequence } from '../../storage/wal/record-log.js'
 import type { Operations } from '../../threads/calls/service.js'
 import type { Tenure } from '../../threads/shared-memory/partition-position.js'
+import type { Nanoseconds } from '../../time.js'
+import type { Reply } from '../turn/commands.js'
 import type { Encoded } from '../turn/encoding.js'
 
 /** What a front end sends to a partition: a batch of encoded commands. */
@@ -97,3 +99,22 @@ export interface PartitionEvents {
 }
 
 export const partitionEvents: Operations<PartitionEvents> = { owns: 'told' }
+
+/** A reply with what its turn cost. */
+export interface Posted {
+  readonly reply: Reply
+  readonly turn: TurnCost
+  /** When the command entered the mailbox, by the monotonic clock; 0 unless waits are measured. */
+  readonly entered: Nanoseconds
+}
+
+export type MailboxRefusal =
+  /** As many commands wait as may; nothing was put in. */
+  { readonly kind: 'mailboxFull' } | LostBatch
+
+/** Why there is no reply to a command that had room. */
+export type LostBatch =
+  /** There is no thread of the partition; the command was not sent, and so not carried out. */
+  | { readonly kind: 'partitionLost' }
+  /** The partition's thread died when the command had been sent; whether it was carried out is not known. */
+  | { readonly kind: 'outcomeUnknown' }

@@ -1,36 +1,13 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { TurnCost } from '../../observe/measure/slow-requests.js'
 import { err, ok, type Result } from '../../result.js'
 import { onMessages } from '../../threads/calls/messages.js'
-import type { MailboxCapacity } from '../../threads/shared-memory/limits.js'
 import type { Tenure } from '../../threads/shared-memory/partition-position.js'
-import type { Nanoseconds } from '../../time.js'
-import type { Command, Reply } from '../turn/commands.js'
+import type { Command } from '../turn/commands.js'
 import { decodeReplies, encodeCommands } from '../turn/encoding.js'
-import type { Batch, BatchReply } from './batch.js'
+import type { Batch, BatchReply, LostBatch, Posted } from './batch.js'
+import { BoundedMailbox, type BoundedMailboxSettings } from './bounded-mailbox.js'
 
-/** A reply with what its turn cost. */
-export interface Posted {
-  readonly reply: Reply
-  readonly turn: TurnCost
-  /** When the command entered the mailbox, by the monotonic clock; 0 unless waits are measured. */
-  readonly entered: Nanoseconds
-}
-
-export type MailboxRefusal =
-  /** As many commands wait as may; nothing was put in. */
-  { readonly kind: 'mailboxFull' } | LostBatch
-
-/** Why there is no reply to a command that had room. */
-export type LostBatch =
-  /** There is no thread of the partition; the command was not sent, and so not carried out. */
-  | { readonly kind: 'partitionLost' }
-  /** The partition's thread died when the command had been sent; whether it was carried out is not known. */
-  | { readonly kind: 'outcomeUnknown' }
-
-export interface MailboxSettings {
-  /** How many commands may be in the mailboxes of all front ends together, under way ones included. */
-  readonly room: MailboxCapacity
+export interface MailboxSettings extends BoundedMailboxSettings {
   /** Whether waits are measured now, so that the time of entry has to be taken. */
   readonly measured: () => boolean
   /**
@@ -38,15 +15,7 @@ export interface MailboxSettings {
    * may take very long: the log of a cluster waits for its engine.
    */
   readonly patience_ms?: number | undefined
-  /** Hears how many commands are in the mailbox, or have room in it, whenever that changes. */
-  readonly depth: (commands: number) => void
 }
-
-/** What callers use of a mailbox, wherever its partition is. */
-export type PartitionMailbox = Pick<
-  Mailbox,
-  'reserve' | 'release' | 'put' | 'ask' | 'ping' | 'catchUp' | 'empty' | 'close'
->
 
 interface Waiting {
   readonly command: Command
@@ -93,7 +62,7 @@ const maxBatch = 512
  * A front end's side of the queue before a partition: ordered and bounded. Several batches may be under way; the
  * partition takes all that have arrived into one turn.
  */
-export class Mailbox {
+export class Mailbox extends BoundedMailbox {
   readonly #settings: MailboxSettings
   #port: MessagePort | undefined
   #gathering: Waiting[] = []
@@ -102,15 +71,11 @@ export class Mailbox {
   /** How many of them have had no reply. */
   #new = 0
   #batches = 0
-  /** Commands that have room, whether they were put in already or not. */
-  #count = 0
-  #sendingSoon = false
-  #ping: Promise<Result<Posted, LostBatch>> | undefined
-  #whenEmpty: (() => void)[] = []
   #whenConnected: (() => void)[] = []
   #timer: NodeJS.Timeout | undefined
 
   constructor(settings: MailboxSettings) {
+    super(settings)
     this.#settings = settings
     const { patience_ms } = settings
     if (patience_ms === undefined) return
@@ -136,29 +101,12 @@ export class Mailbox {
     )
     port.once('close', () => this.#lost(port))
     for (const resolve of this.#whenConnected.splice(0)) resolve()
-    if (this.#gathering.length > 0) this.#sendSoon()
+    if (this.#gathering.length > 0) this.sendSoon()
   }
 
   /** Resolves when there is a thread to send to. */
   connected(): Promise<void> {
     return this.#port ? Promise.resolve() : new Promise((resolve) => this.#whenConnected.push(resolve))
-  }
-
-  /**
-   * Takes room for commands of one request, which are then put in, or given up with `release`. Refuses without having
-   * taken any when they do not fit, or when there is no partition.
-   */
-  reserve(commands: number): MailboxRefusal | undefined {
-    if (!this.#port) return { kind: 'partitionLost' }
-    if (!this.#settings.room.take(commands)) return { kind: 'mailboxFull' }
-    this.#changed(commands)
-    return undefined
-  }
-
-  /** Gives up room that was reserved and not used. */
-  release(commands: number): void {
-    this.#settings.room.release(commands)
-    this.#changed(-commands)
   }
 
   /**
@@ -183,28 +131,9 @@ export class Mailbox {
     const ownUntil_ms = patience_ms === undefined ? until_ms : Math.min(until_ms, performance.now() + patience_ms)
     return new Promise((resolve, fail) => {
       this.#gathering.push({ command, entered, until_ms: ownUntil_ms, tenure, deferred, resolve, fail })
-      if (this.#gathering.length >= sendSize) this.#send()
-      else this.#sendSoon()
+      if (this.#gathering.length >= sendSize) this.send()
+      else this.sendSoon()
     })
-  }
-
-  /** Puts a command in and gives the partition's reply once it is on disk. Refuses when full or without a partition. */
-  ask(command: Command): Promise<Result<Posted, MailboxRefusal>> {
-    const refusal = this.reserve(1)
-    return refusal ? Promise.resolve(err(refusal)) : this.put(command)
-  }
-
-  /** Asks for a sign of life, which needs no room: whoever asks while one is under way shares its reply. */
-  ping(): Promise<Result<Posted, LostBatch>> {
-    if (!this.#ping) {
-      if (!this.#port) return Promise.resolve(err({ kind: 'partitionLost' }))
-      this.#settings.room.force(1)
-      this.#changed(1)
-      this.#ping = this.put({ kind: 'ping' }).finally(() => {
-        this.#ping = undefined
-      })
-    }
-    return this.#ping
   }
 
   /**
@@ -216,13 +145,11 @@ export class Mailbox {
     if (port === undefined) return
     for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
       this.#resolveBatch(next.message)
-    this.#send()
+    this.send()
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
-  empty(): Promise<void> {
-    if (this.#count === 0) return Promise.resolve()
-    return new Promise((resolve) => this.#whenEmpty.push(resolve))
+  protected get isOpen(): boolean {
+    return this.#port !== undefined
   }
 
   close(): void {
@@ -230,16 +157,7 @@ export class Mailbox {
     this.#port?.close()
   }
 
-  #sendSoon(): void {
-    if (this.#sendingSoon) return
-    this.#sendingSoon = true
-    setImmediate(() => {
-      this.#sendingSoon = false
-      this.#send()
-    })
-  }
-
-  #send(): void {
+  protected send(): void {
     while (this.#port && this.#gathering.length > 0 && this.#new < batchesUnderWay) {
       const waiting = this.#nextCommands()
       const batch = this.#batchOf(waiting)
@@ -311,7 +229,7 @@ export class Mailbox {
     if (sent.isNew) this.#answeredFirst(sent)
     if (sent.open === 0) this.#underWay.splice(place, 1)
     this.release(resolved)
-    this.#send()
+    this.send()
   }
 
   #answeredFirst(sent: Sent): void {
@@ -323,7 +241,7 @@ export class Mailbox {
   /** A batch reply cannot be read, and nobody knows to which batch. */
   #unread(): void {
     this.#giveUpSent()
-    this.#send()
+    this.send()
   }
 
   /** Replies to what is under way are not waited for any more. */
@@ -377,13 +295,6 @@ export class Mailbox {
   #giveUp(open: readonly Waiting[], kind: LostBatch['kind']): void {
     for (const { resolve } of open) resolve(err({ kind }))
     this.release(open.length)
-  }
-
-  #changed(by: number): void {
-    this.#count += by
-    this.#settings.depth(this.#count)
-    if (this.#count > 0) return
-    for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }
 }
 
