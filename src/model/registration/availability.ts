@@ -14,32 +14,32 @@ import {
   type RegistrationChange,
 } from './registration.js'
 
-/** A subscription to registrations, of every service path of its tenant [subscriptions 7.4]. */
+/** A subscription to registrations, in every service path of its tenant [subscriptions 7.4]. */
 export interface AvailabilitySubscription {
   readonly id: SubscriptionId
   /** Its number in the order of creation. */
   readonly order: number
   readonly tenant: Tenant
-  /** A registered entity that one of them matches is meant; one without type means every type. */
+  /** The subscription means registered entities that match one of them; one without type means every type. */
   readonly selectors: readonly Selector[]
-  /** Names of the attributes to hear of; empty for all. */
+  /** Names of the attributes to report; empty for all. */
   readonly attributes: readonly string[]
-  /** Where notifications are posted to; an absolute URL of http or https. */
+  /** The receiver of notifications: an absolute URL of http or https. */
   readonly reference: string
-  /** It is silent from this moment on. */
+  /** No notifications from this moment on. */
   readonly expires: Milliseconds
 }
 
-/** The body of a notification about what is registered, as an API renders it, in steps [subscriptions 7.4]. */
+/** Renders the body of a notification about registrations in the form of one API, in steps [subscriptions 7.4]. */
 export type AvailabilityRenderer = (
   subscription: SubscriptionId,
   contexts: readonly RegisteredContext[],
 ) => Steps<string>
 
 /**
- * What is to be sent when these contexts have been registered: everything that is now known about those of their
- * entities that the subscription means. Nothing when no context has both such an entity and, if the subscription names
- * attributes, one of those [subscriptions 7.4]. In steps: the registration may have thousands of entities.
+ * The notification that is due when these contexts have been registered: everything now known about those of their entities that
+ * the subscription means. Undefined when no context has both such an entity and, if the subscription names attributes, one of
+ * those [subscriptions 7.4]. In steps, since the registration may have thousands of entities.
  */
 function* discoveryOf(
   { selectors, attributes }: Pick<AvailabilitySubscription, 'selectors' | 'attributes'>,
@@ -64,14 +64,14 @@ function* discoveryOf(
   return concerns ? { selectors: known, attributes } : undefined
 }
 
-/** What selects everything that is known about a registered entity, as far as the subscription means it. */
+/** Selectors for everything known about a registered entity, as far as the subscription means it. */
 function selectorsOf({ id, type, everyId }: RegisteredEntity, subscribed: readonly Selector[]): readonly Selector[] {
-  // An entity without type is that one and not the entities of every type: its selector has the empty type.
+  // An entity without type is not the entities of every type: its selector has the empty type.
   if (!everyId) return [{ id: { kind: 'exact', id }, type }]
   return subscribed.filter((one) => one.type === undefined || one.type === type).map((one) => ({ id: one.id, type }))
 }
 
-/** A subscription that a registration concerns, with what it is to be sent. */
+/** A subscription to notify of a registration, with the contexts to report. */
 interface AvailabilityMatch {
   readonly subscription: AvailabilitySubscription
   readonly discovery: Discovery
@@ -83,18 +83,18 @@ interface Held {
 }
 
 interface TenantSubscriptions {
-  /** Those that name the id of an entity. */
+  /** Subscriptions that name the id of an entity. */
   readonly exact: Map<EntityId, Set<Held>>
-  /** Those that search ids. */
+  /** Subscriptions with patterns of ids. */
   readonly searching: Set<Held>
 }
 
-/** The availability subscriptions in memory, by the entities that they select. */
+/** The availability subscriptions in memory, indexed by the entities that they select. */
 export class AvailabilityIndex {
   readonly #held = new Map<SubscriptionId, Held>()
   readonly #byTenant = new Map<Tenant, TenantSubscriptions>()
 
-  /** The one of this id, expired or not, whatever its tenant. */
+  /** The subscription of this id, expired or not, of any tenant. */
   get(id: SubscriptionId): AvailabilitySubscription | undefined {
     return this.#held.get(id)?.subscription
   }
@@ -104,7 +104,6 @@ export class AvailabilityIndex {
     for (const { subscription } of this.#held.values()) yield subscription
   }
 
-  /** Adds a subscription, or replaces the one with its id. */
   put(subscription: AvailabilitySubscription): void {
     this.remove(subscription.id)
     const held = { subscription, entities: new MeantEntities(subscription.selectors) }
@@ -135,8 +134,8 @@ export class AvailabilityIndex {
   }
 
   /**
-   * Whom a registration concerns that was created or updated just now, by creation [subscriptions 7.4]; and nothing again
-   * and again: whoever looks may pause there.
+   * The subscriptions to notify of a registration that was created or updated just now, in the order of creation [subscriptions
+   * 7.4]. Yields undefined in between, where the caller may pause.
    */
   *matchesOf({ tenant, contexts }: Registration, now: Milliseconds): Generator<AvailabilityMatch | undefined> {
     const ofTenant = this.#byTenant.get(tenant)
@@ -151,7 +150,7 @@ export class AvailabilityIndex {
   }
 }
 
-/** Those that name the id of a registered entity: all that name one if some entity stands for every id. */
+/** Subscriptions that name the id of a registered entity; if an entity stands for every id, all subscriptions that name one. */
 function* naming({ exact }: TenantSubscriptions, contexts: readonly RegisteredContext[]): Generator<Held> {
   if (contexts.some(({ entities }) => entities.some(({ everyId }) => everyId))) {
     for (const held of exact.values()) yield* held
@@ -164,7 +163,7 @@ function byCreation(a: Held, b: Held): number {
   return a.subscription.order - b.subscription.order
 }
 
-/** What the owner of registrations writes in one transaction; what is absent stays. */
+/** One transaction of the owner of registrations; absent members stay as they are. */
 export interface RegistryChange {
   readonly registrations?: readonly RegistrationChange[]
   readonly put?: AvailabilitySubscription
@@ -178,6 +177,6 @@ export interface RegistryStore {
   registrations(): Iterable<Registration>
   /** All that are stored, expired ones included, in no particular order. */
   availability(): Iterable<AvailabilitySubscription>
-  /** Resolves when the change is on disk; `StorageFull` when there is no room for it. */
+  /** Resolves when the change is durable; rejects with `StorageFull` when there is no room for it. */
   commit(change: RegistryChange): Promise<void>
 }

@@ -2,28 +2,27 @@ import { compareBytes } from '../context/entity.js'
 import type { PathRange } from '../context/query.js'
 import type { RegisteredContext, Registration, RegistrationChange, RegistrationId } from './registration.js'
 
-/** A context with the registration that it belongs to and its position in it. */
+/** A context, its registration and its position in it. */
 export interface IndexedContext {
   readonly registration: Registration
   readonly at: number
   readonly context: RegisteredContext
 }
 
-/** Registrations come by creation, the contexts of one as they are given in it [subscriptions 7.2]. */
+/** Orders registrations by creation, and the contexts of one as they are given in it [subscriptions 7.2]. */
 export function compareContexts(a: IndexedContext, b: IndexedContext): number {
   return a.registration.order - b.registration.order || a.at - b.at
 }
 
 /**
- * Puts a context in its place among others; one that is there already is entered once. Most come in their order, so that
- * they only have to be put behind the others.
+ * Inserts a context into an ordered list; a context that is there already is not repeated. Most contexts come in order and are
+ * appended.
  */
 export function insertContext(contexts: IndexedContext[], indexed: IndexedContext): void {
   const position = positionOf(contexts, indexed)
   if (!isSame(contexts[position], indexed)) contexts.splice(position, 0, indexed)
 }
 
-/** Takes a context out, if it is there. */
 export function removeContext(contexts: IndexedContext[], indexed: IndexedContext): void {
   const position = positionOf(contexts, indexed)
   if (isSame(contexts[position], indexed)) contexts.splice(position, 1)
@@ -47,23 +46,23 @@ function positionOf(contexts: readonly IndexedContext[], indexed: IndexedContext
 }
 
 /**
- * The id of a context as a resource of NGSIv2: that of its registration for the first, for others one that is made of it
- * and of their position, so that it stays the same for as long as they are registered [NGSIv2 subscriptions 9].
+ * The id of a context as a resource of NGSIv2: that of the registration for its first context, for others one made from it and
+ * their position. It stays the same while they are registered [NGSIv2 subscriptions 9].
  */
 export function resourceIdOf({ registration: { id }, at, context }: IndexedContext): RegistrationId {
   const ordinal = context.ordinal ?? at
   if (ordinal === 0) return id
-  // What follows the second is random, and stays so when something is added to it; an odd step gives each position another.
+  // The digits behind the second are random, and stay so when a number is added; an odd step gives each position another id.
   const random = BigInt.asUintN(64, BigInt(`0x${id.slice(second_digits)}`) + BigInt(ordinal) * step)
   return `${id.slice(0, second_digits)}${random.toString(16).padStart(16, '0')}` as RegistrationId
 }
 
-/** The second of its creation, with which an id begins [subscriptions 1.4]. */
+/** The digits of the second of creation, with which an id begins [subscriptions 1.4]. */
 const second_digits = 8
 
 const step = 0x9e37_79b9_7f4a_7c15n
 
-/** What becomes of a registration that loses contexts: the others keep their ids, and without any it ends. */
+/** The change of a registration that loses contexts: the others keep their ids; without any it is removed. */
 export function withoutContexts(
   registration: Registration,
   isLost: (context: RegisteredContext, at: number) => boolean,
@@ -74,15 +73,15 @@ export function withoutContexts(
   return { kind: 'put', registration: { ...registration, contexts } }
 }
 
-/** Whether the path of a registration is written exactly as one of these [NGSIv2 subscriptions 3.2]. */
+/** Whether the path of a registration equals one of these as written [NGSIv2 subscriptions 3.2]. */
 export function isWritten({ path }: Pick<Registration, 'path'>, paths: readonly PathRange[]): boolean {
   return paths.some((each) => each.path === path && !each.below)
 }
 
 /**
- * The contexts of a tenant in their order, as lists of NGSIv2 show them. Registrations come and go far more often than they
- * are listed, so what has gone is taken out, and what came out of order is put in its place, when somebody looks, or when
- * half of what is held has gone.
+ * The contexts of a tenant in order, for lists of NGSIv2. Registrations come and go far more often than they are listed, so
+ * removed contexts are dropped, and those that came out of order are sorted in, only when the list is read, or when half of it is
+ * gone.
  */
 export class OrderedContexts {
   #contexts: IndexedContext[] = []
@@ -90,12 +89,10 @@ export class OrderedContexts {
   #inOrder = true
   #size = 0
 
-  /** How many there are. */
   get size(): number {
     return this.#size
   }
 
-  /** All of them, in their order. */
   get all(): readonly IndexedContext[] {
     this.#forget()
     if (!this.#inOrder) this.#contexts.sort(compareContexts)
@@ -104,14 +101,14 @@ export class OrderedContexts {
   }
 
   enter(context: IndexedContext): void {
-    if (this.#gone.has(context.registration)) this.#forget() // It is put back.
+    if (this.#gone.has(context.registration)) this.#forget() // It was removed and comes back.
     const last = this.#contexts.at(-1)
     if (last !== undefined && compareContexts(last, context) > 0) this.#inOrder = false
     this.#contexts.push(context)
     this.#size += 1
   }
 
-  /** One of all contexts of a registration leaves; the others follow. */
+  /** Removes all contexts of a registration: the first one is enough, the others are ignored. */
   leave({ registration }: IndexedContext): void {
     this.#gone.add(registration)
     this.#size -= 1
@@ -125,14 +122,14 @@ export class OrderedContexts {
   }
 }
 
-/** Whose copies they are: what one subscription of another registry told, in one tenant and path. */
+/** The source of a copy: one subscription of another registry, in one tenant and path. */
 type CopySource = Pick<Registration, 'tenant' | 'path' | 'copiedFrom'>
 
-/** Which registration holds what notifyContextAvailability told, so that it is found when it is told again. */
+/** Finds the registration that holds what notifyContextAvailability has told, when it is told again. */
 export class Copies {
   readonly #holders = new Map<string, Map<string, RegistrationId>>()
 
-  /** Notes a registration, if it is a copy. */
+  /** Records a registration if it is a copy. */
   keep(registration: Registration): void {
     if (registration.copiedFrom === undefined) return
     const key = sourceKey(registration)
@@ -141,7 +138,7 @@ export class Copies {
     for (const context of registration.contexts) holders.set(contextKey(context), registration.id)
   }
 
-  /** Forgets a registration that is to be replaced or removed, if it is a copy. */
+  /** Forgets a copy that is to be replaced or removed. */
   forget(registration: Registration): void {
     if (registration.copiedFrom === undefined) return
     const key = sourceKey(registration)
@@ -158,8 +155,8 @@ export class Copies {
 }
 
 /**
- * What becomes of an earlier copy when contexts are told again: it loses those, and ends when it has no others. The same
- * entities, names of attributes and provider are the same context, in whatever order [subscriptions 7.5].
+ * The change of an earlier copy when contexts are told again: it loses those, and is removed when it has no others. Contexts with
+ * the same entities, attribute names and provider are the same, in whatever order [subscriptions 7.5].
  */
 export function withoutTold(copy: Registration, told: readonly RegisteredContext[]): RegistrationChange {
   const again = new Set(told.map(contextKey))
@@ -167,8 +164,8 @@ export function withoutTold(copy: Registration, told: readonly RegisteredContext
 }
 
 /**
- * What is told, each context once: registries that tell each other tell the same ones again and again, and more of them each
- * time if they kept all [subscriptions 7.5].
+ * The contexts, each once: registries that tell each other tell the same ones again and again, and more of them each time if they
+ * kept all [subscriptions 7.5].
  */
 export function toldOnce(told: readonly RegisteredContext[]): readonly RegisteredContext[] {
   return [...new Map(told.map((context) => [contextKey(context), context])).values()]

@@ -13,22 +13,22 @@ import {
 } from './registration.js'
 import type { RegistrationIndex } from './registration-index.js'
 
-/** Where and when a request looks: registrations in one of the paths that are in force at that moment count. */
+/** Where and when a request looks: at registrations in one of the paths that are in force at that moment. */
 export interface Lookup {
   readonly tenant: Tenant
   readonly paths: readonly PathRange[]
   readonly now: Milliseconds
 }
 
-/** What discoverContextAvailability asks for [subscriptions 7.2]. */
+/** The question of discoverContextAvailability [subscriptions 7.2]. */
 export interface Discovery {
-  /** An entity that one of them matches is meant. */
+  /** Entities that match one of them are meant. */
   readonly selectors: readonly Selector[]
   /** Names of the attributes to show; empty for all. */
   readonly attributes: readonly string[]
 }
 
-/** Which registrations are wanted of those that were found; they are counted as registrations, not as contexts. */
+/** The page of the found registrations; it counts registrations, not contexts. */
 interface DiscoveryPage {
   readonly offset: number
   readonly limit: number
@@ -37,15 +37,15 @@ interface DiscoveryPage {
 export const wholeDiscovery: DiscoveryPage = { offset: 0, limit: Number.POSITIVE_INFINITY }
 
 interface Discovered {
-  /** In their order, with nothing but the entities and attributes asked for. */
+  /** In order, with only the entities and attributes asked for. */
   readonly contexts: readonly RegisteredContext[]
-  /** Registrations in all. */
+  /** The number of all registrations found. */
   readonly count: number
 }
 
 /**
- * What is registered of what is asked for, page by page [subscriptions 7.2], in steps, with what `changes` put and remove
- * as if they had been applied. Whoever takes the steps sees to it that nothing else changes meanwhile.
+ * Discovers page by page [subscriptions 7.2], in steps, as if `changes` had been applied. The index must not change between the
+ * steps.
  */
 export function* discovering(
   index: RegistrationIndex,
@@ -70,8 +70,8 @@ export function* discovering(
 }
 
 /**
- * Discovers in slices, so that others are served in between. A registration that is added in between may be left out; one that is
- * changed is shown as it was or as it is. Returns undefined when `isLate` says between two slices that it has taken too long.
+ * Discovers in slices, so that other requests are served in between. A registration that is added meanwhile may be left out; one
+ * that is changed meanwhile is shown in either state. Undefined when `isLate` says between two slices that it has taken too long.
  */
 export async function discoverInSlices(
   index: RegistrationIndex,
@@ -90,7 +90,6 @@ export async function discoverInSlices(
   return inSlicesUntil(paged(found, discovery, new MeantOnce(discovery.selectors), page), isLate, slices)
 }
 
-/** All that is found, each once. */
 function* gathering(found: Iterable<IndexedContext | undefined>): Steps<Set<IndexedContext>> {
   const gathered = new Set<IndexedContext>()
   for (const each of found) {
@@ -100,7 +99,7 @@ function* gathering(found: Iterable<IndexedContext | undefined>): Steps<Set<Inde
   return gathered
 }
 
-/** What is asked for, some of it several times, and nothing for every entity that is not. */
+/** The contexts asked for, possibly repeated, and undefined for every entity that does not match. */
 function* finding(
   index: RegistrationIndex,
   lookup: Lookup,
@@ -114,7 +113,7 @@ function* finding(
       if (named === undefined) yield undefined
       else {
         const lists = attributes.length === 0 ? [named.contexts] : attributes.map((name) => named.having(name))
-        // Copies: whoever looks may pause, and the lists may change then.
+        // Filtered copies: the caller may pause, and the lists may change then.
         for (const list of lists) yield* list.filter(counts)
       }
     }
@@ -147,7 +146,7 @@ function* hasMeant({ entities }: RegisteredContext, meant: MeantOnce): Pauses<bo
   return false
 }
 
-/** A page of what was found, in order, with nothing but what was asked for. */
+/** A page of the contexts found, in order, with only what was asked for. */
 function* paged(
   found: ReadonlySet<IndexedContext>,
   { attributes }: Discovery,
@@ -172,7 +171,7 @@ function* paged(
   return { contexts, count }
 }
 
-/** What tells whether a context belongs to a registration that is in force, in one of the paths. */
+/** A test whether a context belongs to a registration in force in one of the paths. */
 export function counting({ paths, now }: Lookup): (listed: IndexedContext) => boolean {
   return ({ registration }) => inForce(registration, now) && inPaths(registration.path, paths)
 }

@@ -3,12 +3,12 @@ import { compileSelectors } from '../context/match.js'
 import type { Selector } from '../context/query.js'
 import type { RegisteredEntity } from './registration.js'
 
-/** Work that may be interrupted wherever it yields, also where others yield what they have found. */
+/** Work that may be interrupted wherever it yields. */
 export type Pauses<Result> = Generator<undefined, Result, void>
 
 type Test = (entity: RegisteredEntity) => boolean
 
-/** A pattern of ids with the types that are meant with it; compiled when it is first needed. */
+/** A pattern of ids with the types meant with it; compiled at first use. */
 class PatternSearch {
   readonly #selectors: readonly Selector[]
   #test: Test | undefined
@@ -24,8 +24,8 @@ class PatternSearch {
 }
 
 /**
- * Which registered entities selectors mean. One that stands for the entities of every id is meant whatever the id of a
- * selector is [NGSIv2 subscriptions 9]. Hundreds of patterns on a long id take long: there is a pause after each.
+ * Tells which registered entities selectors mean. One that stands for every id is meant whatever the selector's id [NGSIv2
+ * subscriptions 9]. Hundreds of patterns on a long id take long, so it pauses after each.
  */
 export class MeantEntities {
   readonly #byId: Test
@@ -57,7 +57,7 @@ export class MeantEntities {
   }
 }
 
-/** Meant entities that come again and again: each is compared with the patterns once. */
+/** Tells the same for entities that come repeatedly: each is compared with the patterns once. */
 export class MeantOnce {
   readonly #meant: MeantEntities
   readonly #known = new Map<EntityType, Map<EntityId, boolean>>()
@@ -76,7 +76,7 @@ export class MeantOnce {
     return isMeant
   }
 
-  /** Those of them that are meant, in their order, with a pause after each. */
+  /** The meant ones, in order, with a pause after each entity. */
   *of(entities: readonly RegisteredEntity[]): Pauses<readonly RegisteredEntity[]> {
     const meant: RegisteredEntity[] = []
     for (const entity of entities) {

@@ -4,10 +4,10 @@ import { type IndexedContext, isWritten, resourceIdOf } from './contexts.js'
 import type { Registration, RegistrationChange, RegistrationId } from './registration.js'
 import { TenantRegistrations } from './tenant-registrations.js'
 
-/** Which part of the resources of a tenant a list shows [NGSIv2 subscriptions 3.2, 10]. */
+/** A page of a tenant's resources [NGSIv2 subscriptions 3.2, 10]. */
 export interface ResourcePageAsked {
   readonly tenant: Tenant
-  /** Only those of registrations of exactly one of these paths; nothing for any. */
+  /** Registrations of exactly one of these paths; undefined for any. */
   readonly paths: readonly PathRange[] | undefined
   readonly offset: number
   readonly limit: number
@@ -15,42 +15,42 @@ export interface ResourcePageAsked {
 
 /** By creation. */
 interface ResourcePage {
-  /** Of all, on whatever page. */
+  /** On all pages. */
   readonly count: number
   readonly resources: readonly IndexedContext[]
 }
 
 /**
- * All registrations in memory: one copy for each thread that asks, kept up by the changes that the owner publishes. It
- * reads no clock, so the expired ones, which can still be updated, lie among the others and are passed over.
+ * All registrations in memory: one copy per thread that uses them, kept up to date by the changes that the owner publishes. It
+ * reads no clock, so expired registrations, which can still be updated, stay and are skipped by readers.
  */
 export class RegistrationIndex {
   readonly #tenants = new Map<Tenant, TenantRegistrations>()
   readonly #registrations = new Map<RegistrationId, Registration>()
-  /** The resources whose ids are not those of their registrations. */
+  /** Resources whose ids differ from those of their registrations. */
   readonly #resources = new Map<RegistrationId, IndexedContext>()
 
-  /** How many registrations there are, expired ones included. */
+  /** The number of registrations, expired ones included. */
   get size(): number {
     return this.#registrations.size
   }
 
-  /** Expired ones included, in the order in which they were put first. */
+  /** Expired ones included, in the order of their first `put`. */
   all(): Iterable<Registration> {
     return this.#registrations.values()
   }
 
-  /** The one of this id, expired or not, whatever its tenant. */
+  /** The registration of this id, expired or not, of any tenant. */
   get(id: RegistrationId): Registration | undefined {
     return this.#registrations.get(id)
   }
 
-  /** Whether nothing is registered in the tenant, so that nothing of its requests has to be looked up here. */
+  /** Whether the tenant has no registrations, so that its requests need no look-ups here. */
   isEmpty(tenant: Tenant): boolean {
     return !this.#tenants.has(tenant)
   }
 
-  /** What is registered in the tenant; nothing when that is nothing. */
+  /** The registrations of the tenant; undefined when there are none. */
   of(tenant: Tenant): TenantRegistrations | undefined {
     return this.#tenants.get(tenant)
   }
@@ -75,10 +75,9 @@ export class RegistrationIndex {
     }
   }
 
-  /** Adds a registration, or replaces the one with its id. */
   put(registration: Registration): void {
     const { id, tenant, contexts } = registration
-    // One that is replaced keeps its place.
+    // A replaced registration keeps its place.
     this.#leave(id)
     const registrations = this.#tenants.get(tenant) ?? new TenantRegistrations()
     if (contexts.length > 0) this.#tenants.set(tenant, registrations)

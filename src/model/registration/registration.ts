@@ -2,37 +2,39 @@ import type { Brand } from '../../result.js'
 import type { Milliseconds } from '../../time.js'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../context/entity.js'
 
-/** 24 lower-case hexadecimal digits, the first eight of which are the second of creation [subscriptions 1.4]. */
+/** 24 lower-case hexadecimal digits; the first eight are the second of creation [subscriptions 1.4]. */
 export type RegistrationId = Brand<string, 'RegistrationId'>
 
-/** A source of context: who provides what, in one tenant and service path, for a time, whichever interface made it [subscriptions 7.1, NGSIv2 subscriptions 10]. */
+/**
+ * A source of context: who provides what, in one tenant and service path, for a time, through whichever interface it was made
+ * [subscriptions 7.1, NGSIv2 subscriptions 10].
+ */
 export interface Registration {
   readonly id: RegistrationId
-  /** Its number in the order of creation, which it keeps when it is replaced. */
+  /** Its number in the order of creation, which a replacement keeps. */
   readonly order: number
   readonly tenant: Tenant
   readonly path: ServicePath
   /** It is found before this moment, not at it; `never` for one that does not expire. */
   readonly expires: Milliseconds
-  /** One that NGSIv2 made has exactly one. */
+  /** Exactly one if NGSIv2 made it. */
   readonly contexts: readonly RegisteredContext[]
-  /** What only NGSIv2 says of it; nothing for one that NGSIv1 made. */
+  /** The part that only NGSIv2 has; absent if NGSIv1 made it. */
   readonly terms?: RegistrationTerms | undefined
-  /** Of what notifyContextAvailability told: the subscription that it came with, empty for none [subscriptions 7.5]. */
+  /** For copies by notifyContextAvailability: the subscription of the notification, empty for none [subscriptions 7.5]. */
   readonly copiedFrom?: string | undefined
 }
 
-/** For which requests a provider is asked [NGSIv2 subscriptions 10, 11.1]. */
+/** The kinds of requests that are forwarded to a provider [NGSIv2 subscriptions 10, 11.1]. */
 export const forwardingModes = ['all', 'none', 'query', 'update'] as const
 export type ForwardingMode = (typeof forwardingModes)[number]
 
-/** One that is not active is shown and found, but its provider is not asked [NGSIv2 subscriptions 10]. */
+/** An inactive registration is shown and found, but its provider is not asked [NGSIv2 subscriptions 10]. */
 export const registrationStatuses = ['active', 'inactive'] as const
 export type RegistrationStatus = (typeof registrationStatuses)[number]
 
-/** What NGSIv2 says of a registration beside what is registered [NGSIv2 subscriptions 10]. */
+/** The part of a registration that only NGSIv2 has [NGSIv2 subscriptions 10]. */
 export interface RegistrationTerms {
-  /** Empty for none. */
   readonly description: string
   readonly status: RegistrationStatus
   readonly mode: ForwardingMode
@@ -40,44 +42,46 @@ export interface RegistrationTerms {
   readonly legacy: boolean
 }
 
-/** The terms of a registration; those of NGSIv1 are active, for all requests, and asked in its form [NGSIv2 subscriptions 9]. */
+/**
+ * The terms of a registration; those of NGSIv1 are active, for all requests, and in the form of NGSIv1 [NGSIv2 subscriptions 9].
+ */
 export function registrationTermsOf({ terms }: Pick<Registration, 'terms'>): RegistrationTerms {
   return terms ?? ngsi1Terms
 }
 
 const ngsi1Terms: RegistrationTerms = { description: '', status: 'active', mode: 'all', legacy: true }
 
-/** One `contextRegistration`: these attributes of these entities are to be had from this provider. */
+/** A `contextRegistration`: this provider has these attributes of these entities. */
 export interface RegisteredContext {
-  /** One without entities is never found. */
+  /** A context without entities is never found. */
   readonly entities: readonly RegisteredEntity[]
-  /** Empty when the provider answers for the whole entity. */
+  /** Empty when the provider has the whole entity. */
   readonly attributes: readonly RegisteredAttribute[]
-  /** What clients of NGSIv1 call `providingApplication`; nobody has checked that it is a URL. */
+  /** `providingApplication` in NGSIv1; not checked to be a URL. */
   readonly provider: string
-  /** Its position when it was registered, where others before it are gone since. */
+  /** Its original position, when contexts before it were removed. */
   readonly ordinal?: number | undefined
 }
 
 /**
- * The empty id stands for the entities of a type, the empty type for an entity without one [subscriptions 7.3, 7.6]; NGSIv2
- * means entities of every type by it [NGSIv2 subscriptions 11.1].
+ * A registered entity. The empty id stands for all entities of a type, the empty type for an entity without one [subscriptions
+ * 7.3, 7.6]; for NGSIv2 the empty type stands for entities of every type [NGSIv2 subscriptions 11.1].
  */
 export interface RegisteredEntity {
-  /** `.*` where every id is meant, which is a registered id like others where it is not. */
+  /** `.*` where every id is meant (`everyId`); otherwise `.*` is an ordinary id. */
   readonly id: EntityId
   readonly type: EntityType
   /** Whether it stands for the entities of every id [NGSIv2 subscriptions 10]. */
   readonly everyId?: true
 }
 
-/** The id that an entity that stands for those of every id is shown with [NGSIv2 subscriptions 9]. */
+/** The id under which an entity is shown that stands for every id [NGSIv2 subscriptions 9]. */
 export const everyIdPattern = '.*' as EntityId
 
-/** Most entries that a registration may have. */
+/** The most entries of a registration. */
 export const maxEntries = 5000
 
-/** How many entries a registration has: each of its entities is entered with each attribute wherever registrations are looked up. */
+/** The number of index entries of a registration: each of its entities is entered with each attribute. */
 export function entriesOf(contexts: Iterable<EntitiesAndAttributes>): number {
   let entries = 0
   for (const { entities = [], attributes = [] } of contexts) {
@@ -98,9 +102,9 @@ export interface RegisteredAttribute {
   readonly isDomain: boolean
 }
 
-/** A change of what is registered, as every copy of the index is told it. */
+/** A change of registrations, as it is published to every copy of the index. */
 export type RegistrationChange =
-  /** New, or the replacement of the one with the same id. */
+  /** A new registration, or the replacement of the one with the same id. */
   | { readonly kind: 'put'; readonly registration: Registration }
   | { readonly kind: 'remove'; readonly id: RegistrationId }
 

@@ -7,16 +7,15 @@ import { type RegisteredEntity, registrationTermsOf } from './registration.js'
 import type { RegistrationIndex } from './registration-index.js'
 import type { NamedEntity, TenantRegistrations } from './tenant-registrations.js'
 
-/** Where, when and for what a request looks for providers. */
 export interface SourceLookup extends Lookup {
   readonly use: 'query' | 'update'
-  /** The interface that the request came by. */
+  /** The interface of the request. */
   readonly api: 'ngsi1' | 'ngsi2'
 }
 
 /** A context that names an entity. */
 export interface RegisteredSource extends IndexedContext {
-  /** The entity as it is registered there: it may stand for those of every id, or, without type, for those of every type. */
+  /** The entity as it is registered there: it may stand for every id or, without type, for every type. */
   readonly named: RegisteredEntity
 }
 
@@ -38,7 +37,7 @@ export function sourceOf(
   return firstHaving(naming, attribute) ?? firstHaving(naming, '')
 }
 
-/** All contexts that name an entity, by creation: for queries that name no attributes [subscriptions 8.2]. */
+/** All contexts that name an entity, in the order of creation: for queries that name no attributes [subscriptions 8.2]. */
 export function sourcesOf(
   index: RegistrationIndex,
   lookup: SourceLookup,
@@ -54,10 +53,10 @@ export function sourcesOf(
 }
 
 /**
- * The registered entities that a selector means, each once with the type asked for, else with its registered one, by the
- * first context that names it and as they are given there, in steps [subscriptions 8.2, NGSIv2 subscriptions 11.2]. An exact
- * id is given as it is where every id is registered; a pattern gives the entity that stands for every id. What NGSIv1
- * registers for a whole type names no entity, so that nobody could be asked for it.
+ * The registered entities that a selector means, each once, with the type asked for or otherwise its registered type, in the
+ * order of the contexts, in steps [subscriptions 8.2, NGSIv2 subscriptions 11.2]. Where every id is registered, an exact id gives
+ * itself, and a pattern gives the entity that stands for every id. A registration of NGSIv1 for a whole type names no entity, so
+ * no provider could be asked for one.
  */
 export function* registeredEntities(
   index: RegistrationIndex,
@@ -77,7 +76,7 @@ export function* registeredEntities(
   return yield* inOrder(registrations, found.values())
 }
 
-/** Whether somebody may be asked for an entity of this id, of whatever type. */
+/** Whether a provider may be asked for an entity of this id, of any type. */
 export function isRegistered(index: RegistrationIndex, lookup: SourceLookup, id: EntityId): boolean {
   const registrations = index.of(lookup.tenant)
   if (registrations === undefined || id === '') return false
@@ -88,13 +87,13 @@ export function isRegistered(index: RegistrationIndex, lookup: SourceLookup, id:
   return false
 }
 
-/** What names an entity in one way, and which of its contexts count. */
+/** One way to name an entity, and the test of its contexts. */
 interface MatchingName {
   readonly named: NamedEntity
   readonly counts: (context: IndexedContext) => boolean
 }
 
-/** The ways in which an entity may be named, the one that says most first. */
+/** The ways in which an entity may be named, the most specific first. */
 function namingOf(
   index: RegistrationIndex,
   lookup: SourceLookup,
@@ -126,7 +125,7 @@ function firstHaving(naming: readonly MatchingName[], name: string): RegisteredS
   return first
 }
 
-/** What tells whether a context that names an entity so is to be asked for it under a type. */
+/** A test whether a context with such a name is asked for the entity under a type. */
 function countingFor(
   lookup: SourceLookup,
   { entity }: NamedEntity,
@@ -137,7 +136,7 @@ function countingFor(
   return (context) => context.registration.terms !== undefined && counts(context)
 }
 
-/** What tells whether the provider of a context may be asked at all [NGSIv2 subscriptions 11.1]. */
+/** A test whether the provider of a context may be asked at all [NGSIv2 subscriptions 11.1]. */
 function usable(lookup: SourceLookup): (context: IndexedContext) => boolean {
   const counts = counting(lookup)
   return (context) => {
@@ -146,14 +145,13 @@ function usable(lookup: SourceLookup): (context: IndexedContext) => boolean {
   }
 }
 
-/** An entity that a selector means. */
 interface Found {
   readonly entity: RegisteredEntity
   readonly named: NamedEntity
   readonly first: IndexedContext
 }
 
-/** The entity that is asked for where a selector means one that is registered so. */
+/** The entity to ask for where a selector means a registered one. */
 function entityAsked({ id, type }: Selector, registered: RegisteredEntity): RegisteredEntity {
   if (id.kind === 'exact') return { id: id.id, type: type ?? registered.type }
   return type === undefined || type === registered.type ? registered : { ...registered, type }
@@ -166,7 +164,7 @@ function keepFirst(found: Map<string, Found>, one: Found): void {
   if (held === undefined || compareContexts(one.first, held.first) < 0) found.set(key, one)
 }
 
-/** By the first context that names each, and in the order in which that has them. */
+/** Ordered by the first context that names each entity, then as they are given there. */
 function* inOrder(registrations: TenantRegistrations, found: Iterable<Found>): Steps<readonly RegisteredEntity[]> {
   const byFirst = new Map<IndexedContext, Map<NamedEntity, RegisteredEntity>>()
   for (const { entity, named, first } of found) {
@@ -175,7 +173,7 @@ function* inOrder(registrations: TenantRegistrations, found: Iterable<Found>): S
   const entities: RegisteredEntity[] = []
   for (const [{ context }, left] of [...byFirst].sort(([a], [b]) => compareContexts(a, b))) {
     const [only] = left.values()
-    // The context may have thousands of entities, of which each of as many selectors means one.
+    // The context may have thousands of entities, one for each of as many selectors.
     if (only && left.size === 1) entities.push(only)
     else entities.push(...asGiven(registrations, context.entities, left))
     yield

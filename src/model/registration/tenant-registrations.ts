@@ -4,21 +4,20 @@ import type { Selector } from '../context/query.js'
 import { type IndexedContext, insertContext, OrderedContexts, removeContext } from './contexts.js'
 import type { RegisteredEntity } from './registration.js'
 
-/** Who names what in one tenant, by id and by type, so that what one request asks for does not walk all registrations. */
+/** The registrations of one tenant, indexed by id and type, so that no request walks all of them. */
 export class TenantRegistrations {
   readonly #contexts = new OrderedContexts()
   readonly #byType = new Map<EntityType, Map<EntityId, NamedEntity>>()
-  /** The entities of an id: the only one, as most are, or those of several types. */
+  /** The entities of an id: mostly a single one, otherwise those of several types. */
   readonly #byId = new Map<EntityId, NamedEntity | Set<NamedEntity>>()
-  /** What stands for the entities of every id. */
+  /** The entities that stand for every id. */
   readonly #everyId = new Map<EntityType, NamedEntity>()
 
-  /** Whether nothing is registered. */
   get isEmpty(): boolean {
     return this.#contexts.size === 0
   }
 
-  /** All contexts, by creation. Changes with what is registered. */
+  /** All contexts, in the order of creation; a live view. */
   get contexts(): readonly IndexedContext[] {
     return this.#contexts.all
   }
@@ -47,9 +46,9 @@ export class TenantRegistrations {
   }
 
   /**
-   * The entities that a selector means, without a type those of every type, in no particular order; those that stand for
-   * every id are meant whatever the id. And nothing for every entity that a pattern was tried on in vain: whoever looks
-   * may pause there. With `untyped` those without type are meant by every type.
+   * The entities that a selector means (without a type: of every type), in no particular order; those that stand for every id
+   * always match. Yields undefined for each entity that a pattern did not match, where the caller may pause. With `untyped` every
+   * type also means entities without type.
    */
   *tried({ id, type, typePattern }: Selector, untyped = false): Generator<NamedEntity | undefined> {
     const ofType = typeTest(type, typePattern, untyped)
@@ -65,7 +64,7 @@ export class TenantRegistrations {
     }
   }
 
-  /** The entities by their types: only those that a type leaves. */
+  /** The entities of the types that are meant, by type. */
   *#typed(type: EntityType | undefined, untyped: boolean): Iterable<[EntityType, ReadonlyMap<EntityId, NamedEntity>]> {
     if (type === undefined) {
       yield* this.#byType
@@ -112,7 +111,7 @@ export class TenantRegistrations {
   }
 }
 
-/** What tells whether entities of a registered type are meant. */
+/** A test of registered types. */
 function typeTest(
   type: EntityType | undefined,
   typePattern: string | undefined,
@@ -124,22 +123,21 @@ function typeTest(
   return (registered) => (registered === '' ? untyped : test(registered))
 }
 
-/** Up to this many names of attributes are searched one by one; more are looked up in a set. */
+/** Up to this many attribute names are searched linearly; more are looked up in a map. */
 const fewNames = 16
 
 /**
- * An entity of one id and type with the contexts that name it. Most are named by one context with a few attributes: they
- * are many, so they hold no more than that.
+ * An entity of one id and type, with the contexts that name it. There are many, mostly named by one context with a few
+ * attributes, so the object is kept small.
  */
 export class NamedEntity {
   readonly entity: RegisteredEntity
   readonly #contexts: IndexedContext[]
-  /** How many names the contexts have together. */
+  /** The number of attribute names in all contexts. */
   #names: number
-  /** By attribute, once there are many names; under the empty name, which no attribute has, those without attributes. */
+  /** By attribute, once there are many names; contexts without attributes are under the empty name, which no attribute has. */
   #byAttribute: Map<string, IndexedContext[]> | undefined
 
-  /** One that a first context names. */
   constructor(entity: RegisteredEntity, first: IndexedContext) {
     this.entity = entity
     this.#contexts = [first]
@@ -147,12 +145,12 @@ export class NamedEntity {
     this.#look()
   }
 
-  /** The contexts that name it, in their order. Changes with what is registered. */
+  /** The contexts that name it, in order; a live view. */
   get contexts(): readonly IndexedContext[] {
     return this.#contexts
   }
 
-  /** Those of an attribute, in their order; of the empty name those without attributes. */
+  /** The contexts of an attribute, in order; for the empty name, those without attributes. */
   having(name: string): readonly IndexedContext[] {
     if (this.#byAttribute !== undefined) return this.#byAttribute.get(name) ?? none
     const isMeant = ({ context: { attributes } }: IndexedContext): boolean =>
@@ -169,7 +167,7 @@ export class NamedEntity {
     else lookUp(this.#byAttribute, listed)
   }
 
-  /** Gives whether a context still names it. */
+  /** Removes a context; gives whether others still name the entity. */
   leave(listed: IndexedContext): boolean {
     const before = this.#contexts.length
     removeContext(this.#contexts, listed)
@@ -185,7 +183,7 @@ export class NamedEntity {
     return this.#contexts.length > 0
   }
 
-  /** From now on names are looked up, if there are enough of them. */
+  /** Starts to look names up, if there are enough of them. */
   #look(): void {
     if (this.#names <= fewNames) return
     this.#byAttribute = new Map()

@@ -7,9 +7,9 @@ import { sameValue } from '../context/value.js'
 import type { Subscription } from './subscription.js'
 import type { Alteration, FiringCondition } from './terms.js'
 
-/** What an update did to an entity. */
+/** The effect of an update on one entity. */
 export interface Change {
-  /** It was created or changed, removed, or left as it was. */
+  /** Created or changed, removed, or left as it was. */
   readonly kind: 'put' | 'remove' | 'same'
   readonly tenant: Tenant
   /** Undefined when the entity was created. */
@@ -24,10 +24,10 @@ export interface Change {
   readonly isForced: boolean
 }
 
-/** What the update came with. */
+/** The request and the time of an update. */
 export type Cause = Pick<UpdateCommand, 'origin' | 'time'>
 
-/** What a command did to one entity, as subscribers are told of it. */
+/** The effect of a command on one entity, as subscriptions see it. */
 export function changeBy({ tenant, attributes: given, action, terms }: UpdateCommand, effect: EntityEffect): Change {
   const { kind, entity } = effect
   const isForced = action === 'REPLACE' || terms?.forced === true
@@ -35,17 +35,17 @@ export function changeBy({ tenant, attributes: given, action, terms }: UpdateCom
   return { kind, tenant, entity, before: entity, changed: none, given, isForced }
 }
 
-/** The change of a command that found an entity and left it as it was. */
+/** The effect of a command that left an existing entity as it was. */
 export function untouchedBy({ tenant, attributes: given }: UpdateCommand, entity: Entity): Change {
   return { kind: 'same', tenant, entity, before: entity, changed: none, given, isForced: false }
 }
 
-/** An entity in its present state, which no command has touched. */
+/** The present state of an entity that no command has touched. */
 export function stateOf(tenant: Tenant, entity: Entity): Change {
   return { kind: 'same', tenant, entity, before: entity, changed: none, given: [], isForced: false }
 }
 
-/** On whose behalf a partition writes a line, as far as it knows the request of an update [management 10.3]. */
+/** The context of a log line about an update: its tenant, path and correlator [management 10.3]. */
 export function causeContext(tenant: Tenant, path: ServicePath, { correlator }: Cause['origin']): LineContext {
   const srv = tenant === '' ? '<none>' : tenant
   return { corr: correlator, trans: 'N/A', from: 'N/A', srv, subsrv: path }
@@ -54,8 +54,8 @@ export function causeContext(tenant: Tenant, path: ServicePath, { correlator }: 
 const none: readonly string[] = []
 
 /**
- * Finds what subscriptions ask about a change, once for all of them: an entity may have thousands of attributes, and very many
- * subscriptions.
+ * Answers the questions of subscriptions about a change, each once for all of them: an entity may have thousands of attributes,
+ * and very many subscriptions.
  */
 class ChangeIndex {
   readonly #change: Change
@@ -70,27 +70,27 @@ class ChangeIndex {
     this.#isSmall = isSmall
   }
 
-  /** The attribute as it was, by the first of its instances; undefined when it is new. */
+  /** The attribute before the change, by its first instance; undefined when it is new. */
   before(name: string): Attribute | undefined {
     if (this.#isSmall) return firstNamed(this.#change.before, name)
     this.#before ??= byName(this.#change.before)
     return this.#before.get(name)
   }
 
-  /** The attribute as it is after the change, by the first of its instances. */
+  /** The attribute after the change, by its first instance. */
   after(name: string): Attribute | undefined {
     if (this.#isSmall) return firstNamed(this.#change.entity, name)
     this.#after ??= byName(this.#change.entity)
     return this.#after.get(name)
   }
 
-  /** The names of the attributes that the request contained. */
+  /** The names of the attributes in the request. */
   get given(): readonly string[] {
     this.#given ??= this.#change.given.map(({ name }) => name)
     return this.#given
   }
 
-  /** The changed attributes of which more than metadata has changed [NGSIv2 subscriptions 4.2]. */
+  /** The changed attributes, without those of which only metadata have changed [NGSIv2 subscriptions 4.2]. */
   get moreThanMetadata(): readonly string[] {
     this.#moreThanMetadata ??= this.#namesOfMore()
     return this.#moreThanMetadata
@@ -111,7 +111,7 @@ class ChangeIndex {
 
 const indexes = new WeakMap<Change, ChangeIndex>()
 
-/** The index of a change, the same one for all who ask; of a small one, which is quickly searched, one for each. */
+/** The index of a change. Callers share that of a large change; a small one is quickly searched, so each caller gets its own. */
 export function indexOf(change: Change): ChangeIndex {
   if (isSmallChange(change)) return new ChangeIndex(change, true)
   const known = indexes.get(change)
@@ -121,7 +121,10 @@ export function indexOf(change: Change): ChangeIndex {
   return index
 }
 
-/** Upper bounds of a small change: its attributes, the metadata and the characters of one. Searching it again is faster than an index. */
+/**
+ * The limits of a small change: its attributes, and the metadata and characters of one. Searching it again is faster than an
+ * index.
+ */
 const fewAttributes = 16
 const fewMetadata = 4
 const fewCharacters = 256
@@ -154,7 +157,7 @@ export function metadataValues({ metadata }: Pick<Attribute, 'metadata'>): Value
   return metadata.map(({ name, type, value }) => [name, type, value])
 }
 
-/** What an update did to its entity; undefined when no subscription is to hear of it [NGSIv2 subscriptions 4.2, 4.3]. */
+/** The alteration of the entity; undefined when no subscription is notified of it [NGSIv2 subscriptions 4.2, 4.3]. */
 function alterationOf(change: Change): Alteration | undefined {
   switch (change.kind) {
     case 'remove':
@@ -167,14 +170,14 @@ function alterationOf(change: Change): Alteration | undefined {
   }
 }
 
-/** Whether a subscription hears of updates that change no attribute, or of removals. */
+/** Whether a subscription is notified of updates that change no attribute, or of removals. */
 export function hearsMoreThanChanges({ terms }: Subscription): boolean {
   return terms?.condition?.alterations.some((each) => each === 'entityUpdate' || each === 'entityDelete') ?? false
 }
 
 /**
- * What an update did as a subscription sees it. A subscription that ignores metadata sees no change where only metadata have
- * changed [NGSIv2 subscriptions 4.2].
+ * The alteration as a subscription sees it. A subscription that ignores metadata sees no change where only metadata have changed
+ * [NGSIv2 subscriptions 4.2].
  */
 export function alterationFor(change: Change, onMetadata: boolean): Alteration | undefined {
   const what = alterationOf(change)
@@ -182,7 +185,7 @@ export function alterationFor(change: Change, onMetadata: boolean): Alteration |
   return indexOf(change).moreThanMetadata.length > 0 ? what : 'entityUpdate'
 }
 
-/** The attributes that have changed as a subscription sees it. */
+/** The changed attributes as a subscription sees them. */
 function changedFor(change: Change, onMetadata: boolean): readonly string[] {
   const isUpdate = change.kind === 'put' && change.before !== undefined
   return !isUpdate || countsMetadata(change, onMetadata) ? change.changed : indexOf(change).moreThanMetadata
@@ -192,7 +195,10 @@ function countsMetadata({ isForced }: Change, onMetadata: boolean): boolean {
   return onMetadata || isForced
 }
 
-/** Whether an update triggers a subscription by the rules of NGSIv2; its expression is evaluated afterwards [NGSIv2 subscriptions 4.2, 4.3]. */
+/**
+ * Whether a change triggers a subscription by the rules of NGSIv2; its expression is evaluated afterwards [NGSIv2 subscriptions
+ * 4.2, 4.3].
+ */
 export function hears(onChange: readonly string[], condition: FiringCondition, change: Change): boolean {
   const listed = condition.alterations
   const { onMetadata } = condition
@@ -205,7 +211,7 @@ export function hears(onChange: readonly string[], condition: FiringCondition, c
   return what === 'entityChange' && isHeard(listed, 'entityChange') && hasChanged()
 }
 
-/** Without a list, creations and changes count. */
+/** Without a list, creations and changes trigger. */
 function isHeard(listed: readonly Alteration[], what: 'entityCreate' | 'entityChange'): boolean {
   return listed.length === 0 || listed.includes(what)
 }

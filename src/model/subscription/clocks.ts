@@ -3,8 +3,8 @@ import type { Milliseconds } from '../../time.js'
 import type { SubscriptionClock } from './subscription.js'
 
 /**
- * The moments that a turn has noted, to give them back if it fails. They lie in lists side by side: one change may have
- * a notice for each of very many subscriptions, and an object for each would cost more than all the rest.
+ * The moments that a turn has put on clocks, to take them back if the turn fails. They are kept in parallel arrays: one change
+ * may cause notices of very many subscriptions, and an object for each would cost more than all the rest.
  */
 export class Claims {
   #clocks: SubscriptionClock[] = []
@@ -13,7 +13,7 @@ export class Claims {
   #time: Milliseconds | undefined
   #moment = 0n
 
-  /** The moment as clocks hold it, converted once for all notices of a change. */
+  /** A time in the form of the clocks, converted once for all notices of a change. */
   momentOf(time: Milliseconds): bigint {
     if (time !== this.#time) {
       this.#time = time
@@ -22,14 +22,14 @@ export class Claims {
     return this.#moment
   }
 
-  /** A clock says `noted` instead of `held`. */
+  /** The clock now shows `noted` in place of `held`. */
   add(clock: SubscriptionClock, held: bigint, noted: bigint): void {
     this.#clocks.push(clock)
     this.#held.push(held)
     this.#noted.push(noted)
   }
 
-  /** Takes the noted moments back: the notices were not made. Moments that another thread has noted since stay. */
+  /** Takes the moments back: the notices were not made. Moments that another thread has put on a clock since stay. */
   undo(): void {
     for (let one = this.#clocks.length - 1; one >= 0; one -= 1) {
       const [clock, held, noted] = [this.#clocks[one], this.#held[one], this.#noted[one]]
@@ -40,7 +40,7 @@ export class Claims {
     this.clear()
   }
 
-  /** Keeps the moments that were noted. */
+  /** Keeps the moments on the clocks. */
   clear(): void {
     if (this.#clocks.length === 0) return
     this.#clocks = []
@@ -50,12 +50,11 @@ export class Claims {
 }
 
 /**
- * Notes the moment of a notice on its subscription's clock, which keeps the notices apart over all partitions
- * [subscriptions 3.4]; false when the last one is less than `throttling_ms` away, so that this one is suppressed. Away in
- * either direction: commands of several front ends come out of order by a millisecond or two, but a clock of the day that
- * was set back must not silence a subscription until it has caught up.
+ * Puts the moment of a notice on its subscription's clock, which throttles over all partitions [subscriptions 3.4]. False, and the
+ * notice is suppressed, when the last one is less than `throttling_ms` away in either direction: commands of several front ends may be
+ * out of order by a millisecond or two, but setting the clock of the day back must not silence a subscription until it has caught up.
  *
- * @param armed of a oneshot, when it was set: false when it has been notified since; `time` is not before it
+ * @param armed when a oneshot was set: false when it has been notified since; `time` is not before it
  */
 export function claimNotice(
   clock: SubscriptionClock,
@@ -70,7 +69,7 @@ export function claimNotice(
     const last = Number(held)
     if (armed > 0 && last >= armed) return false
     if (throttling_ms > 0 && last !== 0 && Math.abs(time - last) < throttling_ms) return false
-    // Without throttling an earlier moment is one out of order.
+    // Without throttling an earlier moment is a command out of order.
     if (throttling_ms === 0 && time <= last) return true
     const noted = claims.momentOf(time)
     if (Atomics.compareExchange(moments, at, held, noted) !== held) continue
@@ -80,14 +79,13 @@ export function claimNotice(
 }
 
 /**
- * The clock beside this one: subscriptions have two, and a version that is proposed runs on the other one until it is decided, so that
- * what is withdrawn has throttled nothing.
+ * The second clock of the same subscription: a proposed version uses it until the change is decided, so that a withdrawn version
+ * has throttled nothing.
  */
 export function otherClock({ moments, at }: SubscriptionClock): SubscriptionClock {
   return { moments, at: at ^ 1 }
 }
 
-/** Sets a clock to the moment of another one. */
 export function setClock({ moments, at }: SubscriptionClock, like: SubscriptionClock): void {
   Atomics.store(moments, at, Atomics.load(like.moments, like.at))
 }

@@ -5,16 +5,16 @@ import { type Filler, onlyMacro, percentDecoded, type Unfilled } from '../expres
 import { isTopic, parseNotificationUrl, streamReference } from './targets.js'
 import type { HttpTemplate, Template } from './terms.js'
 
-/** A message of `httpCustom`, filled in. */
+/** A rendered message of `httpCustom`. */
 export interface FilledHttp {
-  /** Undefined when listening clients take the message as an event. */
+  /** Undefined when listening clients receive the message as an event. */
   readonly url: string | undefined
   /** Each name once, in lower case; an empty value removes the header that would be sent otherwise. */
   readonly headers: readonly Pair[]
   readonly body: FilledBody
 }
 
-/** A message of `mqttCustom`, filled in. */
+/** A rendered message of `mqttCustom`. */
 export interface FilledMqtt {
   readonly topic: string
   readonly body: FilledBody
@@ -23,21 +23,21 @@ export interface FilledMqtt {
 type Pair = readonly [name: string, value: string]
 
 /**
- * The body, and the type of its content unless a header says otherwise; `usual` is what `http` would send, also of a
- * patched entity [NGSIv2 subscriptions 6.2].
+ * The body, and its content type unless a header sets another one. `usual` is the body that `http` would send, also for a patched
+ * entity [NGSIv2 subscriptions 6.2].
  */
 export type FilledBody =
   | { readonly kind: 'usual' }
   | { readonly kind: 'custom'; readonly text: string; readonly contentType: string }
 
-/** Why a message is dropped: also because it would be no legal request [NGSIv2 subscriptions 6.1]. */
+/** Why a message is dropped, for example because it would not be a valid request [NGSIv2 subscriptions 6.1]. */
 export type Undeliverable =
   | Unfilled
   | { readonly kind: 'urlInvalid'; readonly url: string }
   | { readonly kind: 'headerInvalid'; readonly name: string }
   | { readonly kind: 'topicInvalid'; readonly topic: string }
 
-/** Fills in what a message of `httpCustom` to a URL is made of [NGSIv2 subscriptions 6.1, 6.2]. */
+/** Renders a message of `httpCustom` to a URL [NGSIv2 subscriptions 6.1, 6.2]. */
 export function filledHttp(url: string, template: HttpTemplate, filler: Filler): Result<FilledHttp, Undeliverable> {
   const filled = filledUrl(url, template, filler)
   if (!filled.ok) return filled
@@ -47,7 +47,7 @@ export function filledHttp(url: string, template: HttpTemplate, filler: Filler):
   return body.ok ? ok({ url: filled.value, headers: headers.value, body: body.value }) : body
 }
 
-/** Fills in what a message of `mqttCustom` to a topic is made of [NGSIv2 subscriptions 6.1, 7.1]. */
+/** Renders a message of `mqttCustom` to a topic [NGSIv2 subscriptions 6.1, 7.1]. */
 export function filledMqtt(topic: string, template: Template, filler: Filler): Result<FilledMqtt, Undeliverable> {
   const filled = filler.text(topic, '')
   if (!filled.ok) return filled
@@ -70,7 +70,7 @@ function filledBody({ payload, json }: Template, filler: Filler): Result<FilledB
   return ok({ kind: 'custom', text: JSON.stringify(filled.value), contentType: 'application/json; charset=utf-8' })
 }
 
-/** A pair of the query with an empty name or value is left out; nothing in it is percent-encoded. */
+/** Query parameters with an empty name or value are left out; nothing is percent-encoded. */
 function filledUrl(url: string, { qs = {} }: HttpTemplate, filler: Filler): Result<string | undefined, Undeliverable> {
   if (url === streamReference) return ok(undefined)
   const base = filler.text(url, '')
@@ -89,7 +89,9 @@ function filledUrl(url: string, { qs = {} }: HttpTemplate, filler: Filler): Resu
   return ok(parts.length === 0 ? base.value : `${base.value}?${parts.join('&')}`)
 }
 
-/** Headers that a template cannot change: receivers need them to read the request, and the broker to recognise the notification. */
+/**
+ * Headers that a template cannot change: receivers need them to read the request, and the broker to recognise the notification.
+ */
 const unchangeable: ReadonlySet<string> = new Set([
   'fiware-correlator',
   'ngsiv2-attrsformat',
@@ -99,7 +101,7 @@ const unchangeable: ReadonlySet<string> = new Set([
   'rigel-notification-id',
 ])
 
-/** Headers that ask for more than one request and one response, which a notification cannot have. */
+/** Headers that ask for more than one request and one response, which a notification does not have. */
 export const unsendable: ReadonlySet<string> = new Set(['expect', 'upgrade'])
 
 const legalName = /^[!#$%&'*+.^_`|~\da-z-]+$/
@@ -139,13 +141,15 @@ export function undeliverableText(why: Undeliverable): string {
   }
 }
 
-/** The least length of a body made of a template, in bytes, whatever its macros become; 0 where only the entity decides. */
+/**
+ * The least length in bytes of a body made from a template, whatever its macros become; 0 where it depends on the entity alone.
+ */
 export function shortestBody({ payload, json }: Template): number {
   if (typeof payload === 'string') return Buffer.byteLength(percentDecoded(withoutMacros(payload)))
   return json === undefined ? 0 : Buffer.byteLength(JSON.stringify(shortestValue(json)))
 }
 
-/** A `${` without a `}` behind it is no macro, and neither is any later one. */
+/** A `${` without a following `}` is not a macro; neither is any later one. */
 function withoutMacros(text: string): string {
   let kept = ''
   let from = 0
@@ -158,7 +162,7 @@ function withoutMacros(text: string): string {
   return kept + text.slice(from)
 }
 
-/** A text that is one macro may become a value of one character; the names of members are not filled in. */
+/** A text that consists of one macro may become a value of one character. Names of members are not filled in. */
 function shortestValue(template: Value): Value {
   if (typeof template === 'string') return onlyMacro(template) === undefined ? withoutMacros(template) : 0
   if (isArray(template)) return template.map(shortestValue)

@@ -3,29 +3,29 @@ import type { Decisions, Proposal, Subscription } from './subscription.js'
 export type Decision = 'committed' | 'withdrawn'
 
 /**
- * Of a notice that was made while a change of its subscription was undecided: the number of the change, and which version has made
- * it, the one that stood until then or the one that was proposed. It is sent if that version is the one that was decided for.
+ * Marks a notice that was made while a change of its subscription was undecided: the number of the change, and whether the
+ * version then in force or the proposed one has made the notice. The notice is sent if the decision is for that version.
  */
 export interface Provisional {
   readonly change: number
   readonly by: 'standing' | 'proposed'
 }
 
-/** A version of a subscription, with what is said of its notices while there is another one. */
+/** A version of a subscription, and the mark of its notices while there is another version. */
 export interface Version {
   readonly subscription: Subscription
   readonly provisional: Provisional | undefined
 }
 
-/** Without a word about decisions a subscription was created, and nothing else of it was ever proposed. */
+/** A subscription without recorded decisions was created, and no other change of it was ever proposed. */
 const created: Decisions = { last: 1, withdrawn: [] }
 
 /** Before a subscription is created. */
 const none: Decisions = { last: 0, withdrawn: [] }
 
 /**
- * Ranges that are remembered. A notice that was made during an older change which was withdrawn, and that still waits, is judged as
- * if that change had been committed: there were as many others since, each of which took the time limit of a round.
+ * The most ranges that are kept. A waiting notice from an older, withdrawn change is judged as if that change had been committed:
+ * at least this many changes came since, each of which took the time limit of a round.
  */
 const mostRanges = 64
 
@@ -49,7 +49,7 @@ export function proposed(subscription: Subscription, proposal: Proposal): Subscr
   return { ...subscription, decisions: { last, withdrawn, proposal } }
 }
 
-/** The record of a subscription after what was proposed is decided; nothing when there is none. */
+/** The record of a subscription after the decision on its proposal; undefined when it no longer exists. */
 export function decided(record: Subscription, decision: Decision): Subscription | undefined {
   const { last, withdrawn, proposal } = record.decisions ?? created
   if (proposal === undefined) throw new Error(`nothing is proposed for subscription ${record.id}`)
@@ -63,28 +63,28 @@ export function decided(record: Subscription, decision: Decision): Subscription 
   return subscription
 }
 
-/** Whether a change of a subscription is proposed and not decided yet. */
+/** Whether a proposed change of a subscription is undecided. */
 export function isUndecided({ decisions }: Pick<Subscription, 'decisions'>): boolean {
   return decisions?.proposal !== undefined
 }
 
-/** Whether a subscription has the very proposal of a record, and that is not decided yet. */
+/** Whether a subscription holds the proposal of this record, undecided. */
 export function isSameProposal(held: Subscription | undefined, record: Subscription): boolean {
   if (held?.id !== record.id) return false
   return held.decisions?.proposal !== undefined && held.decisions.last === record.decisions?.last
 }
 
-/** Whether a record is that of a subscription which is proposed, and of none that is in force. */
+/** Whether the subscription of a record was only proposed, and was never in force. */
 export function isProposedOnly({ decisions }: Pick<Subscription, 'decisions'>): boolean {
   return decisions?.proposal?.kind === 'create'
 }
 
-/** Whether the last change of a subscription was decided in favour of what was proposed. */
+/** Whether the last decision about a subscription was for the proposal. */
 export function isCommitted({ decisions = created }: Pick<Subscription, 'decisions'>): boolean {
   return !hasNumber(decisions.withdrawn, decisions.last)
 }
 
-/** The versions of a subscription by which changes of entities are matched: both while it is not decided which one holds. */
+/** The versions of a subscription that changes of entities are matched against: both while it is undecided which one holds. */
 export function versionsOf(record: Subscription): { readonly standing?: Version; readonly proposed?: Version } {
   const { last, proposal } = record.decisions ?? created
   if (proposal === undefined) return { standing: { subscription: record, provisional: undefined } }
@@ -97,11 +97,11 @@ export function versionsOf(record: Subscription): { readonly standing?: Version;
 }
 
 /**
- * What becomes of a notice that was made while a change was undecided: it waits, it is sent, or it is void.
+ * The verdict on a notice that was made while a change was undecided: it waits, is sent, or is void.
  *
- * @param decisions what is known of the decisions; nothing of a subscription that nobody has decided anything of but its creation
- * @param isHeld whether the subscription is on hold, as it is while a change is undecided. A change that is not known without that
- * was never decided: its proposal did not come to be on disk, or was lost with it.
+ * @param decisions absent for a subscription with no decision but its creation
+ * @param isHeld whether the subscription is on hold, as it is while a change is undecided. An unknown change of a subscription that is
+ * not on hold was never decided: its proposal never became durable, or was lost with the disk.
  */
 export function verdictOn(
   { change, by }: Provisional,
@@ -120,7 +120,7 @@ function hasNumber(ranges: readonly number[], number: number): boolean {
   return false
 }
 
-/** With a number that is greater than all in it. */
+/** Adds a number that is greater than all in the ranges. */
 function withNumber(ranges: readonly number[], number: number): readonly number[] {
   if (ranges.at(-1) === number - 1) return [...ranges.slice(0, -1), number]
   return [...ranges, number, number].slice(-2 * mostRanges)

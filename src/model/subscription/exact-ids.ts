@@ -3,12 +3,12 @@ import { inRange } from '../context/query.js'
 import { hearsMoreThanChanges } from './change.js'
 import { type IndexedSubscription, type MatchGroup, MatchGroups, type Triggered, untyped } from './match-group.js'
 
-/** Up to this many subscriptions to an id are searched one by one; more are indexed by type and path. */
+/** Up to this many subscriptions to an id are searched linearly; more are indexed by type and path. */
 const fewSubscriptions = 8
 
 /**
- * The subscriptions to entities of exact ids. There are many ids and most have one or two subscriptions, which are kept in
- * an array: an index by type, path and attribute for each id would take several times the memory.
+ * The subscriptions to exact ids. There are many ids, and most have one or two subscriptions, which are kept in an array: an
+ * index by type, path and attribute for each id would take several times the memory.
  */
 export class ExactIds {
   readonly #ofId = new Map<EntityId, Single[] | MatchGroups>()
@@ -36,7 +36,7 @@ export class ExactIds {
     if (held instanceof MatchGroups ? held.isEmpty : held.length === 0) this.#ofId.delete(id)
   }
 
-  /** Adds those of the entity's id, path and type. */
+  /** Adds the groups of the entity's id, path and type. */
   gather(entity: Entity, into: MatchGroup[]): void {
     const held = this.#ofId.get(entity.id)
     if (held === undefined) return
@@ -49,7 +49,7 @@ export class ExactIds {
   }
 }
 
-/** A subscription to entities of a type. */
+/** A subscription to entities of one type. */
 class Single implements MatchGroup {
   readonly #type: EntityType
   readonly #indexed: IndexedSubscription

@@ -7,8 +7,8 @@ import { versionsOf } from './decisions.js'
 import type { Subscription } from './subscription.js'
 
 /**
- * The expressions that a subscription asks to be evaluated for a change: its condition, and those in all texts of its template
- * [NGSIv2 subscriptions 4.1, 6.1]. One that stands in several places is given as often.
+ * The expressions that are evaluated for a change that triggers a subscription: its condition, and those in all texts of its
+ * template, repeated ones included [NGSIv2 subscriptions 4.1, 6.1].
  */
 export function expressionsOf({ reference, terms }: Pick<Subscription, 'reference' | 'terms'>): readonly string[] {
   const found: string[] = []
@@ -34,7 +34,7 @@ export function expressionsOf({ reference, terms }: Pick<Subscription, 'referenc
   return found
 }
 
-/** The names of members are not filled in. */
+/** Names of members are not filled in. */
 function gatherMacros(template: Value, found: string[]): void {
   if (typeof template === 'string') {
     if (hasMacro(template)) for (const text of macrosOf(template)) found.push(text)
@@ -42,7 +42,10 @@ function gatherMacros(template: Value, found: string[]): void {
   else if (isObject(template)) for (const member of Object.values(template)) gatherMacros(member, found)
 }
 
-/** Reads the expressions of all versions of a subscription, in steps, so that it comes into force at once; gives what lets go of them. */
+/**
+ * Parses the expressions of all versions of a subscription, in steps, so that the subscription comes into force at once; gives
+ * the function that releases them.
+ */
 export function* expressionsRead(record: Subscription, expressions: ExpressionHolder): Steps<() => void> {
   const { standing, proposed } = versionsOf(record)
   const held: string[] = []

@@ -8,17 +8,17 @@ import type { SubscriptionInForce } from './subscription.js'
 /** A subscription as the index holds it. */
 export interface IndexedSubscription extends SubscriptionInForce {
   /**
-   * Of one by the rules of NGSIv2: whether its selectors and its expression hold for the entity, which takes its steps from the step budget
-   * [NGSIv2 subscriptions 4.1].
+   * For rules of NGSIv2: whether selectors and expression hold for the entity; takes its steps from the budget [NGSIv2
+   * subscriptions 4.1].
    */
   readonly accepts: ((change: Change, budget: StepBudget) => boolean) | undefined
-  /** What its notices say while a change of the subscription is undecided. */
+  /** The mark of its notices while a change of the subscription is undecided. */
   readonly provisional: Provisional | undefined
-  /** The number of the last change of which it was found out whether it is triggered. */
+  /** The number of the last change that was tested for it. */
   lookedAtBy: number
 }
 
-/** Subscriptions that mean an entity. */
+/** Subscriptions to the same entities. */
 export interface MatchGroup {
   /** Adds those that the change triggers [subscriptions 3.1, point 5], [NGSIv2 subscriptions 4.1, point 4]. */
   gatherTriggered(into: Triggered): void
@@ -35,19 +35,18 @@ export class Triggered {
   #lastOrder = 0
   #isInOrder = true
 
-  /** No other change of this partition may have the number. */
+  /** The number has to be unique among the changes of this partition. */
   constructor(number: number, change: Change) {
     this.#number = number
     this.change = change
   }
 
-  /** Whether an attribute has changed. */
   has(name: string): boolean {
     this.#names ??= new Set(this.change.changed)
     return this.#names.has(name)
   }
 
-  /** Adds a subscription that may hear of the change, if it does. It is found out once, by however many attributes it is found. */
+  /** Adds a subscription if the change triggers it. It is tested once, however many attributes lead to it. */
   consider(indexed: IndexedSubscription): void {
     if (indexed.lookedAtBy === this.#number) return
     indexed.lookedAtBy = this.#number
@@ -58,20 +57,20 @@ export class Triggered {
     this.#lastOrder = order
   }
 
-  /** In the order of creation: the same turn makes the same notices. */
+  /** In the order of creation, so that every replica makes the same notices. */
   get subscriptions(): readonly IndexedSubscription[] {
     const subscriptions = this.#subscriptions
-    // They mostly are, and to compare very many takes as long as all the rest of this.
+    // They are mostly in order, and sorting very many takes as long as all the rest of this.
     return this.#isInOrder ? subscriptions : subscriptions.sort((a, b) => a.subscription.order - b.subscription.order)
   }
 }
 
-/** Subscriptions that mean the same entities, arranged by what triggers them. */
+/** Subscriptions to the same entities, indexed by the attributes that trigger them. */
 class PathMatchGroup implements MatchGroup {
   readonly #path: PathRange
   readonly #ofAny = new Set<IndexedSubscription>()
   readonly #ofName = new Map<string, Set<IndexedSubscription>>()
-  /** Those that also hear of updates that change nothing, or of removals. */
+  /** Those that are also notified of updates without a change, or of removals. */
   readonly #attentive = new Set<IndexedSubscription>()
 
   constructor(path: PathRange) {
@@ -82,7 +81,7 @@ class PathMatchGroup implements MatchGroup {
     return this.#ofAny.size === 0 && this.#ofName.size === 0 && this.#attentive.size === 0
   }
 
-  /** Whether it means the entities of this one's path [subscriptions 3.1, point 3]. */
+  /** Whether it means the entity's path [subscriptions 3.1, point 3]. */
   matches({ path }: Entity): boolean {
     return inRange(path, this.#path)
   }
@@ -129,7 +128,7 @@ class PathMatchGroup implements MatchGroup {
 
 const nobody: readonly IndexedSubscription[] = []
 
-/** By the rules of NGSIv1 whoever is found by a changed attribute hears of it. */
+/** By the rules of NGSIv1 every subscription that a changed attribute leads to is triggered. */
 function isHeard({ subscription: { onChange = [], terms } }: IndexedSubscription, change: Change): boolean {
   return terms?.condition === undefined || hears(onChange, terms.condition, change)
 }
@@ -146,7 +145,7 @@ export class MatchGroups {
     return this.#ofType.has(type)
   }
 
-  /** Adds a subscription; gives whether there is a new group. */
+  /** Adds a subscription; gives whether that made a new group. */
   add(type: EntityType, indexed: IndexedSubscription): boolean {
     const { path } = indexed.subscription
     const ofPath = entry(this.#ofType, type, newMap<string, PathMatchGroup>)
@@ -155,7 +154,7 @@ export class MatchGroups {
     return ofPath.size > before
   }
 
-  /** Removes a subscription; gives whether a group is gone. */
+  /** Removes a subscription; gives whether that removed a group. */
   remove(type: EntityType, indexed: IndexedSubscription): boolean {
     const ofPath = this.#ofType.get(type)
     const name = nameOf(indexed.subscription.path)
@@ -168,7 +167,7 @@ export class MatchGroups {
     return true
   }
 
-  /** Adds those of the entity's path and type; an empty type on either side matches any [subscriptions 3.1, point 4]. */
+  /** Adds the groups of the entity's path and type; an empty type on either side matches any [subscriptions 3.1, point 4]. */
   gather(entity: Entity, into: MatchGroup[]): void {
     if (entity.type === untyped) {
       for (const groups of this.#ofType.values()) gatherIn(groups, entity, into)
@@ -199,7 +198,7 @@ function newMap<Key, Item>(): Map<Key, Item> {
   return new Map()
 }
 
-/** What a map holds under a key, made if need be. */
+/** The item of a map under a key; it is made if the key is missing. */
 export function entry<Key, Item>(map: Map<Key, Item>, key: Key, make: () => Item): Item {
   const held = map.get(key)
   if (held !== undefined) return held

@@ -4,7 +4,7 @@ import { sameValue } from '../context/value.js'
 import { type Cause, type Change, causeContext, metadataValues } from './change.js'
 import type { IndexedSubscription, MatchGroup } from './match-group.js'
 
-/** Why a subscription that is about a changed entity is not notified. */
+/** Why a subscription to a changed entity is not notified. */
 export type Silence =
   | 'not triggered'
   | 'expired'
@@ -14,7 +14,7 @@ export type Silence =
   | 'condition not met'
   | 'has fired'
 
-/** Trace lines about which changes match which subscriptions, and why others do not [management 2.5]. */
+/** Writes trace lines: which changes trigger which subscriptions, and why others are not triggered [management 2.5]. */
 export class MatchTrace {
   readonly #log: Log
 
@@ -22,7 +22,7 @@ export class MatchTrace {
     this.#log = log
   }
 
-  /** What counted as a change. */
+  /** Traces what counted as a change. */
   change(change: Change, cause: Cause): void {
     if (!this.#log.isTraced('subscription.change')) return
     const { id, type } = change.entity
@@ -32,7 +32,7 @@ export class MatchTrace {
     }
   }
 
-  /** Those of the groups that the change does not trigger. */
+  /** Traces the subscriptions of the groups that the change does not trigger. */
   untriggered(
     groups: readonly MatchGroup[],
     triggered: readonly IndexedSubscription[],
@@ -46,12 +46,12 @@ export class MatchTrace {
     for (const indexed of others) this.#match(indexed, 'not triggered', change, cause)
   }
 
-  /** Whether anything is written of those that are triggered; asked once for a change of which many are told. */
+  /** Whether triggered subscriptions are traced; asked once per change, since there may be many. */
   get isOfTriggered(): boolean {
     return ofTriggered.some((area) => this.#log.isTraced(area))
   }
 
-  /** What became of one that is triggered: a notice is due, or not. */
+  /** Traces a triggered subscription: a notice is due, or why it is not. */
   triggered(indexed: IndexedSubscription, silence: Silence | undefined, change: Change, cause: Cause): void {
     const log = this.#log
     if (log.isTraced('subscription.match')) this.#match(indexed, silence, change, cause)
@@ -111,7 +111,7 @@ function instanceIn(attributes: readonly Attribute[], { name, instance }: Attrib
   return attributes.find((attribute) => attribute.name === name && attribute.instance === instance)
 }
 
-/** Nothing for what the update left alone; what is as it was and yet another attribute was replaced. */
+/** Undefined for an attribute that the update left alone. One that is given equal counts as replaced. */
 function differenceOf(before: Attribute | undefined, after: Attribute): string | undefined {
   if (before === after) return undefined
   if (before === undefined) return 'created'

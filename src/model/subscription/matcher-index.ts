@@ -14,9 +14,8 @@ import { entry, type IndexedSubscription, type MatchGroup, MatchGroups, untyped 
 import type { Subscription, SubscriptionClock, SubscriptionId, SubscriptionInForce } from './subscription.js'
 
 /**
- * Which subscriptions are about an entity. Most updates are of entities that nobody has subscribed to, and must not pay
- * for the subscriptions of others: exact ids are looked up; what patterns find for an entity is remembered until there
- * is a new one.
+ * Finds the subscriptions to an entity. Most updates are of entities without subscriptions, and must not pay for the
+ * subscriptions of others: exact ids are looked up, and the results of pattern searches are cached until a pattern is added.
  */
 export class MatcherIndex {
   /** By id: the version in force, and the proposed one while a change is undecided. */
@@ -26,7 +25,7 @@ export class MatcherIndex {
   readonly #names = new SharedNames()
   readonly #expressions: ExpressionHolder | undefined
 
-  /** Caches at most this many bytes of what was found; `expressions` keep those of the subscriptions read. */
+  /** Caches at most this many bytes of results; `expressions` keeps the expressions of the subscriptions parsed. */
   constructor(limit_bytes: number, expressions?: ExpressionHolder) {
     this.#found = new LruCache(limit_bytes)
     this.#expressions = expressions
@@ -36,7 +35,7 @@ export class MatcherIndex {
     return this.#subscriptions.size === 0
   }
 
-  /** Adds a subscription, or replaces the one of its id. One that changes do not fire is of no use here. */
+  /** Adds a subscription, or replaces the one of its id. One that changes do not trigger is not indexed. */
   put({ subscription, clock }: SubscriptionInForce): void {
     const { id } = subscription
     this.remove(id)
@@ -80,21 +79,18 @@ export class MatcherIndex {
     if (ofTenant?.isEmpty) this.#tenants.delete(tenant)
   }
 
-  /** The clock of a subscription that changes fire, in the version that is in force if there is one. */
+  /** The clock of an indexed subscription, of the version in force if there is one. */
   clockOf(id: SubscriptionId): SubscriptionClock | undefined {
     return this.#subscriptions.get(id)?.[0]?.clock
   }
 
-  /** Whose subscriptions mean the entity: by tenant, path, id and type [subscriptions 3.1, points 1, 3 and 4]. */
+  /** The groups of subscriptions to the entity: by tenant, path, id and type [subscriptions 3.1, points 1, 3 and 4]. */
   groups(tenant: Tenant, entity: Entity): readonly MatchGroup[] {
     return this.#tenants.get(tenant)?.groups(entity) ?? nobody
   }
 }
 
-/**
- * Lists of names, equal ones once: many subscriptions show the same attributes, which are then looked through once for a
- * change.
- */
+/** Shares equal lists of names: many subscriptions show the same attributes, which are then searched once per change. */
 class SharedNames {
   readonly #lists = new Map<string, { readonly names: readonly string[]; holders: number }>()
 
@@ -120,12 +116,12 @@ type FoundSubscriptions = LruCache<readonly MatchGroup[]>
 
 const nobody: readonly MatchGroup[] = []
 
-/** Longer results are not cached, so that an entry of the cache has a bound. */
+/** Longer results are not cached, which bounds the size of a cache entry. */
 const mostRemembered = 64
 
 const reference_bytes = 8
 
-/** The groups of all ids that a pattern finds, or of all ids. */
+/** The groups of a pattern, or of all ids. */
 interface Search {
   readonly finds: (id: EntityId) => boolean
   readonly groups: MatchGroups
@@ -133,12 +129,12 @@ interface Search {
 
 type Sought = Exclude<Selector['id'], { kind: 'exact' }>
 
-/** The part of the index that belongs to one tenant. */
+/** The index of one tenant. */
 class TenantIndex {
   readonly #tenant: Tenant
   readonly #found: FoundSubscriptions
   readonly #exact = new ExactIds()
-  /** By pattern, so that equal ones are tested once. */
+  /** By pattern, so that equal patterns are tested once. */
   readonly #searches = new Map<string, Search>()
   readonly #searchesOf = new Map<EntityType, Set<Search>>()
 
@@ -179,7 +175,7 @@ class TenantIndex {
   #removeSought(id: Sought, type: EntityType, indexed: IndexedSubscription): void {
     const search = this.#searches.get(keyOf(id))
     if (!search?.groups.remove(type, indexed)) return
-    // Where the group is remembered, nobody is in it any more: that need not be forgotten.
+    // Cached results may still hold the group; it is empty, so they need not be dropped.
     if (search.groups.isEmpty) this.#searches.delete(keyOf(id))
     if (search.groups.has(type)) return
     const ofType = this.#searchesOf.get(type)
@@ -187,7 +183,7 @@ class TenantIndex {
     if (ofType?.size === 0) this.#searchesOf.delete(type)
   }
 
-  /** Whether there is any pattern for entities of the type: an entity without type may be meant by all of them. */
+  /** Whether there is any pattern for the type. Every pattern may mean an entity without type. */
   #mayFind(type: EntityType): boolean {
     if (this.#searches.size === 0) return false
     return type === untyped || this.#searchesOf.has(untyped) || this.#searchesOf.has(type)
@@ -216,7 +212,9 @@ class TenantIndex {
     return found.length === 0 ? nobody : found
   }
 
-  /** Tenants and paths have no spaces, and the type is as long as it says: the name is unambiguous whatever they hold. */
+  /**
+   * Tenants and paths have no spaces, and the length of the type stands before it, so different entities have different names.
+   */
   #nameOf({ path, id, type }: Entity): string {
     return `${this.#tenant} ${path} ${type.length} ${type}${id}`
   }
@@ -228,7 +226,7 @@ function gatherFound({ finds, groups }: Search, entity: Entity, into: MatchGroup
   if (finds(entity.id)) groups.gather(entity, into)
 }
 
-/** A pattern may be anything, the empty text too: what means all ids has a key that no pattern has. */
+/** A pattern may be any text, the empty one included, so `all ids` has a key that no pattern has. */
 function keyOf(id: Sought): string {
   return id.kind === 'any' ? 'any' : `pattern ${id.pattern}`
 }
@@ -245,7 +243,7 @@ function newSearches(): Set<Search> {
 const noClock = { moments: new BigInt64Array(1), at: 0 }
 
 /**
- * Whether a subscription is about an entity of its tenant, by path, id and type and whatever else it asks: found as the
+ * Whether a subscription is about an entity of its tenant, by path, id, type and all its other conditions, found as the
  * partitions find it [subscriptions 3.1], [NGSIv2 subscriptions 4.1].
  */
 export function meansEntity(subscription: Subscription, entity: Entity): boolean {
@@ -260,13 +258,15 @@ export function meansEntity(subscription: Subscription, entity: Entity): boolean
   return [...found].some(({ accepts }) => accepts === undefined || accepts(state, new StepBudget(maxSteps)))
 }
 
-/** Whether an expression of templates is true of the entity of a change; false when that takes more than the step budget has [NGSIv2 subscriptions 4.1, 6.3]. */
+/**
+ * Whether a template expression is true for the entity of a change; false when that takes more than the step budget has [NGSIv2
+ * subscriptions 4.1, 6.3].
+ */
 export type ConditionEvaluator = (expression: string, change: Change, cause: Cause, budget: StepBudget) => boolean
 
 /**
- * What tells whether the selectors and the expression of a subscription by the rules of NGSIv2 hold for the entity of a change;
- * nothing for one that has no expression and means what the index finds for it [NGSIv2 subscriptions 4.1]. They do not when that
- * takes more steps than it may.
+ * The test of selectors and expression of a subscription with rules of NGSIv2; undefined for one without an expression to which
+ * the index already finds the right entities [NGSIv2 subscriptions 4.1]. The test is false when it takes more steps than it may.
  */
 function acceptanceOf(subscription: Subscription): ((change: Change, budget: StepBudget) => boolean) | undefined {
   const { terms, tenant, path, selectors } = subscription
@@ -291,8 +291,8 @@ function acceptanceOf(subscription: Subscription): ((change: Change, budget: Ste
 }
 
 /**
- * The attributes that statements of `mq` are about. Other than in a query, where metadata of an attribute that is absent are
- * absent, too, none of them holds without its attribute [NGSIv2 subscriptions 4.1].
+ * The attributes of `mq` statements. No statement holds without its attribute; in a query, by contrast, the metadata of an absent
+ * attribute count as absent [NGSIv2 subscriptions 4.1].
  */
 function attributesNeeded(scopes: readonly Scope[]): readonly string[] {
   return scopes.flatMap((scope) => {

@@ -19,20 +19,20 @@ import type { SubscriptionTerms } from './terms.js'
 
 interface MatcherParts {
   readonly word: NoticeRenderer
-  /** Makes the messages of subscriptions in the forms of NGSIv2. */
+  /** Renders the messages of subscriptions in the forms of NGSIv2. */
   readonly message: MessageRenderer
-  /** Evaluates the expressions of templates that subscriptions have as conditions. */
+  /** Evaluates the template expressions that subscriptions have as conditions. */
   readonly holds: ConditionEvaluator
-  /** What `message` and `holds` evaluate with: it keeps the expressions of the subscriptions in force. */
+  /** Holds the parsed expressions of the subscriptions in force, for `message` and `holds`. */
   readonly expressions: ExpressionHolder
   readonly log: Log
-  /** Bytes of what is remembered of which patterns find which entities. */
+  /** The size of the cache of pattern results. */
   readonly memory_bytes: number
 }
 
 /**
- * What the changes of a turn match: the notices that are to be committed with it [subscriptions 3]. One per partition; a
- * turn ends with `commit` or `undo`.
+ * Matches the changes of a turn with subscriptions, and makes the notices that are committed with the turn [subscriptions 3]. One
+ * per partition; a turn ends with `commit` or `undo`.
  */
 export class Matcher {
   readonly #index: MatcherIndex
@@ -44,9 +44,9 @@ export class Matcher {
   readonly #trace: MatchTrace
   #notices: NewNotice[] = []
   readonly #claims = new Claims()
-  /** How many changes were looked at. */
+  /** The number of changes so far. */
   #changes = 0
-  /** How many messages the change under way has caused. */
+  /** The number of messages that the current change has caused. */
   #sent = 0
 
   constructor({ word, message, holds, expressions, log, memory_bytes }: MatcherParts) {
@@ -59,41 +59,42 @@ export class Matcher {
     this.#trace = new MatchTrace(log)
   }
 
-  /** Whether there is no subscription that a change could match. */
+  /** Whether there is no subscription that a change could trigger. */
   get isIdle(): boolean {
     return this.#index.isEmpty
   }
 
-  /** The notices of the turn so far, in the order of the changes, of one change in that of the subscriptions' creation. */
+  /**
+   * The notices of the turn so far: in the order of the changes, those of one change in the order of the subscriptions' creation.
+   */
   get notices(): readonly NewNotice[] {
     return this.#notices
   }
 
   /**
-   * Reads the expressions of a subscription in steps before it comes into force, so that `put` finds them read. Gives what has to be
-   * called when that is done.
+   * Parses the expressions of a subscription in steps before it comes into force, so that `put` does not have to. Call the
+   * function that it gives after `put`.
    */
   prepare({ subscription }: SubscriptionInForce): Steps<() => void> {
     return expressionsRead(subscription, this.#expressions)
   }
 
-  /** From now on the subscription is in force, replacing an earlier one of its id. */
+  /** Brings a subscription into force in place of an earlier one of its id. */
   put(inForce: SubscriptionInForce): void {
     this.#index.put(inForce)
   }
 
-  /** The subscription has ended. */
   remove(id: SubscriptionId): void {
     this.#index.remove(id)
   }
 
-  /** A notice of a subscription was made at another node: its clock is not behind it. */
+  /** Another node has made a notice of a subscription: moves the clock forward to it. */
   notified(id: SubscriptionId, made: Milliseconds): void {
     const clock = this.#index.clockOf(id)
     if (clock !== undefined) advanceClock(clock, made)
   }
 
-  /** Makes a notice for each subscription that the change matches, with the entity as it now is [subscriptions 3.1]. */
+  /** Makes a notice for each subscription that the change triggers, with the entity as it now is [subscriptions 3.1]. */
   match(change: Change, cause: Cause): void {
     this.#trace.change(change, cause)
     const groups = this.#index.groups(change.tenant, change.entity)
@@ -138,8 +139,8 @@ export class Matcher {
   }
 
   /**
-   * What would become of a change: why each subscription that means its entity would not be notified, nothing for one that
-   * would. No notice is made, and clocks stay as they are. For whoever asks, and in no turn.
+   * For diagnosis, outside of turns: the outcome of a change for each subscription to its entity, as the reason why it would not
+   * be notified, or undefined if it would be. Makes no notice and leaves clocks as they are.
    */
   outcomes(change: Change, cause: Cause): ReadonlyMap<SubscriptionId, Silence | undefined> {
     const outcomes = new Map<SubscriptionId, Silence | undefined>()
@@ -162,19 +163,19 @@ export class Matcher {
     return outcomes
   }
 
-  /** The turn is on disk. */
+  /** The turn is durable. */
   commit(): void {
     if (this.#notices.length > 0) this.#notices = []
     this.#claims.clear()
   }
 
-  /** The turn failed: its notices were not made, the moments that it noted are given back. */
+  /** The turn failed: its notices were not made, and the clocks get their former moments back. */
   undo(): void {
     this.#claims.undo()
     this.commit()
   }
 
-  /** Notes the moment of a notice, or says why there is none. */
+  /** Puts the moment of a notice on the clock, or gives the reason why no notice is made. */
   #claim(
     { subscription, clock, accepts }: IndexedSubscription,
     isShown: Showing,
@@ -200,7 +201,7 @@ export class Matcher {
     return claimNotice(clock, madeAt(terms, time), throttling_ms, this.#claims, armed) ? undefined : 'throttled'
   }
 
-  /** The message is whole, and is stored as it is. */
+  /** The message is complete, and is stored as it is. */
   #send(subscription: Subscription, rendered: Rendered | undefined, { entity }: Change, { origin, time }: Cause): void {
     if (rendered === undefined) throw new Error('what is sent was rendered before')
     const { id, tenant, terms } = subscription
@@ -220,8 +221,9 @@ export class Matcher {
   }
 
   /**
-   * Makes the notices of versions between which nobody has decided yet, behind all others: each says which version it is of. One that
-   * both versions make alike is one notice, and is sent whatever is decided. It is rendered here, and stored alone.
+   * Makes the notices of subscriptions with two undecided versions, behind all others, each marked with its version. If both
+   * versions make the same notice, it is stored once without a mark, and sent whatever is decided. These notices are rendered
+   * here and stored one by one.
    */
   #matchUndecided(
     undecided: readonly IndexedSubscription[],
@@ -260,7 +262,7 @@ export class Matcher {
     this.#log.warn('subscriptions:effort', `${what}: beyond ${steps} steps each, conditions are false and macros null`)
   }
 
-  /** The bodies are rendered here as long as they are short together; else the entity is stored once for all of them. */
+  /** Bodies that are short together are rendered here; otherwise the entity is stored once for all of them. */
   #notify(due: readonly Subscription[], { tenant, entity }: Change, { origin, time }: Cause): void {
     const { correlator, token, service, via } = origin
     const common = {
@@ -288,7 +290,7 @@ export class Matcher {
   }
 }
 
-/** Whether two versions of a subscription make the same of a change, but for the number of the message. */
+/** Whether two versions of a subscription make the same notice of a change, apart from the number of the message. */
 function isAlike(standing: NewNotice, proposed: Notice): boolean {
   const said = JSON.stringify({ ...standing, provisional: undefined })
   if (!('correlator' in standing)) return false
@@ -297,7 +299,7 @@ function isAlike(standing: NewNotice, proposed: Notice): boolean {
 
 type Rendered = NonNullable<ReturnType<MessageRenderer>>
 
-/** The messages of one change, each rendered once. */
+/** Renders each message of one change once. */
 class Messages {
   readonly #render: (subscription: Subscription) => Rendered | undefined
   #last: { readonly of: Subscription; readonly rendered: Rendered | undefined } | undefined
@@ -312,22 +314,22 @@ class Messages {
   }
 }
 
-/** Not before a oneshot was set, whatever the clock of the front end says. */
+/** Not before the oneshot was set, whatever the front end's clock says. */
 function madeAt({ status, armed }: SubscriptionTerms, time: Milliseconds): Milliseconds {
   return status === 'oneshot' && armed > time ? armed : time
 }
 
-/** Whether a custom notification of this very entity has come back as an update [NGSIv2 subscriptions 4.4]. */
+/** Whether this update is a custom notification of this very entity that has come back [NGSIv2 subscriptions 4.4]. */
 function comesBack({ before }: Change, cause: Cause): boolean {
   return cause.origin.isCustom === true && before?.correlator === rootOf(cause)
 }
 
-/** At most this many characters of bodies are rendered and stored for one change that several subscriptions match. */
+/** The most characters of bodies that are rendered and stored for one change with several notices. */
 const mostWorded = 4096
 
 type Showing = (subscription: Subscription) => boolean
 
-/** Whether subscriptions are shown anything of an entity, as `shownAttributes` would. The index holds equal lists once. */
+/** Tells which subscriptions are shown anything of an entity, as `shownAttributes` would. The index holds equal lists once. */
 function showing(entity: Entity): Showing {
   const known = new Map<readonly string[], boolean>()
   let held: ReadonlySet<string> | undefined

@@ -5,7 +5,7 @@ import type { PathRange } from '../context/query.js'
 import type { Subscription, SubscriptionId } from './subscription.js'
 import type { FiringCondition, NotificationTerms, SetStatus, SubscriptionTerms } from './terms.js'
 
-/** What a PATCH of NGSIv2 gives; what is absent stays [NGSIv2 subscriptions 3.4]. */
+/** The members of a PATCH of NGSIv2; absent ones stay [NGSIv2 subscriptions 3.4]. */
 export interface SubscriptionPatch {
   readonly tenant: Tenant
   readonly id: SubscriptionId
@@ -18,13 +18,13 @@ export interface SubscriptionPatch {
   readonly throttling_ms: number | undefined
 }
 
-/** Replaces what a subscription is about, but for what is undefined. */
+/** Replaces the subject of a subscription, except for undefined members. */
 export interface SubjectPatch extends Pick<Subscription, 'selectors'>, Omit<FiringCondition, 'onMetadata'> {
   readonly onChange: readonly string[]
   readonly onMetadata: boolean | undefined
 }
 
-/** Replaces the notification, but for what is undefined of the two flags. */
+/** Replaces the notification, except for the two flags where they are undefined. */
 export interface NotificationPatch
   extends Pick<Subscription, 'attributes' | 'reference'>,
     Pick<SubscriptionTerms, 'maxFails'>,
@@ -33,12 +33,12 @@ export interface NotificationPatch
   readonly covered: boolean | undefined
 }
 
-/** A subscription that is covered would have no list of what it covers. */
+/** A `covered` subscription would have no list of attributes to cover. */
 export interface CoversNothing {
   readonly kind: 'coversNothing'
 }
 
-/** What NGSIv2 says of a subscription that NGSIv1 has made [NGSIv2 subscriptions 9]. */
+/** The terms of a subscription that NGSIv1 has made [NGSIv2 subscriptions 9]. */
 const legacyTerms: SubscriptionTerms = {
   description: '',
   status: 'active',
@@ -55,12 +55,12 @@ const legacyTerms: SubscriptionTerms = {
   maxFails: undefined,
 }
 
-/** The terms of a subscription, whichever interface has made it. */
+/** The terms of a subscription of either interface. */
 export function termsOf({ terms }: Pick<Subscription, 'terms'>): SubscriptionTerms {
   return terms ?? legacyTerms
 }
 
-/** Whether a subscription is notified in the form of NGSIv1, with no template around it [NGSIv2 subscriptions 9]. */
+/** Whether a subscription is notified in the form of NGSIv1, without a template [NGSIv2 subscriptions 9]. */
 export function isLegacy({ terms }: Pick<Subscription, 'terms'>): boolean {
   if (terms === undefined) return true
   const { format, target } = terms.notification
@@ -68,9 +68,9 @@ export function isLegacy({ terms }: Pick<Subscription, 'terms'>): boolean {
 }
 
 /**
- * A subscription after a PATCH. A oneshot that is set again may fire again, whatever it was notified of until now.
+ * A subscription after a PATCH. A oneshot that is set again may fire again.
  *
- * @param lastNotified when it was notified last; 0 for never
+ * @param lastNotified when it was last notified; 0 for never
  */
 export function patched(
   before: Subscription,
@@ -103,7 +103,7 @@ export function patched(
   })
 }
 
-/** From when on a notification uses up a oneshot that is set now: later than all those before. */
+/** The moment from which a notification uses up a oneshot that is set now: later than all notifications before. */
 export function armedAt(made: Milliseconds, lastNotified: number): Milliseconds {
   return Math.max(made, lastNotified + 1) as Milliseconds
 }
@@ -116,16 +116,16 @@ export function hasFired(
   return status === 'oneshot' && lastNotified >= armed
 }
 
-/** What operators are told of a subscription: of an active one also that the last attempts have failed [subscriptions 5.7]. */
+/** The status that operators see; `failed`: active, and the last attempts have failed [subscriptions 5.7]. */
 export type ShownStatus = SetStatus | 'expired' | 'failed'
 
-/** The status of a subscription at a moment, after so many failed attempts in a row. */
+/** The status of a subscription at a moment, after this many failed attempts in a row. */
 export function shownStatus(status: SetStatus, expires: Milliseconds, fails: number, at: Milliseconds): ShownStatus {
   if (at >= expires) return 'expired'
   return status === 'active' && fails > 0 ? 'failed' : status
 }
 
-/** A given subject replaces the whole condition: members that are not given are reset [NGSIv2 subscriptions 3.4]. */
+/** A given subject replaces the whole condition: absent members are reset [NGSIv2 subscriptions 3.4]. */
 function patchedCondition({ alterations, expression, scopes, jexl, onMetadata = true }: SubjectPatch): FiringCondition {
   return { alterations, expression, scopes, jexl, onMetadata }
 }

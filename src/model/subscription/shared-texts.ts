@@ -1,12 +1,12 @@
 import type { Entity } from '../context/entity.js'
 import type { MessagePart, NewNotice, Notice, SharedText } from './notice.js'
 
-/** From so many characters on a text takes longer to be stored several times than to be found in bodies. */
+/** From this many characters on, storing a text several times takes longer than finding it in bodies. */
 const longFrom = 2 ** 15
 
 /**
- * The notices of one change, of which those that have the longest text of the entity in their bodies hold it once together: to log and to
- * store 50 bodies of 900,000 characters takes a turn 300 ms. What they say is the same.
+ * Stores the entity's longest text once for those notices of a change whose bodies contain it: logging and storing 50 bodies of
+ * 900,000 characters takes a turn 300 ms. The notices stay the same.
  */
 export function withSharedTexts(notices: readonly NewNotice[], { attributes }: Entity): readonly NewNotice[] {
   const long = notices.filter((notice) => isAlone(notice) && notice.body.length >= longFrom)
@@ -22,7 +22,7 @@ function shared(notices: readonly NewNotice[], text: string): readonly NewNotice
   const having: Notice[] = []
   const messages: MessagePart[] = []
   for (const notice of notices) {
-    // One that was made at another moment moves the clock of its subscription to that.
+    // Shared notices have one moment, which they put on the clocks of their subscriptions.
     if (!isAlone(notice) || (having[0] !== undefined && having[0].made !== notice.made)) continue
     const pieces = piecesOf(notice.body, text)
     if (pieces === undefined) continue
@@ -42,15 +42,15 @@ function shared(notices: readonly NewNotice[], text: string): readonly NewNotice
   return notices.flatMap((notice) => (notice === first ? together : members.has(notice) ? [] : notice))
 }
 
-/** A text is looked for in so many characters behind the beginning of a body, and behind each occurrence. */
+/** The text is looked for within this many characters from the beginning of a body, and from the end of each occurrence. */
 const window = 2 ** 16
-/** A place where it may stand begins so; where there are many of those, it is not looked for any further. */
+/** The text may begin wherever its first characters are found; after too many such places the search is given up. */
 const beginning = 8
 const triesMost = 16
 
 /**
- * What stands around the occurrences of a text; nothing where it is not found. It is not looked for everywhere: a search for a long text,
- * which is nearly found again and again, would take time that grows with the product of both lengths.
+ * The parts around the occurrences of a text; undefined where it is not found. The search is limited: a search everywhere, for a
+ * long text that nearly matches again and again, would take time that grows with the product of both lengths.
  */
 function piecesOf(body: string, text: string): readonly string[] | undefined {
   const pieces: string[] = []

@@ -1,12 +1,12 @@
 import { maxSteps, StepBudget } from '../context/step-budget.js'
 import type { IndexedSubscription } from './match-group.js'
 
-/** What the conditions and the templates of all subscriptions may take of one change together, in steps: some 160 ms. */
+/** The steps that the conditions and templates of all subscriptions may take for one change together: some 160 ms. */
 const stepsOfChange = 4 * maxSteps
 
 /**
- * How many steps each condition and each template of a change may take: an equal part of what all may take together, so that
- * what is notified to one depends on how many others hear of the change, but neither on what theirs take nor on their order.
+ * Divides the steps of a change equally among its conditions and templates: whether a subscription is notified depends on how
+ * many others the change triggers, but not on the cost of their conditions nor on their order.
  */
 export class StepShare {
   readonly steps: number
@@ -25,14 +25,14 @@ export class StepShare {
     this.#budget = new StepBudget(this.steps)
   }
 
-  /** For one condition or template, until it is asked for that of the next one. */
+  /** The budget of one condition or template, valid until the next call. */
   budget(): StepBudget {
     this.#isSpent ||= this.#budget.isSpent
     this.#budget.renew()
     return this.#budget
   }
 
-  /** Whether one had too few steps because there are so many of them. */
+  /** Whether one had too few steps only because there are so many of them. */
   get isTooSmall(): boolean {
     return this.steps < maxSteps && (this.#isSpent || this.#budget.isSpent)
   }

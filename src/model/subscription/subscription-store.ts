@@ -3,27 +3,27 @@ import type { Milliseconds } from '../../time.js'
 import type { Notice, NoticeAck } from './notice.js'
 import type { Subscription, SubscriptionId } from './subscription.js'
 
-/** What the coordinator writes in one transaction; what is absent stays. */
+/** One transaction of the coordinator; absent members stay as they are. */
 export interface ControlChange {
   readonly put?: Subscription
   readonly remove?: SubscriptionId
   /** Notices that no single change of an entity has caused. */
   readonly notices?: readonly Notice[]
   readonly acks?: readonly NoticeAck[]
-  /** A change is withdrawn by it: that is written also where there is no room for what grows. */
+  /** Whether it withdraws a change: that is written even when the store is full. */
   readonly withdraws?: boolean
-  /** Up to which moment the ticks of a subscription have been made. */
+  /** The moment up to which ticks of a subscription have been made. */
   readonly ticked?: { readonly id: SubscriptionId; readonly due: Milliseconds }
 }
 
-/** Subscriptions on disk, with an outbox of their own. The coordinator is the only writer. */
+/** The subscriptions on disk, with an outbox of their own. The coordinator is the only writer. */
 export interface SubscriptionStore {
-  /** Everything that was stored, as it is stored, for this thread and others; in no particular order. */
+  /** All stored subscriptions in their stored form, to send to threads; in no particular order. */
   packedSubscriptions(): Packed<Subscription>
-  /** The same, by creation; throws with the name of the first one that cannot be read. */
+  /** All stored subscriptions, in the order of creation; throws with the name of the first one that cannot be read. */
   subscriptions(): readonly Subscription[]
-  /** When the last tick of each subscription was due that has ticked. */
+  /** When the last tick of each subscription that has ticked was due. */
   ticks(): ReadonlyMap<SubscriptionId, Milliseconds>
-  /** Resolves when the change is on disk; `StorageFull` when there is no room for it. */
+  /** Resolves when the change is durable; rejects with `StorageFull` when there is no room for it. */
   commit(change: ControlChange): Promise<void>
 }

@@ -1,10 +1,9 @@
-/** A URL that notifications can be sent to. */
 export interface NotificationUrl {
   readonly scheme: 'http' | 'https' | 'mqtt' | 'kafka'
-  /** An address of IPv6 in brackets. */
+  /** With brackets around an IPv6 address. */
   readonly host: string
   readonly port: number | undefined
-  /** With its query; the empty text without one. */
+  /** Includes the query; may be empty. */
   readonly path: string
 }
 
@@ -14,7 +13,7 @@ const label = /^(?!-)[a-z\d-]{1,63}(?<!-)$/i
 /** The reference of a subscription whose notifications wait until a client takes them, as a stream of events. */
 export const streamReference = 'sse:'
 
-/** The parts of a URL; nothing when it is malformed [NGSIv2 subscriptions 1.3]. */
+/** Parses a URL; undefined when it is malformed [NGSIv2 subscriptions 1.3]. */
 export function parseNotificationUrl(text: string): NotificationUrl | undefined {
   const [, scheme = '', host = '', digits, path = ''] = form.exec(text) ?? []
   const port = digits === undefined ? undefined : Number(digits)
@@ -31,7 +30,7 @@ export function parseNotificationUrl(text: string): NotificationUrl | undefined 
   }
 }
 
-/** An address, or a name of labels with single dots in between. */
+/** An address, or a name of labels separated by single dots. */
 function isHost(host: string): boolean {
   if (host.startsWith('[')) return URL.canParse(`http://${host}/`)
   return host.length <= 253 && host.split('.').every((each) => label.test(each)) && URL.canParse(`http://${host}/`)
@@ -39,7 +38,7 @@ function isHost(host: string): boolean {
 
 const maxTopic_bytes = 65_535
 
-/** Whether something can be published to a topic: it is no pattern, and MQTT can tell its length [NGSIv2 subscriptions 2.5, 7.1]. */
+/** Whether a topic can be published to: it is not a pattern, and its length fits into MQTT [NGSIv2 subscriptions 2.5, 7.1]. */
 export function isTopic(topic: string): boolean {
   return topic !== '' && !/[+#\0]/.test(topic) && Buffer.byteLength(topic) <= maxTopic_bytes
 }

@@ -2,11 +2,11 @@ import type { Milliseconds } from '../../time.js'
 import type { Value } from '../context/entity.js'
 import type { Scope } from '../context/query.js'
 
-/** What an update did to its entity [NGSIv2 subscriptions 4.2]. */
+/** The effects of an update on its entity [NGSIv2 subscriptions 4.2]. */
 export const alterations = ['entityCreate', 'entityChange', 'entityUpdate', 'entityDelete'] as const
 export type Alteration = (typeof alterations)[number]
 
-/** How NGSIv2 shows entities in notifications; `legacy` is the form of NGSIv1 [NGSIv2 subscriptions 5.2, 9]. */
+/** The forms of entities in notifications; `legacy` is that of NGSIv1 [NGSIv2 subscriptions 5.2, 9]. */
 export const attributeFormats = [
   'normalized',
   'simplifiedNormalized',
@@ -17,33 +17,33 @@ export const attributeFormats = [
 ] as const
 export type AttributesFormat = (typeof attributeFormats)[number]
 
-/** What a client may set; that a subscription has expired, or has fired once, is found out [NGSIv2 subscriptions 8.2]. */
+/** The statuses that a client may set; expired and fired ones follow from other facts [NGSIv2 subscriptions 8.2]. */
 export const statuses = ['active', 'inactive', 'oneshot'] as const
 export type SetStatus = (typeof statuses)[number]
 
-/** What a subscription says that has gone through NGSIv2, beside what all of them say [NGSIv2 subscriptions 2.1]. */
+/** The part of a subscription that only NGSIv2 has [NGSIv2 subscriptions 2.1]. */
 export interface SubscriptionTerms {
-  /** The empty text without one. */
+  /** Empty without one. */
   readonly description: string
   readonly status: SetStatus
-  /** When the status was last set to `oneshot`: it has fired when it was notified at this moment or later. */
+  /** When the status was last set to `oneshot`: it has fired if it was notified at this moment or later. */
   readonly armed: Milliseconds
-  /** Nothing while the rules of NGSIv1 decide what fires it [NGSIv2 subscriptions 9]. */
+  /** Undefined while the rules of NGSIv1 decide what triggers it [NGSIv2 subscriptions 9]. */
   readonly condition: FiringCondition | undefined
   readonly notification: NotificationTerms
-  /** It ends when more attempts than these have failed in a row. */
+  /** The subscription becomes inactive when more attempts than these have failed in a row. */
   readonly maxFails: number | undefined
 }
 
-/** What fires a subscription, beside its entities and the attributes that trigger it [NGSIv2 subscriptions 4.1]. */
+/** What triggers a subscription, beside its entities and triggering attributes [NGSIv2 subscriptions 4.1]. */
 export interface FiringCondition {
-  /** Empty for those that count without a list. */
+  /** Empty for the default ones. */
   readonly alterations: readonly Alteration[]
   readonly onMetadata: boolean
-  /** As it was given, and what it means. */
+  /** As it was given; `scopes` is its parsed form. */
   readonly expression: ExpressionTexts
   readonly scopes: readonly Scope[]
-  /** An expression of templates; nothing without one. */
+  /** A template expression; undefined without one. */
   readonly jexl: string | undefined
 }
 
@@ -56,24 +56,24 @@ export interface ExpressionTexts {
   readonly coords?: string
 }
 
-/** What a notification shows and where it goes [NGSIv2 subscriptions 5, 6]. */
+/** The contents and the receiver of a notification [NGSIv2 subscriptions 5, 6]. */
 export interface NotificationTerms {
   readonly target: NotificationTarget
   readonly format: AttributesFormat
-  /** Whether the attributes of the subscription are those that are left out. */
+  /** Whether the subscription's attributes are those to leave out. */
   readonly excepts: boolean
-  /** Names; empty for all of the client's. */
+  /** Names; empty for all metadata that clients have written. */
   readonly metadata: readonly string[]
   readonly onlyChanged: boolean
   readonly covered: boolean
 }
 
-/** Where notifications go; the URL is the subscription's reference. */
+/** The receiver of notifications; its URL is the subscription's reference. */
 export type NotificationTarget = HttpTarget | MqttTarget
 
 export interface HttpTarget {
   readonly kind: 'http'
-  /** 0 for that of all notifications. */
+  /** 0 for the time limit of all notifications. */
   readonly timeout_ms: number
   readonly custom: HttpTemplate | undefined
 }
@@ -83,13 +83,13 @@ export interface MqttTarget {
   readonly topic: string
   readonly qos: 0 | 1 | 2
   readonly retain: boolean
-  /** Nothing without credentials. */
+  /** Undefined without credentials. */
   readonly user: string | undefined
   readonly passwd: string | undefined
   readonly custom: Template | undefined
 }
 
-/** What the body of a custom notification is made of: nothing, a text, none at all (null), JSON, or attributes [NGSIv2 subscriptions 6.2]. */
+/** The body of a custom notification: nothing given, a text, no body (null), JSON, or attributes [NGSIv2 subscriptions 6.2]. */
 export interface Template {
   readonly payload?: string | null
   readonly json?: Value
