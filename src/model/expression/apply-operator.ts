@@ -4,8 +4,8 @@ import { type ExpressionScope, resultSize } from './scope.js'
 import type { Operator } from './syntax.js'
 
 /**
- * What an operator makes of two values; undefined when they are of kinds that it does not take, null when the result
- * is no finite number or longer than a result may be [NGSIv2 subscriptions 6.3].
+ * The result of an operator; undefined for operands of kinds that it does not take, null when the result is not a finite number
+ * or is longer than a result may be [NGSIv2 subscriptions 6.3].
  */
 export function applied(
   operator: Exclude<Operator, '&&' | '||'>,
@@ -33,7 +33,7 @@ export function applied(
   return typeof left === 'number' && typeof right === 'number' ? finite(calculated(operator, left, right)) : undefined
 }
 
-/** A number as a result: null for what is none [NGSIv2 subscriptions 6.3]. */
+/** A number as a result: null if it is not finite [NGSIv2 subscriptions 6.3]. */
 export function finite(number: number): number | null {
   return Number.isFinite(number) ? number : null
 }
@@ -88,7 +88,7 @@ function joined(left: string, right: string, { budget, max_bytes }: ExpressionSc
   return budget.spend(length / charactersPerStep) ? left + right : undefined
 }
 
-/** By structure. What is compared is measured before, because a value may hold another one many times. */
+/** Compares by structure. The values are measured first, because a value may contain another one many times. */
 function isSame(left: Value, right: Value, scope: ExpressionScope): boolean | undefined {
   if (!isCompound(left) || !isCompound(right)) {
     const compares = typeof left !== 'string' || scope.budget.spend(textSteps(left))
@@ -102,7 +102,7 @@ function isCompound(value: Value): boolean {
   return isArray(value) || isObject(value)
 }
 
-/** A text in a text, a value in an array, a name in an object. */
+/** Whether a text contains a text, an array a value, or an object a name. */
 function isIn(part: Value, whole: Value, scope: ExpressionScope): boolean | undefined {
   if (isArray(whole)) return isAmong(part, whole, scope)
   if (typeof part !== 'string') return undefined
@@ -118,15 +118,15 @@ function isAmong(part: Value, items: readonly Value[], scope: ExpressionScope): 
   return false
 }
 
-/** How many characters of a text a step is enough to compare or to copy. */
+/** The characters of a text that one step compares or copies. */
 const charactersPerStep = 16
 
-/** What it takes to go through a text once. */
+/** The steps to read a text once. */
 export function textSteps(text: string): number {
   return 1 + text.length / charactersPerStep
 }
 
-/** What it takes at most to search a text for another one, whatever is in both. */
+/** The most steps to search a text for another one, whatever both contain. */
 export function searchSteps(text: string, part: string): number {
   return 1 + (text.length * (part.length + 1)) / charactersPerStep
 }

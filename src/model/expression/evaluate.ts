@@ -5,19 +5,19 @@ import type { ExpressionScope, Regexes } from './scope.js'
 import type { Expression, Link, Prefix, Step } from './syntax.js'
 import { transformed } from './transformations.js'
 
-/** A value, or that an expression is wrong, which makes those around it wrong [NGSIv2 subscriptions 6.3]. */
+/** A value; undefined for an expression in error, which also makes those around it fail [NGSIv2 subscriptions 6.3]. */
 type Outcome = Value | undefined
 
-/** The value of an expression; undefined when it is wrong, or it would need more steps than the budget has. */
+/** The value of an expression; undefined on an error, or when it needs more steps than the budget has. */
 export function evaluate(expression: Expression, scope: ExpressionScope, regexes: Regexes): Outcome {
   return new Evaluation(scope, regexes).of(expression)
 }
 
-/** One evaluation. What is wrong is undefined all the way up, except where it counts as false. */
+/** One evaluation. Errors pass upwards as undefined, except where they count as false. */
 class Evaluation {
   readonly #scope: ExpressionScope
   readonly #regexes: Regexes
-  /** What a filter looks at. */
+  /** The current element of a filter. */
   #element: Value = null
 
   constructor(scope: ExpressionScope, regexes: Regexes) {
@@ -123,12 +123,12 @@ class Evaluation {
   }
 }
 
-/** All but `false`, `0`, the empty text, null and what is wrong; an empty array or object is true. */
+/** Everything is true but `false`, `0`, the empty text, null and errors; an empty array or object is true. */
 function isTrue(value: Outcome): boolean {
   return Boolean(value)
 }
 
-/** A member that an object or array has not is null, and so is a member of any other kind. */
+/** A missing member of an object or array is null, and so is a member of any other kind of value. */
 function partAt(value: Value, at: Value): Value {
   if (typeof at === 'string') return valueAt(value, [at]) ?? null
   return isArray(value) && typeof at === 'number' ? (value[at] ?? null) : null

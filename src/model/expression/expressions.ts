@@ -6,7 +6,7 @@ import { parseExpression } from './parse-expression.js'
 import { type ExpressionScope, ObjectSizes, resultSize } from './scope.js'
 import type { Expression } from './syntax.js'
 
-/** An expression that is wrong by its syntax stands here as nothing. */
+/** `expression` is undefined for a text with a syntax error. */
 interface Read {
   readonly expression: Expression | undefined
 }
@@ -15,50 +15,49 @@ interface Compiled {
   readonly occurrences: Occurrences | undefined
 }
 
-/** What a character of an expression takes once it is read, at most, and one of a regular expression once it is compiled. */
+/** The most memory per character of a parsed expression, and of a compiled regular expression. */
 export const readCharacter_bytes = 45
 const compiledCharacter_bytes = 1000
 
-/** What the engine needs of its own for a search. */
+/** The engine's own memory for a search. */
 const compiled_bytes = 2 ** 15
 
-/** An expression of somebody who is there, and of how many. */
+/** An expression, and how often it is held. */
 interface HeldExpression extends Read {
   holders: number
 }
 
-/** Keeps the expressions of somebody read as long as he is there. */
+/** Keeps the expressions of a holder parsed until it releases them. */
 export type ExpressionHolder = Pick<Expressions, 'hold' | 'release'>
 
 /**
- * Evaluates expressions. Those that are held are read once, when they are held first, and never while they are evaluated: the same
- * few are evaluated with every update that a subscription is notified of, and to read one takes longer than to evaluate it. They are
- * kept by their texts, so that those which say the same share one. Of all others those that were read lately are kept. Belongs to a
- * thread. What is kept makes no difference to any result.
+ * Evaluates expressions. Held expressions are parsed once, when they are first held, and never during an evaluation:
+ * subscriptions evaluate the same few expressions at each update, and parsing one takes longer than evaluating it. Equal texts
+ * share one expression. Of the others the recently used ones are cached. Belongs to one thread. The caches never change a result.
  */
 export class Expressions {
-  /** For the scopes that they are evaluated with. */
+  /** For the scopes of the evaluations. */
   readonly sizes = new ObjectSizes()
   readonly #held = new Map<string, HeldExpression>()
   readonly #read: LruCache<Read>
   readonly #compiled: LruCache<Compiled>
   readonly #parse: typeof parseExpression
 
-  /** Keeps at most this many bytes of expressions that nobody holds, and as many of regular expressions in all of them. */
+  /** Caches at most this many bytes of expressions that are not held, and as many of regular expressions in all of them. */
   constructor(limit_bytes: number, parse = parseExpression) {
     this.#read = new LruCache(limit_bytes)
     this.#compiled = new LruCache(limit_bytes)
     this.#parse = parse
   }
 
-  /** Reads an expression, unless it is known, and keeps it until it is released as often as it was held. */
+  /** Parses an expression unless it is known, and keeps it until it is released as often as it was held. */
   hold(text: string): void {
     const held = this.#held.get(text)
     if (held === undefined) this.#held.set(text, { expression: this.#expression(text), holders: 1 })
     else held.holders += 1
   }
 
-  /** To be called once for each time that the expression was held. */
+  /** To be called once for each call of `hold`. */
   release(text: string): void {
     const held = this.#held.get(text)
     if (held === undefined) return
@@ -67,8 +66,8 @@ export class Expressions {
   }
 
   /**
-   * The result of an expression; null when it is wrong, longer than a result may be, or takes more steps than the budget
-   * has. A text that is a name as a whole, such as `oil-temp`, is that name [NGSIv2 subscriptions 6.3].
+   * The result of an expression; null when it is in error, longer than a result may be, or takes more steps than the budget has.
+   * A text that as a whole is a name, such as `oil-temp`, is that name [NGSIv2 subscriptions 6.3].
    */
   evaluate(text: string, scope: ExpressionScope): Value {
     if (!scope.budget.spend(1 + text.length)) return null

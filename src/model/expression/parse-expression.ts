@@ -14,8 +14,7 @@ import {
 } from './syntax.js'
 
 /**
- * Reads an expression, in time that grows with its length [NGSIv2 subscriptions 6.3]; nothing when it is none, too long or nested
- * too deep.
+ * Parses an expression, in linear time [NGSIv2 subscriptions 6.3]; undefined when it is malformed, too long or nested too deep.
  */
 export function parseExpression(text: string): Expression | undefined {
   return text.length > maxLength ? undefined : new Parser(text).whole()
@@ -23,18 +22,18 @@ export function parseExpression(text: string): Expression | undefined {
 
 type Parsed<Part> = Part | undefined
 
-/** Reads tokens from the first to the last. Each method gives nothing when they do not begin with what it reads. */
+/** A recursive-descent parser. Each method gives undefined where the tokens are not what it parses. */
 class Parser {
   readonly #scanner: Scanner
-  /** What has no parts is the same object wherever it stands: very many may stand in a long expression. */
+  /** Equal leaves share one object: a long expression may have very many. */
   readonly #names = new Map<string, Expression>()
   readonly #literals = new Map<Value, Expression>()
   readonly #members = new Map<string, Step>()
   readonly #plainTransformations = new Map<string, Step>()
   #depth = 0
-  /** How many brackets that follow an operand are open. */
+  /** The number of open brackets that follow an operand. */
   #brackets = 0
-  /** Whether a member of an element was named in the innermost of them, which makes it a filter. */
+  /** Whether the innermost of them names a member of the element, which makes it a filter. */
   #namesElement = false
 
   constructor(text: string) {
@@ -49,7 +48,7 @@ class Parser {
   readonly #part = (): Parsed<Expression> => this.#nested()
   readonly #memberPart = (): Parsed<ObjectMember> => this.#objectMember()
 
-  /** What stands between parentheses or brackets. */
+  /** The contents of parentheses or brackets. */
   #nested(): Parsed<Expression> {
     if (this.#depth === maxDepth) return undefined
     this.#depth += 1
@@ -177,7 +176,7 @@ class Parser {
     }
   }
 
-  /** What begins with a sign: an array, an object, parentheses, or a member of the element of a filter. */
+  /** An array, an object, parentheses, or a member of a filter's element, by its first sign. */
   #enclosed(sign: string): Parsed<Expression> {
     switch (sign) {
       case '(': {
@@ -215,7 +214,7 @@ class Parser {
     return value && { name, value }
   }
 
-  /** Parts with commas in between, until the sign that ends them. */
+  /** Parts separated by commas, up to the closing sign. */
   #list<Part>(end: string, part: () => Parsed<Part>): Parsed<readonly Part[]> {
     if (this.#takes(end)) return nothing
     const parts: Part[] = []
@@ -244,7 +243,7 @@ class Parser {
 
 const nothing: readonly never[] = []
 
-/** A list that is as long as it needs to be: one that has grown has room for more. */
+/** A copy without the spare capacity of a list that has grown. */
 function fitted<Part>(parts: readonly Part[]): readonly Part[] {
   return parts.slice()
 }

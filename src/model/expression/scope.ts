@@ -4,22 +4,22 @@ import type { Occurrences } from '../context/occurrences.js'
 import type { StepBudget } from '../context/step-budget.js'
 import { isArray, isObject } from '../context/value.js'
 
-/** What an expression is evaluated on: nothing else goes into its result, so the same scope gives the same one. */
+/** The input of an evaluation: the result depends on nothing else. */
 export interface ExpressionScope {
-  /** The value of a name; undefined when there is no such name. */
+  /** The value of a name; undefined for an unknown name. */
   readonly lookUp: (name: string) => Value | undefined
   /** The time of the command. */
   readonly now: Milliseconds
-  /** Spent by what is evaluated; when there is none left, every result is null. */
+  /** Spent by the evaluation; when it is spent, every result is null. */
   readonly budget: StepBudget
   readonly sizes: ObjectSizes
-  /** How long a result may be as JSON, without the quotation marks around a text (`-outReqMsgMaxSize`). */
+  /** The most bytes of a result as JSON, without the quotation marks around a text (`-outReqMsgMaxSize`). */
   readonly max_bytes: number
 }
 
 /**
- * How many members objects have. To list them takes long where there are very many, and cannot be stopped, so each object is counted
- * once at most, and what is done with its members is paid before.
+ * The number of members of objects. Listing very many members takes long and cannot be interrupted, so each object is counted at
+ * most once, and work on its members is paid for in advance.
  */
 export class ObjectSizes {
   readonly #known = new WeakMap<object, number>()
@@ -33,20 +33,20 @@ export class ObjectSizes {
   }
 }
 
-/** How deep arrays and objects of a result may be nested: more than a stored value in as many brackets as an expression has. */
+/** The deepest nesting of a result: a stored value within as many brackets as an expression may have. */
 const maxNesting = 128
 
 /**
- * The length of a value as JSON, without counting escapes, and of a text without its quotation marks; nothing when it is longer
- * than a result may be, nested too deep, holds a number that JSON has not, or the step budget is spent. Parts that stand in
- * a value several times count as often.
+ * The length of a value as JSON, escapes not counted, and of a text without its quotation marks. Undefined when it is longer than
+ * a result may be, nested too deep, holds a number that JSON does not have, or the step budget is spent. Parts that occur several
+ * times count each time.
  */
 export function resultSize(value: Value, scope: ExpressionScope): number | undefined {
   const size = sizeWithin(value, scope.max_bytes + (typeof value === 'string' ? 2 : 0), 0, scope)
   return size === undefined || typeof value !== 'string' ? size : size - 2
 }
 
-/** What it takes to measure a value and to write it as JSON, in steps: of each member and number, and of this many characters. */
+/** The steps to measure a value and to write it as JSON: per member and number, and per this many characters. */
 const member_steps = 32
 const number_steps = 4
 const charactersPerStep = 16
@@ -104,11 +104,11 @@ function membersWithin(
   return Math.max(size, 2) <= limit_bytes ? Math.max(size, 2) : undefined
 }
 
-/** An entity as an expression sees it: values as clients do, dates as texts. */
+/** An entity as expressions see it: values in the form for clients, dates as texts. */
 export interface EntityInScope {
   readonly id: string
   readonly type: string
-  /** The tenant, the path and the token of the request: the empty text without them. */
+  /** Tenant, path and token of the request; empty without them. */
   readonly service: string
   readonly servicePath: string
   readonly authToken: string
@@ -119,7 +119,7 @@ export interface EntityInScope {
 interface NamedAttribute {
   readonly name: string
   readonly value: Value
-  /** Also what is built in: `previousValue`, `actionType`, `dateCreated`, `dateModified`. */
+  /** Includes the built-in `previousValue`, `actionType`, `dateCreated`, `dateModified`. */
   readonly metadata: readonly { readonly name: string; readonly value: Value }[]
 }
 
@@ -127,8 +127,8 @@ interface NamedAttribute {
 export const metadataName = 'metadata'
 
 /**
- * Looks up the names that expressions can use on an entity. An attribute hides `service`, `servicePath` and `authToken`,
- * but neither `id`, `type` nor `metadata` [NGSIv2 subscriptions 6.3].
+ * Looks up names in expressions on an entity. An attribute hides `service`, `servicePath` and `authToken`, but not `id`, `type`
+ * or `metadata` [NGSIv2 subscriptions 6.3].
  */
 export function namesOf(entity: EntityInScope): ExpressionScope['lookUp'] {
   const { id, type, service, servicePath, authToken, attributes } = entity
@@ -157,10 +157,10 @@ export function textOf(value: Value): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Gives the regular expression of a text, ready to be searched for; nothing when it does not compile. */
+/** Compiles the regular expression of a text; undefined when it does not compile. */
 export type Regexes = (text: string) => Occurrences | undefined
 
-/** What a transformation has beside its input and its arguments. */
+/** The context of a transformation, beside its input and arguments. */
 export interface TransformationParts {
   readonly scope: ExpressionScope
   readonly regexes: Regexes
@@ -168,10 +168,13 @@ export interface TransformationParts {
 
 export interface Transformation {
   /**
-   * The steps, of about 20 ns each, that it takes to read the input and the arguments, at most. They are paid before `run`; to tell
-   * them takes no longer than a few steps itself.
+   * The most steps, of about 20 ns each, to read the input and the arguments. They are paid before `run`; computing them takes
+   * only a few steps itself.
    */
   readonly cost: (input: Value, inputs: readonly Value[], scope: ExpressionScope) => number
-  /** Null for an input or argument of a kind that it does not take, and when the step budget is spent: it pays for what it makes. */
+  /**
+   * Null for an input or argument of a kind that it does not take, and when the step budget is spent: `run` pays for what it
+   * makes.
+   */
   readonly run: (input: Value, inputs: readonly Value[], parts: TransformationParts) => Value
 }

@@ -1,14 +1,14 @@
 import type { Value } from '../context/entity.js'
 
-/** An expression as it was read [NGSIv2 subscriptions 6.3]. It is no deeper than {@link maxDepth} parentheses. */
+/** A parsed expression [NGSIv2 subscriptions 6.3], nested at most {@link maxDepth} parentheses deep. */
 export type Expression =
   | { readonly kind: 'literal'; readonly value: Value }
   | { readonly kind: 'name'; readonly name: string }
-  /** `.name` in a filter: a member of the element that is looked at. */
+  /** `.name` in a filter: a member of the current element. */
   | { readonly kind: 'elementMember'; readonly name: string }
   | { readonly kind: 'array'; readonly items: readonly Expression[] }
   | { readonly kind: 'object'; readonly members: readonly ObjectMember[] }
-  /** The operators stand before the operand, so the last one is applied first. */
+  /** In the order of the text, so the last operator is applied first. */
   | { readonly kind: 'prefixed'; readonly prefixes: readonly Prefix[]; readonly operand: Expression }
   | { readonly kind: 'chain'; readonly first: Expression; readonly rest: readonly Link[] }
   | { readonly kind: 'choice'; readonly cases: readonly Case[]; readonly otherwise: Expression }
@@ -19,7 +19,7 @@ export interface ObjectMember {
   readonly value: Expression
 }
 
-/** The operators that stand before one operand. */
+/** The operators before an operand. */
 export type Prefix = '!' | '-'
 
 /** The operators between two operands. */
@@ -30,41 +30,41 @@ export type Operator =
   | ('*' | '/' | '//')
   | ('%' | '^')
 
-/** A part of a chain of operators of one rank. A list instead of a tree, so that its length makes nothing deep. */
+/** An operand in a chain of operators of one rank. A chain is a list, not a tree, so that a long one does not nest. */
 export interface Link {
   readonly operator: Operator
   readonly operand: Expression
 }
 
-/** `c ? x :`; as many of them as follow one another. */
+/** `c ? x :`; consecutive ones form a list. */
 export interface Case {
   readonly condition: Expression
   readonly then: Expression
 }
 
-/** What follows an operand: `.name`, `[index]`, `[.n > 2]`, `|name(x, y)`. */
+/** A suffix of an operand: `.name`, `[index]`, `[.n > 2]`, `|name(x, y)`. */
 export type Step =
   | { readonly kind: 'member'; readonly name: string }
   | { readonly kind: 'index'; readonly at: Expression }
   | { readonly kind: 'filter'; readonly condition: Expression }
   | { readonly kind: 'transformation'; readonly name: string; readonly inputs: readonly Expression[] }
 
-/** The longest text that is read, in UTF-16 units [NGSIv2 subscriptions 6.3]. */
+/** The longest text that is parsed, in UTF-16 units [NGSIv2 subscriptions 6.3]. */
 export const maxLength = 8192
 
 /** How deep parentheses and brackets of all kinds may be nested [NGSIv2 subscriptions 6.3]. */
 export const maxDepth = 64
 
-/** The words and signs of an expression, one after the other: each character is looked at once. */
+/** The tokens of an expression, one after the other; each character is looked at once. */
 export class Scanner {
   readonly #text: string
   #at = 0
-  /** Of the token that is next; `end` behind the last one, `wrong` where there is none. */
+  /** The kind of the current token; `end` behind the last one, `wrong` for a malformed one. */
   kind: 'number' | 'text' | 'word' | 'sign' | 'end' | 'wrong' = 'end'
   number = 0
   /** The word, the text without its quotation marks, or the sign. */
   text = ''
-  /** How tight an operator between two operands binds; -1 of what is none. */
+  /** How tightly a binary operator binds; -1 for other tokens. */
   rank = -1
 
   constructor(text: string) {
@@ -72,12 +72,12 @@ export class Scanner {
     this.next()
   }
 
-  /** Whether the next token is this sign. */
+  /** Whether the current token is this sign. */
   isSign(sign: string): boolean {
     return this.kind === 'sign' && this.text === sign
   }
 
-  /** Goes on to the token behind the one that is next. */
+  /** Advances to the next token. */
   next(): void {
     const text = this.#text
     this.rank = -1
@@ -100,7 +100,7 @@ export class Scanner {
     this.#at = at
   }
 
-  /** A text ends at the same quotation mark without a backslash before it. */
+  /** A text ends at the same quotation mark, unless a backslash stands before it. */
   #quoted(quote: number): void {
     const text = this.#text
     const from = this.#at + 1
@@ -158,7 +158,7 @@ export class Scanner {
   }
 }
 
-/** The operators between two operands, loosest first; those of one line have one rank and go from left to right. */
+/** The binary operators, loosest first; those of one row have one rank and associate to the left. */
 const ranks: readonly (readonly Operator[])[] = [
   ['&&', '||'],
   ['==', '!=', '<', '<=', '>', '>=', 'in'],
@@ -167,14 +167,14 @@ const ranks: readonly (readonly Operator[])[] = [
   ['%', '^'],
 ]
 
-/** The rank of what binds tightest. */
+/** The rank of the operators that bind tightest. */
 export const tightestRank = ranks.length - 1
 
 const ranksOfSigns: ReadonlyMap<string, number> = new Map(
   ranks.flatMap((operators, rank) => operators.map((operator) => [operator, rank] as const)),
 )
 
-/** The operator that a sign or a word stands for, if it is one between two operands. */
+/** The binary operator of a sign or word; undefined for others. */
 export function operatorOf(text: string): Operator | undefined {
   return operators.get(text)
 }
@@ -227,7 +227,7 @@ function behindBlanks(text: string, from: number): number {
   return blanks.test(text) ? blanks.lastIndex : at
 }
 
-/** A backslash is one before anything but a quotation mark or itself, so that regular expressions can be written. */
+/** A backslash escapes only a quotation mark and itself, so that regular expressions can be written. */
 function unescaped(quoted: string): string {
   return quoted.replace(/\\(['"\\])/g, '$1')
 }

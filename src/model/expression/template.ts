@@ -4,16 +4,15 @@ import { isArray, isObject } from '../context/value.js'
 import type { Expressions } from './expressions.js'
 import { type ExpressionScope, metadataName, resultSize, textOf } from './scope.js'
 
-/** Why a template cannot be filled in: a `${` has no `}`, or the outcome would be longer than a message may be. */
+/** Why a template cannot be filled in: a `${` has no `}`, or the result would be longer than a message may be. */
 export type Unfilled = { readonly kind: 'macroOpen' } | { readonly kind: 'filledTooLong' }
 
-/** What stands for a macro that is unknown or null [NGSIv2 subscriptions 6.1]. */
+/** The replacement of a macro that is unknown or null [NGSIv2 subscriptions 6.1]. */
 export type Blank = '' | 'null'
 
-/** To copy a member of an object. */
+/** The steps to copy a member of an object. */
 const member_steps = 10
 
-/** Whether there is something to fill in. */
 export function hasMacro(text: string): boolean {
   return text.includes('${')
 }
@@ -28,7 +27,7 @@ export class Filler {
     this.#scope = scope
   }
 
-  /** A text with its macros filled in. Refuses one with a macro that does not end, and one that becomes too long. */
+  /** A text with its macros filled in. Refuses a macro without end, and a result that is too long. */
   text(template: string, blank: Blank): Result<string, Unfilled> {
     const whole = onlyMacro(template)
     if (whole !== undefined) return this.#within(this.#shown(whole, blank))
@@ -45,8 +44,8 @@ export class Filler {
   }
 
   /**
-   * A JSON value with all texts in it filled in, but not the names of members. A text that is one macro becomes the value
-   * itself with its kind, and one with a macro that does not end stays as it stands. Refuses what becomes too long.
+   * A JSON value with all of its texts filled in, but not the names of members. A text that consists of one macro becomes the
+   * macro's value with its kind; a text with a macro without end stays as it is. Refuses a result that is too long.
    */
   value(template: Value): Result<Value, Unfilled> {
     const filled = this.#filled(template)
@@ -81,15 +80,15 @@ export class Filler {
 }
 
 /**
- * The expression of a text that is one macro and nothing else: it begins with `${`, ends with `}` and has no second `${`. It
- * goes up to the last character, so that it may have object literals in it [NGSIv2 subscriptions 6.2, 6.3].
+ * The expression of a text that is one macro and nothing else: it begins with `${`, ends with `}` and has no second `${`. The
+ * expression reaches to the last character, so it may contain object literals [NGSIv2 subscriptions 6.2, 6.3].
  */
 export function onlyMacro(text: string): string | undefined {
   const isOne = text.startsWith('${') && text.endsWith('}') && text.indexOf('${', 2) === -1
   return isOne ? text.slice(2, -1) : undefined
 }
 
-/** The expressions of the macros that are evaluated to fill in a text, in their order. */
+/** The expressions of a text's macros, in order. */
 export function* macrosOf(template: string): Generator<string> {
   const whole = onlyMacro(template)
   if (whole !== undefined) {
@@ -107,7 +106,7 @@ export function* macrosOf(template: string): Generator<string> {
 const percentSequence =
   /%[0-7][\da-f]|%[cd][\da-f]%[\da-f]{2}|%e[\da-f](?:%[\da-f]{2}){2}|%f[\da-f](?:%[\da-f]{2}){3}/gi
 
-/** A text with its percent sequences decoded as UTF-8; those that stand for no character stay as they are [NGSIv2 subscriptions 6.1]. */
+/** A text with its percent sequences decoded as UTF-8; invalid ones stay as they are [NGSIv2 subscriptions 6.1]. */
 export function percentDecoded(text: string): string {
   return text.includes('%') ? text.replace(percentSequence, decodedOrSame) : text
 }
@@ -121,7 +120,7 @@ function decodedOrSame(sequence: string): string {
   }
 }
 
-/** What `ngsi` of a custom notification changes of an entity [NGSIv2 subscriptions 6.2]. */
+/** The changes that `ngsi` of a custom notification makes to an entity [NGSIv2 subscriptions 6.2]. */
 export interface PatchTemplate {
   readonly id: string | undefined
   readonly type: string | undefined
@@ -131,14 +130,14 @@ export interface PatchTemplate {
 export interface PatchedAttribute {
   readonly name: string
   readonly value: Value
-  /** The metadata `evalPriority`; nothing without it. */
+  /** The metadata `evalPriority`; undefined without it. */
   readonly priority: number | undefined
 }
 
-/** The priority of an attribute that names none, and the highest there is [NGSIv2 subscriptions 6.3]. */
+/** The priority of an attribute without one, and the highest number allowed [NGSIv2 subscriptions 6.3]. */
 const lastPriority = 100_000
 
-/** A patch filled in. What is undefined stays as the entity has it. */
+/** A patch filled in; undefined members stay as in the entity. */
 interface FilledPatch {
   readonly id: string | undefined
   readonly type: string | undefined
@@ -146,10 +145,10 @@ interface FilledPatch {
 }
 
 /**
- * Fills in a patch: attributes by ascending priority, those of equal ones as they are written, each result a name for
- * the later ones in place of the entity's attribute; `id` and `type` come last [NGSIv2 subscriptions 6.3]. Attributes that
- * name no priority ask for no order: what the entity has is the same to all of them, whichever is written first, so that
- * `heat` may be replaced beside another attribute that is computed from it. Refuses what becomes too long.
+ * Fills in a patch: attributes by ascending priority, those with equal priority as they are written; each result replaces the
+ * entity's attribute for the later ones; `id` and `type` come last [NGSIv2 subscriptions 6.3]. Attributes without a priority all
+ * see the entity's own attributes, whatever their order, so that `heat` may be replaced beside another attribute that is computed
+ * from it. Refuses a result that is too long.
  */
 export function filledPatch(
   patch: PatchTemplate,
@@ -181,12 +180,12 @@ function rankOf({ priority = lastPriority }: PatchedAttribute): number {
   return priority
 }
 
-/** Whether an attribute of this name is what an expression means by it. */
+/** Whether an attribute of this name hides what expressions mean by it. */
 function isHiding(name: string): boolean {
   return name !== metadataName && name !== 'id' && name !== 'type'
 }
 
-/** As text, whatever the kind; nothing when it is null, and a macro that does not end stays as it stands. */
+/** As text, whatever its kind; undefined when it is null. A macro without end stays as it is. */
 function identification(template: string | undefined, filler: Filler): Result<string | undefined, Unfilled> {
   if (template === undefined) return ok(undefined)
   const filled = filler.text(template, onlyMacro(template) === undefined ? 'null' : '')

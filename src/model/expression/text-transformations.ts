@@ -4,7 +4,7 @@ import { isArray, parseDate, parseDecimal } from '../context/value.js'
 import { searchSteps, textSteps } from './apply-operator.js'
 import { type ExpressionScope, resultSize, type Transformation, type TransformationParts } from './scope.js'
 
-/** Transformations of texts. Lengths and places are counted in characters, so that none is ever cut in two. */
+/** Transformations of texts. Lengths and positions count characters, so that no surrogate pair is cut. */
 export const textTransformations = {
   uppercase: ofText(perCharacter(2), (text) => text.toUpperCase()),
   lowercase: ofText(perCharacter(2), (text) => text.toLowerCase()),
@@ -43,17 +43,17 @@ export const textTransformations = {
   ),
 } satisfies Record<string, Transformation>
 
-/** To read a date, which is short, or what is too long for one. */
+/** The steps to parse a date, or to reject a text that is too long for one. */
 const date_steps = 200
 
 type TextCost = (text: string, inputs: readonly Value[]) => number
 
-/** A step for this many characters. */
+/** One step per this many characters. */
 export function perCharacter(charactersPerStep: number): TextCost {
   return (text) => 4 + text.length / charactersPerStep
 }
 
-/** What is no text is told apart at once. */
+/** Values other than texts are rejected at once. */
 function costOfText(cost: TextCost): Transformation['cost'] {
   return (input, inputs) => (typeof input === 'string' ? cost(input, inputs) : 1)
 }
@@ -68,7 +68,7 @@ function ofText(
   }
 }
 
-/** A transformation of a text, with another text as its argument. */
+/** A transformation of a text with another text as its argument. */
 function ofTexts(
   cost: (text: string, argument: string) => number,
   transform: (text: string, argument: string, scope: ExpressionScope) => Value,
@@ -79,7 +79,7 @@ function ofTexts(
   )
 }
 
-/** How many characters a text has: a surrogate pair is one. */
+/** The number of characters of a text; a surrogate pair is one. */
 function lengthOf(text: string): number {
   let pairs = 0
   for (let at = 0; at < text.length; at += 1) {
@@ -94,7 +94,7 @@ function isPairAt(text: string, at: number): boolean {
   return isSurrogate(text.charCodeAt(at), 0xd800) && isSurrogate(text.charCodeAt(at + 1), 0xdc00)
 }
 
-/** Whether a unit is one of the 1024 from this one on; NaN, behind a text, is none. */
+/** Whether a unit is one of the 1024 from this one on; NaN, behind the end of a text, is none. */
 function isSurrogate(unit: number, first: number): boolean {
   return unit >= first && unit < first + 0x400
 }
@@ -109,7 +109,7 @@ function substring(text: string, from: Value | undefined, to: Value | undefined)
   return end === undefined ? null : text.slice(start, end)
 }
 
-/** The unit at which so many characters have ended that begin at a unit; nothing where there are fewer. */
+/** The unit behind this many characters from a unit; undefined where there are fewer. */
 function unitAt(text: string, characters: number, from: number): number | undefined {
   let at = from
   for (let left = characters; left > 0; left -= 1) {
@@ -119,7 +119,7 @@ function unitAt(text: string, characters: number, from: number): number | undefi
   return at
 }
 
-/** To take a text apart: without a separator each of its characters becomes a text. */
+/** The steps to split a text: without a separator each of its characters becomes a text. */
 function splitSteps(text: string, separator: string): number {
   return searchSteps(text, separator) + (separator === '' ? 4 * text.length : 0)
 }
@@ -133,12 +133,12 @@ function pieces(text: string, separator: string, { budget }: ExpressionScope): r
 function replaced(text: string, part: string, replacement: string, scope: ExpressionScope): string | null {
   const between = pieces(text, part, scope)
   if (between === null) return null
-  // What is empty is found before and after each character.
+  // An empty part is found before and after each character.
   const parts = part === '' ? ['', ...between, ''] : between
   return joinedParts(parts, replacement, scope)
 }
 
-/** The parts with the same text between them; null when that is longer than a result may be. */
+/** The joined parts; null when that is longer than a result may be. */
 function joinedParts(parts: readonly string[], between: string, { budget, max_bytes }: ExpressionScope): string | null {
   const length = parts.reduce((sum, part) => sum + part.length, (parts.length - 1) * between.length)
   return length <= max_bytes && budget.spend(textSteps(between) + length / 16) ? parts.join(between) : null
@@ -154,7 +154,7 @@ function parsedJson(text: string, scope: ExpressionScope): Value {
   }
 }
 
-/** Transformations of texts by regular expressions, which run in linear time; a replacement is inserted as it is. */
+/** Transformations by regular expressions, which run in linear time. Replacements are inserted literally. */
 export const patternTransformations = {
   matchRegex: {
     cost: (input, [regex]) => searchedSteps(input, regex),
@@ -178,12 +178,12 @@ interface Found {
   readonly at: readonly Occurrence[]
 }
 
-/** To read the text, and to compile the expression as if it had not been compiled before: what was is not to make a difference. */
+/** The steps to read the text, and to compile the expression even if it is cached: a cache must not change results. */
 function searchedSteps(input: Value, regex: Value | undefined): number {
   return typeof input === 'string' && typeof regex === 'string' ? textSteps(input) + compileSteps(regex) : 1
 }
 
-/** A class by Unicode property stands for very many ranges; without case, any class may stand for every character there is. */
+/** A class by Unicode property stands for very many ranges; without case, any class may stand for all characters. */
 const property = /\\[pP]/g
 const classOrProperty = /\[|\\[pP]/g
 
@@ -194,7 +194,7 @@ function compileSteps(regex: string): number {
   return elaborate + compile_steps + (regex.includes('{') ? repetition_steps : 0) + 60 * regex.length
 }
 
-/** A repetition of some characters can make as large a program as there may be. */
+/** A repetition of few characters can make a program of the greatest size. */
 const compile_steps = 4000
 const repetition_steps = 40_000
 
@@ -202,10 +202,13 @@ function numberOf(part: RegExp, text: string): number {
   return text.match(part)?.length ?? 0
 }
 
-/** For each instruction of what was compiled, which a search makes room for. */
+/** Per instruction of the compiled program, for which a search makes room. */
 const instruction_steps = 100
 
-/** Where an expression matches in a text; null when one of them is none or the step budget is spent. */
+/**
+ * The matches of an expression in a text; null for arguments that are not texts or do not compile, and when the step budget is
+ * spent.
+ */
 function occurrences(input: Value, regex: Value | undefined, { scope, regexes }: TransformationParts): Found | null {
   const { budget } = scope
   if (typeof input !== 'string' || typeof regex !== 'string') return null
@@ -215,7 +218,7 @@ function occurrences(input: Value, regex: Value | undefined, { scope, regexes }:
   return at === undefined ? null : { text: input, at }
 }
 
-/** What of a text is in none of them. */
+/** The parts of a text outside the matches. */
 function remainder(text: string, occurrences: readonly Occurrence[]): readonly string[] {
   return [...occurrences, undefined].map((next, at) => text.slice(occurrences[at - 1]?.end ?? 0, next?.start))
 }

@@ -60,12 +60,12 @@ function ofNumber(
   }
 }
 
-/** To look at each item of a list a few times. */
+/** The steps to look at each item of a list a few times. */
 function listSteps(list: Value | undefined): number {
   return list !== undefined && isArray(list) ? 1 + 2 * list.length : 1
 }
 
-/** Halves away from zero. */
+/** Rounds halves away from zero. */
 function rounded(number: number): number {
   return Math.sign(number) * Math.round(Math.abs(number))
 }
@@ -85,12 +85,12 @@ function isoText(seconds: number): string | null {
 const isText = (value: Value): value is string => typeof value === 'string'
 const isNumber = (value: Value): value is number => typeof value === 'number'
 
-/** Texts of one length may have a long beginning in common. */
+/** Texts of equal length may have a long common beginning. */
 function isEqual(value: string, input: string, { budget }: ExpressionScope): boolean {
   return value.length === input.length && budget.spend(textSteps(value)) && value === input
 }
 
-/** The choice in the place of the first value that is meant; null when there is none or they are not as many. */
+/** The choice at the position of the first matching value; null when there is none, or values and choices differ in number. */
 function mapped<Kind extends Value>(
   values: Value | undefined,
   choices: Value | undefined,
@@ -127,16 +127,16 @@ const arrayTransformations = {
     cost: () => 1,
     run: (input) => (isArray(input) ? 'Array' : input === null ? 'null' : (kindNames[typeof input] ?? null)),
   },
-  // What it takes to measure the value is taken while that is measured, before any of it is written.
+  // The steps are taken while the value is measured, before any of it is written.
   toString: { cost: () => 1, run: toText },
 } satisfies Record<string, Transformation>
 
-/** Named by itself, because every object has something else of this name. */
+/** A named function, because every object inherits a `toString`. */
 function toText(input: Value, _: readonly Value[], { scope }: TransformationParts): Value {
   return resultSize(input, scope) === undefined ? null : textOf(input)
 }
 
-/** To look up each member of an object. */
+/** The steps to look up each member of an object. */
 function membersSteps(input: Value, _: readonly Value[], { sizes }: ExpressionScope): number {
   return isObject(input) ? 1 + 20 * sizes.of(input) : 1
 }
@@ -176,7 +176,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, each) => all + each, 0)
 }
 
-/** The one in the middle, or what is between the two in the middle. */
+/** The middle one, or the mean of the two in the middle. */
 function median(numbers: readonly number[]): number {
   const inOrder = numbers.toSorted((a, b) => a - b)
   const middle = Math.floor(inOrder.length / 2)
@@ -184,22 +184,22 @@ function median(numbers: readonly number[]): number {
   return inOrder.length % 2 === 1 ? upper : ((inOrder[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
-/** Numbers or texts, ascending; null for what has no order. */
+/** Sorts numbers or texts, ascending; null for values without an order. */
 function sorted(values: readonly Value[], scope: ExpressionScope): Value {
   const numbers = numbersOf(values)
   if (numbers !== undefined) return numbers.toSorted((a, b) => a - b)
   const texts = textsOf(values)
-  // Texts may have long beginnings in common.
+  // Texts may have long common beginnings.
   const longest = texts?.reduce((most, text) => Math.max(most, text.length), 0) ?? 0
   return texts !== undefined && scope.budget.spend((sortSteps(texts) * longest) / 16) ? texts.toSorted() : null
 }
 
-/** What it takes to sort as many values at most. */
+/** The most steps to sort this many values. */
 function sortSteps({ length }: readonly Value[]): number {
   return 1 + 2 * length + length * Math.ceil(Math.log2(length + 1))
 }
 
-/** All transformations, by their names [NGSIv2 subscriptions 6.3]. */
+/** All transformations, by name [NGSIv2 subscriptions 6.3]. */
 export const transformations: ReadonlyMap<string, Transformation> = new Map(
   Object.entries<Transformation>({
     ...textTransformations,
@@ -210,8 +210,8 @@ export const transformations: ReadonlyMap<string, Transformation> = new Map(
 )
 
 /**
- * What a transformation makes of its input and its arguments: null when it does not take them, or takes more steps than the budget has;
- * undefined when there is none of this name [NGSIv2 subscriptions 6.3].
+ * Applies a transformation: null when it does not take its input or arguments, or takes more steps than the budget has; undefined
+ * for an unknown name [NGSIv2 subscriptions 6.3].
  */
 export function transformed(
   name: string,

@@ -108,7 +108,7 @@ export class OrderedContexts {
     this.#size += 1
   }
 
-  /** Removes all contexts of a registration: the first one is enough, the others are ignored. */
+  /** A registration is removed: to be called for each of its contexts. */
   leave({ registration }: IndexedContext): void {
     this.#gone.add(registration)
     this.#size -= 1

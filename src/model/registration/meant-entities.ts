@@ -57,7 +57,7 @@ export class MeantEntities {
   }
 }
 
-/** Tells the same for entities that come repeatedly: each is compared with the patterns once. */
+/** `MeantEntities` with a cache: an entity that comes again is not compared with the patterns again. */
 export class MeantOnce {
   readonly #meant: MeantEntities
   readonly #known = new Map<EntityType, Map<EntityId, boolean>>()

@@ -20,12 +20,12 @@ export interface RegisteredSource extends IndexedContext {
 }
 
 /**
- * Who is to be asked for an attribute of an entity: the first that names both, else the first that names the entity and has
- * no attributes [subscriptions 8.1, NGSIv2 subscriptions 11.1]. Expired and inactive registrations are not asked, nor those
- * whose mode is another one.
+ * The context whose provider is asked for an attribute of an entity: the first that names both, otherwise the first that names the entity
+ * and has no attributes [subscriptions 8.1, NGSIv2 subscriptions 11.1]. Expired and inactive registrations are not asked, nor those
+ * with another mode.
  *
- * A registration without type names entities of every type, but those of NGSIv1 only the entity without type when the
- * request is of NGSIv1, too. An entity without type is named only by registrations without one.
+ * A registration without type names entities of every type; but if both registration and request are of NGSIv1, only the entity without
+ * type. An entity without type is named only by registrations without one.
  */
 export function sourceOf(
   index: RegistrationIndex,
