@@ -11,24 +11,26 @@ export const theme = new Observable<Theme>(keptTheme())
 /** Counts how often colours have changed, for what draws with them itself. */
 export const colours = new Observable(0)
 
-/** Shows the theme now and after each choice. */
+function darkSystem(): MediaQueryList {
+  return matchMedia('(prefers-color-scheme: dark)')
+}
+
+/** Shows the theme now, after each choice, and when the system changes its own. */
 export function followTheme(): void {
+  const system = darkSystem()
   const show = () => {
     const { value } = theme
-    if (value === 'system') delete document.documentElement.dataset['theme']
-    else document.documentElement.dataset['theme'] = value
+    document.documentElement.dataset['theme'] = value === 'system' ? (system.matches ? 'dark' : 'light') : value
     colours.set(colours.value + 1)
   }
   show()
   theme.observe(show)
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show)
+  system.addEventListener('change', show)
 }
 
 /** Takes the next theme: the other one than what is seen, and then back to the system's. */
 export function nextTheme(): void {
-  const order: readonly Theme[] = matchMedia('(prefers-color-scheme: dark)').matches
-    ? ['system', 'light', 'dark']
-    : ['system', 'dark', 'light']
+  const order: readonly Theme[] = darkSystem().matches ? ['system', 'light', 'dark'] : ['system', 'dark', 'light']
   const chosen = order[(order.indexOf(theme.value) + 1) % order.length] ?? 'system'
   theme.set(chosen)
   try {

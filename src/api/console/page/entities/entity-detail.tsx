@@ -4,10 +4,10 @@ import { linkTo } from '../address.js'
 import { pathWith, useParameter } from '../parts/filter-fields.js'
 import { CopyButton, FoldedJson } from '../parts/json.js'
 import { PageHead } from '../parts/page-head.js'
-import { Chip, FactList, OptionalTime, ScrollRegion, StoredText } from '../parts/small-parts.js'
+import { Chip, FactList, Heads, OptionalTime, ScrollRegion, StoredText } from '../parts/small-parts.js'
 import { Shown } from '../parts/states.js'
 import { useResource } from '../session.js'
-import { useWatch, type WatchedChange } from './watch.js'
+import { attributeKey, useWatch, type WatchedChange } from './watch.js'
 
 /** How often an entity that is watched is read, in milliseconds. */
 const watched_ms = 500
@@ -73,40 +73,27 @@ function Whole({ entity, fresh }: { readonly entity: WholeEntity; readonly fresh
       />
       <ScrollRegion label="Attributes">
         <table class="attributes">
-          <thead>
-            <tr>
-              <th scope="col">attribute</th>
-              <th scope="col" class="minor">
-                type
-              </th>
-              <th scope="col">value</th>
-              <th scope="col">metadata</th>
-              <th scope="col" class="number">
-                changed
-              </th>
-              <th scope="col" class="number minor">
-                created
-              </th>
-            </tr>
-          </thead>
+          <Heads
+            names={{
+              attribute: '',
+              type: 'minor',
+              value: '',
+              metadata: '',
+              changed: 'number',
+              created: 'number minor',
+            }}
+          />
           <tbody>
-            {attributes.map((attribute) => (
-              <AttributeRow
-                key={keyOf(attribute)}
-                attribute={attribute}
-                isFresh={fresh.has(`${servicePath} ${type} ${keyOf(attribute)}`)}
-              />
-            ))}
+            {attributes.map((attribute) => {
+              const key = attributeKey(entity, attribute)
+              return <AttributeRow key={key} attribute={attribute} isFresh={fresh.has(key)} />
+            })}
           </tbody>
         </table>
       </ScrollRegion>
       <RawJson entity={entity} />
     </section>
   )
-}
-
-function keyOf({ name, instance }: WholeAttribute): string {
-  return JSON.stringify([name, instance])
 }
 
 function AttributeRow({ attribute, isFresh }: { readonly attribute: WholeAttribute; readonly isFresh: boolean }) {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { linkTo, useSpan } from '../address.js'
-import { countText, durationText, rateText, shareText } from '../format.js'
+import { countText, durationText, rateText } from '../format.js'
 import { connection, type Live, live, restarts, series } from '../live-state.js'
 import type { Moment, PartitionMoment } from '../moment.js'
 import { useObservable } from '../observable.js'
@@ -17,7 +17,7 @@ import {
 import { type Column, DataTable } from '../parts/data-table.js'
 import { FoldedJson } from '../parts/json.js'
 import { PageHead } from '../parts/page-head.js'
-import { Bar, Chip } from '../parts/small-parts.js'
+import { BusyBar, Chip } from '../parts/small-parts.js'
 import { Sparkline } from '../parts/sparkline.js'
 import { LoadingState, Stale } from '../parts/states.js'
 import { thinned } from '../series.js'
@@ -135,11 +135,7 @@ function Details({ known, recent }: { readonly known: Live; readonly recent: Mom
               return (
                 <li key={name}>
                   <span>{name}</span>
-                  <Bar
-                    share={share || 0}
-                    text={Number.isNaN(share) ? '–' : shareText(share)}
-                    tone={share > 0.9 ? 'warning' : 'plain'}
-                  />
+                  <BusyBar share={share} />
                 </li>
               )
             })}
@@ -168,13 +164,7 @@ const partitionColumns: readonly Column<PartitionMoment>[] = [
   textColumn('partition', ({ number }) => number),
   {
     name: 'busy',
-    cell: ({ busy }) => (
-      <Bar
-        share={busy || 0}
-        text={Number.isNaN(busy) ? '–' : shareText(busy)}
-        tone={busy > 0.9 ? 'warning' : 'plain'}
-      />
-    ),
+    cell: ({ busy }) => <BusyBar share={busy} />,
     order: ({ busy }) => busy || 0,
     isNumber: true,
   },

@@ -4,7 +4,7 @@ import { live, restarts, series } from '../live-state.js'
 import type { Moment, Spread } from '../moment.js'
 import { useObservable } from '../observable.js'
 import { Chart, type ChartContent } from '../parts/chart.js'
-import { type Stage, StageSwatch, stageOf } from '../parts/small-parts.js'
+import { Heads, type Stage, StageSwatch, stageOf } from '../parts/small-parts.js'
 
 interface StageSpread extends Stage {
   readonly spread: Spread | undefined
@@ -17,18 +17,9 @@ export function StageTable({ recent }: { readonly recent: Moment }) {
   return (
     <>
       <table class="stages">
-        <thead>
-          <tr>
-            <th scope="col">stage</th>
-            <th scope="col" class="number">
-              p50
-            </th>
-            <th scope="col" class="number">
-              p99
-            </th>
-            <td />
-          </tr>
-        </thead>
+        <Heads names={{ stage: '', p50: 'number', p99: 'number' }}>
+          <td />
+        </Heads>
         <tbody>
           {[
             ...stages,

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { clockText, countText } from '../format.js'
 import { useObservable } from '../observable.js'
 import { colour, colours } from '../theme.js'
+import { Heads } from './small-parts.js'
 
 /** How often values fell into each bucket, over time. */
 export interface HeatMapContent {
@@ -107,14 +108,7 @@ function HeatTable({
       {open && (
         <table>
           <caption class="unseen">{title}, sums of all that is shown</caption>
-          <thead>
-            <tr>
-              <th scope="col">up to</th>
-              <th scope="col" class="number">
-                times
-              </th>
-            </tr>
-          </thead>
+          <Heads names={{ 'up to': '', times: 'number' }} />
           <tbody>
             {buckets.map((name, bucket) => (
               <tr key={name}>

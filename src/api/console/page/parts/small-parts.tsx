@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { exactText, spanText } from '../format.js'
+import { exactText, shareText, spanText } from '../format.js'
 import { useClock } from '../observable.js'
 
 /** What a state means for the reader; each has a sign of its own, since a colour alone tells too little. */
@@ -14,6 +14,28 @@ export function Chip({ tone = 'plain', children }: { readonly tone?: Tone; reado
       {signs[tone] !== '' && <span aria-hidden="true">{signs[tone]} </span>}
       {children}
     </span>
+  )
+}
+
+/** The heads of a table's columns, each with its classes, and what stands behind them. */
+export function Heads({
+  names,
+  children,
+}: {
+  readonly names: Readonly<Record<string, '' | 'minor' | 'number' | 'number minor'>>
+  readonly children?: ComponentChildren
+}) {
+  return (
+    <thead>
+      <tr>
+        {Object.entries(names).map(([name, classes]) => (
+          <th scope="col" class={classes || undefined} key={name}>
+            {name}
+          </th>
+        ))}
+        {children}
+      </tr>
+    </thead>
   )
 }
 
@@ -39,6 +61,12 @@ export function Bar({
 }
 
 const tones: Readonly<Record<string, Tone>> = { active: 'good', oneshot: 'good', failed: 'bad', expired: 'warning' }
+
+/** How busy a thread is, as a share; NaN where nobody knows. */
+export function BusyBar({ share }: { readonly share: number }) {
+  const text = Number.isNaN(share) ? '–' : shareText(share)
+  return <Bar share={share || 0} text={text} tone={share > 0.9 ? 'warning' : 'plain'} />
+}
 
 /** The status of a subscription or a registration. */
 export function StatusChip({ status }: { readonly status: string }) {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Explanation, ExplanationList } from '../../shapes.js'
 import { Field, pathWith } from '../parts/filter-fields.js'
 import { FoldedJson } from '../parts/json.js'
-import { Chip, ScrollRegion, StoredText } from '../parts/small-parts.js'
+import { Chip, Heads, ScrollRegion, StoredText } from '../parts/small-parts.js'
 import { read, sentenceOf } from '../session.js'
 
 /** Why is nothing sent? Each condition of a subscription, compared with an entity. */
@@ -65,14 +65,7 @@ function Explained({ entity }: { readonly entity: Explanation }) {
       </p>
       <ScrollRegion label="Conditions">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">condition</th>
-              <th scope="col">fits</th>
-              <th scope="col">asked</th>
-              <th scope="col">there is</th>
-            </tr>
-          </thead>
+          <Heads names={{ condition: '', fits: '', asked: '', 'there is': '' }} />
           <tbody>
             {conditions.map(({ condition, fits, asked, held }, at) => (
               <tr key={`${condition} ${at}`}>

@@ -7,7 +7,7 @@ import { Chart } from '../parts/chart.js'
 import { ChangeFault, confirmChange, useChange } from '../parts/confirm.js'
 import { FoldedJson } from '../parts/json.js'
 import { PageHead } from '../parts/page-head.js'
-import { FactList, OptionalTime, StatusChip, StoredText } from '../parts/small-parts.js'
+import { FactList, Heads, OptionalTime, StatusChip, StoredText } from '../parts/small-parts.js'
 import { EmptyState, Shown } from '../parts/states.js'
 import { readOnly, useResource } from '../session.js'
 import { ExplainForm } from './explain-form.js'
@@ -95,12 +95,7 @@ function Content({ subscription, at_ms }: { readonly subscription: WholeSubscrip
             <EmptyState>No attempt has failed since the broker was started.</EmptyState>
           ) : (
             <table>
-              <thead>
-                <tr>
-                  <th scope="col">when</th>
-                  <th scope="col">why</th>
-                </tr>
-              </thead>
+              <Heads names={{ when: '', why: '' }} />
               <tbody>
                 {lastFailures.map(({ at, reason }, number) => (
                   <tr key={`${at} ${number}`}>

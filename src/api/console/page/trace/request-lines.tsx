@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../parts/json.js'
-import { ScrollRegion } from '../parts/small-parts.js'
+import { Heads, ScrollRegion } from '../parts/small-parts.js'
 import type { LogLine } from './log-line.js'
 import { WhatChip } from './log-line.js'
 
@@ -36,15 +36,7 @@ export function RequestLines({
       </p>
       <ScrollRegion label="Lines of the request">
         <table>
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                after
-              </th>
-              <th scope="col">what</th>
-              <th scope="col">message</th>
-            </tr>
-          </thead>
+          <Heads names={{ after: 'number', what: '', message: '' }} />
           <tbody>
             {lines.slice(0, mostDrawn).map((line) => (
               <tr key={line.number}>
