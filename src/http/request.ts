@@ -39,6 +39,8 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   readonly #sender: ResponseSender
   #admitted: Admitted | undefined
   #permit: Permit | undefined
+  /** Its permit is given back while it waits for something: who waits for more meanwhile has none to give. */
+  #isAside = false
   #hasTurn = false
   #isWorkedOn = false
   #whenGone: (() => void)[] | undefined
@@ -110,11 +112,13 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   }
 
   async aside<Result>(wait: () => Promise<Result>): Promise<Result> {
-    if (this.#permit === undefined) return wait()
+    if (this.#permit === undefined || this.#isAside) return wait()
+    this.#isAside = true
     this.#permit.leave()
     try {
       return await wait()
     } finally {
+      this.#isAside = false
       if (!this.#life.isOver) await new Promise<void>((resolve) => this.#takePermit(resolve))
     }
   }
