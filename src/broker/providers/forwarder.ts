@@ -26,42 +26,42 @@ import type {
 } from './provider-request.js'
 import type { Providers } from './providers.js'
 
-/** How requests for what is not held here are passed on [subscriptions 8]. */
+/** How requests are forwarded to providers [subscriptions 8]. */
 export interface Forwarding {
   readonly providers: Pick<Providers, 'ask' | 'responseBudget'>
-  /** How providers are asked, by the form that is registered. */
+  /** By the form that a registration names. */
   readonly formats: ProviderFormats
   /** Names the broker to others, the same in all of its threads. */
   readonly brokerId: string
-  /** Most requests that are passed on for one of a client. */
+  /** The most requests that are forwarded for one request of a client. */
   readonly limit: number
-  /** Requests of clients for which providers are waited for, in all front ends. */
+  /** The requests of clients that wait for providers, over all front ends. */
   readonly waiting: ForwardLimit
 }
 
-/** What is needed to pass requests on; nothing is without `forwarding`. */
+/** The services for forwarding; without `forwarding` nothing is forwarded. */
 export interface ForwardingServices {
   readonly broker: Broker
   readonly log?: Log
   readonly forwarding?: Forwarding
 }
 
-/** What is passed on: how it is sent in a format, and how the answer to it is read. */
+/** A kind of forwarded request: how it is sent in a format, and how the response is parsed. */
 interface ForwardedOperation<Forward, Read> {
   readonly operation: ProviderOperation
   readonly message: (format: ProviderFormat, forward: Forward) => ProviderMessage
   readonly read: (format: ProviderFormat, response: ProviderResponse) => Promise<Result<Read, ProviderFailure>>
 }
 
-/** What became of one request that was passed on. */
+/** The outcome of one forwarded request. */
 export interface ForwardResult<Forward extends AddressedRequest, Read> {
   readonly forward: Forward
   readonly answer: Result<Read, ProviderFailure>
 }
 
 /**
- * The way on for a request of a client; nothing when it is answered from what is held here: nothing is registered in its
- * tenant, or it has been here before.
+ * A forwarder for a request of a client; undefined when the request is answered from this broker's data alone: its tenant has no
+ * registrations, or the request has been here before.
  */
 export function forwarderOf({ services, request, tenant }: Call<ForwardingServices>): Forwarder | undefined {
   const { broker, forwarding, log } = services
@@ -70,7 +70,7 @@ export function forwarderOf({ services, request, tenant }: Call<ForwardingServic
   return new Forwarder(broker.registry.index, forwarding, request, log)
 }
 
-/** Whether somebody may be asked to update an entity of this id, of whatever type. */
+/** Whether a provider may be asked to update an entity of this id, of any type. */
 export function mayPassOn(
   { broker, forwarding }: ForwardingServices,
   tenant: Tenant,
@@ -82,7 +82,7 @@ export function mayPassOn(
   return isRegistered(index, { tenant, paths: pathsOfRead([]), now: now(), use: 'update', api }, id)
 }
 
-/** How the requests that a request of a client causes are passed on. To be ended when nothing more is. */
+/** Forwards what one request of a client asks of providers. Call `end` when nothing more is forwarded. */
 export class Forwarder {
   readonly index: RegistrationIndex
   readonly #forwarding: Forwarding
@@ -99,19 +99,20 @@ export class Forwarder {
     this.#budget = forwarding.providers.responseBudget()
   }
 
-  /** How many requests may still be passed on. */
+  /** How many requests may still be forwarded. */
   get left(): number {
     return Math.max(0, this.#forwarding.limit - this.#asked)
   }
 
-  /** Nothing of the answers is held any more. */
+  /** The answers are no longer held. */
   end(): void {
     this.#budget.end()
   }
 
   /**
-   * Passes on what the limit allows, all at the same time; what became of it in the order of asking [subscriptions 8.4].
-   * Refused when too many requests wait for providers, or for one of these. The request has no permit meanwhile.
+   * Forwards as many requests as the limit allows, all at the same time; gives their outcomes in the order of asking
+   * [subscriptions 8.4]. Refuses when too many requests wait for providers, or for one of these. The client's request has no
+   * permit meanwhile.
    */
   async ask<Forward extends AddressedRequest, Read>(
     what: ForwardedOperation<Forward, Read>,
@@ -140,11 +141,11 @@ export class Forwarder {
     }
   }
 
-  /** A query ends with its client. An update does not: what was begun of it is finished. */
+  /** A query ends with its client. An update does not: what was begun is finished. */
   #gone(): AbortSignal {
     const { client } = this.#request
     const controller = new AbortController()
-    setMaxListeners(0, controller.signal) // Each of the requests that are passed on listens.
+    setMaxListeners(0, controller.signal) // Each forwarded request adds a listener.
     if (client.gone) controller.abort()
     else client.whenGone(() => controller.abort())
     return controller.signal
@@ -176,7 +177,7 @@ export class Forwarder {
     return Promise.all(forwarded)
   }
 
-  /** As of a notification, with the path as the client sent it [subscriptions 8.2], [NGSIv2 subscriptions 11.2]. */
+  /** The headers of a notification, with the path as the client sent it [subscriptions 8.2], [NGSIv2 subscriptions 11.2]. */
   #headers(format: ProviderFormat): Readonly<Record<string, string>> {
     const { headers } = this.#request
     const { correlator, token, service } = requestOrigin(this.#request, this.#forwarding.brokerId)
@@ -193,10 +194,10 @@ export class Forwarder {
   }
 }
 
-/** The origins that one request of a client waits for: none any longer than for the last of its responses. */
+/** The origins that one request of a client waits for, each until the last of its responses. */
 class Origins {
   readonly #waiting: ForwardLimit
-  /** How many answers are still to come from each. */
+  /** The number of outstanding answers of each. */
   readonly #open = new Map<string, number>()
 
   constructor(forwards: readonly AddressedRequest[], waiting: ForwardLimit) {
@@ -218,14 +219,14 @@ class Origins {
     if (left === 0) this.#waiting.answered(origin)
   }
 
-  /** Nothing is waited for any more, answered or not. */
+  /** Nothing is waited for any more. */
   end(): void {
     for (const [origin, left] of this.#open) if (left > 0) this.#waiting.answered(origin)
     this.#open.clear()
   }
 }
 
-/** Protocol, host and port; what is no URL fails at once, and counts as one. */
+/** Protocol, host and port; a text that is not a URL fails at once, and counts as an origin. */
 function originOfProvider({ provider }: AddressedRequest): string {
   return URL.canParse(provider) ? new URL(provider).origin : ''
 }

@@ -1,6 +1,6 @@
 /**
- * Limits the requests to providers that run at a time, for each origin and in all. Who finds no permit waits in the order of
- * coming. A provider that is slow uses up its own permits before those of all, so that it only delays requests to itself.
+ * Limits the concurrent requests to providers, per origin and in all. Without a free permit, callers wait in the order of their
+ * calls. A slow provider uses up its own permits first, so that it delays only requests to itself.
  */
 export class ProviderPermits {
   readonly #perOrigin: number
@@ -12,7 +12,7 @@ export class ProviderPermits {
     this.#all = new Permits(total)
   }
 
-  /** Does something with a permit for an origin; fails with the signal's reason when that comes before there is one. */
+  /** Calls `use` with a permit for an origin; rejects with the signal's reason when that comes first. */
   async with<Outcome>(origin: string, signal: AbortSignal, use: () => Promise<Outcome>): Promise<Outcome> {
     signal.throwIfAborted()
     const own = this.#origins.get(origin) ?? new Permits(this.#perOrigin)
@@ -66,7 +66,7 @@ class Permits {
     })
   }
 
-  /** Gives a permit back: to who has waited longest, if anybody waits. */
+  /** Gives a permit back; the first in the queue gets it. */
   release(): void {
     for (const enter of this.#waiting) {
       this.#waiting.delete(enter)
@@ -77,19 +77,19 @@ class Permits {
   }
 }
 
-/** Limits the bytes of responses that are held, of one request of a client or of all of them together. */
+/** Limits the bytes of held responses: of one request of a client, or of all of them together. */
 export class ResponseBudget {
   readonly #within: ResponseBudget | undefined
   #left: number
   #taken = 0
 
-  /** What is taken from a budget within a larger one is taken from both. */
+  /** What is taken from this budget is taken from `within` as well. */
   constructor(limit_bytes: number, within?: ResponseBudget) {
     this.#left = limit_bytes
     this.#within = within
   }
 
-  /** False when there is not as much left. */
+  /** False when not enough is left. */
   take(bytes: number): boolean {
     if (bytes > this.#left || this.#within?.take(bytes) === false) return false
     this.#left -= bytes
@@ -97,7 +97,7 @@ export class ResponseBudget {
     return true
   }
 
-  /** Nothing that was taken here is held any more, and nothing more is taken. */
+  /** Gives everything back; nothing more can be taken. */
   end(): void {
     this.#within?.giveBack(this.#taken)
     this.#taken = 0

@@ -6,7 +6,7 @@ import type { NgsiForm, ProviderFailure, ProviderResponse } from './provider-req
 import type { QueryForward, ShownEntity } from './query-plan.js'
 import type { UpdateForward } from './update-plan.js'
 
-/** What is sent to a provider: behind the path of what is registered, with URI parameters. */
+/** A request to a provider: a path behind the registered one, URI parameters, and a body. */
 export interface ProviderMessage {
   readonly path: string
   /** Without the question mark; empty for none. */
@@ -14,25 +14,25 @@ export interface ProviderMessage {
   readonly body: string
 }
 
-/** Which part of its results a provider is asked for [NGSIv2 subscriptions 11.2]. */
+/** The page of its results that a provider is asked for [NGSIv2 subscriptions 11.2]. */
 export interface ForwardPage {
   readonly limit: number
   readonly offset: number
 }
 
-/** What a provider answered to a query. It is not trusted: whatever is malformed has been left out. */
+/** The parsed response to a query. Providers are not trusted: whatever is malformed has been left out. */
 export interface QueryAnswer {
   readonly elements: readonly ShownEntity[]
-  /** What it says when it found nothing. */
+  /** The text of a provider that found nothing. */
   readonly details: string | undefined
-  /** How many results it has, on whatever page, if it says so. */
+  /** The number of its results on all pages, if it says so. */
   readonly count: number | undefined
 }
 
-/** What a provider answered to an update. */
+/** The parsed response to an update. */
 export interface UpdateAnswer {
   readonly elements: readonly AnsweredElement[]
-  /** What it says of the whole. */
+  /** The status of the whole response. */
   readonly status: StatusText | undefined
 }
 
@@ -43,26 +43,25 @@ export interface AnsweredName {
   readonly isPattern?: boolean | undefined
 }
 
-/** What a provider says of some attributes of an entity, or of all of them when it names none. */
+/** A status for some attributes of an entity, or for all of them when it names none. */
 export interface AnsweredElement extends AnsweredName {
-  /** Without values, which mean nothing here. */
+  /** Values are ignored. */
   readonly attributes: readonly GivenAttribute[]
   readonly status: StatusText
 }
 
 /**
- * How providers are asked in one form: what is sent to them, and how their answers are read, which may be long, so that others
+ * The form of requests to providers and of their responses. Parsing is asynchronous: responses may be long, and other requests
  * have their turn meanwhile [subscriptions 8.2, 8.3], [NGSIv2 subscriptions 11.2, 11.3].
  */
 export interface ProviderFormat {
   readonly query: (forward: QueryForward, page: ForwardPage) => ProviderMessage
-  /** Clients of NGSIv1 are given the numbers of its providers as they are written, as texts [context 3.1]. */
+  /** For clients of NGSIv1 the numbers of an NGSIv1 provider stay as they are written, as texts [context 3.1]. */
   readonly readQuery: (response: ProviderResponse, client: NgsiForm) => Promise<Result<QueryAnswer, ProviderFailure>>
   readonly update: (forward: UpdateForward) => ProviderMessage
   readonly readUpdate: (response: ProviderResponse) => Promise<Result<UpdateAnswer, ProviderFailure>>
-  /** The correlator of the request that is passed on as the nth, from 1, for one of a client. */
+  /** The correlator of the nth request, from 1, that is forwarded for one of a client. */
   readonly correlator: (correlator: string, nth: number) => string
 }
 
-/** A format for each form, put together where both are known. */
 export type ProviderFormats = { readonly [Of in NgsiForm]: ProviderFormat }

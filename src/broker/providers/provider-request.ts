@@ -4,29 +4,29 @@ import { payloadShown, urlWithoutSecrets } from '../../observe/log/secrets.js'
 import type { TraceArea } from '../../observe/log/trace.js'
 import type { Milliseconds } from '../../time.js'
 
-/** Whose form a request has: that of a client, or of what is passed on to a provider. */
+/** The form of a request, of a client or to a provider. */
 export type NgsiForm = 'ngsi1' | 'ngsi2'
 
-/** To whom what is to go out is to go, and in which form. */
+/** The receiver of a request, and the form of the request. */
 export interface AddressedRequest {
-  /** What is registered as the provider; nobody has checked that it is a URL. */
+  /** The provider as registered; not checked to be a URL. */
   readonly provider: string
   /** The registration that names the provider. */
   readonly registration: RegistrationId
   readonly form: NgsiForm
 }
 
-/** A request that is passed on. */
+/** A forwarded request. */
 export interface ProviderRequest extends Omit<AddressedRequest, 'form'> {
   readonly operation: ProviderOperation
-  /** What goes behind the path of the provider. */
+  /** Appended to the path of the provider. */
   readonly path: string
   /** URI parameters, without the question mark; empty for none. */
   readonly parameters: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly context: LineContext
-  /** Aborted when the client does not wait any more: the request is given up. */
+  /** Aborted when the client no longer waits: the request is given up. */
   readonly gone?: AbortSignal | undefined
 }
 
@@ -35,24 +35,27 @@ export type ProviderOperation = 'query' | 'update'
 /** The response of a provider, with any status. */
 export interface ProviderResponse {
   readonly status: number
-  /** The header `Fiware-Total-Count`, as it came. */
+  /** The header `Fiware-Total-Count` as received. */
   readonly totalCount: string | undefined
   readonly body: string
 }
 
-/** Why there is no NGSI response: facts, which each API words in its own way [subscriptions 8.2, 8.3], [NGSIv2 subscriptions 11]. */
+/**
+ * Why there is no NGSI response: facts, which each API puts into its own texts [subscriptions 8.2, 8.3], [NGSIv2 subscriptions
+ * 11].
+ */
 export type ProviderFailure =
   /** No connection, or no complete response in time. */
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'responseEmpty' }
   | { readonly kind: 'responseUnreadable' }
-  /** A status that says neither that it was done nor that nothing was found. */
+  /** A status other than those for success and for `not found`. */
   | { readonly kind: 'responseRefusing'; readonly status: number }
 
 /**
- * Where a request goes to: the path of the provider, a slash and that of the request. Without a path that is `//queryContext`,
- * or `//op/query`, where agents of devices listen [subscriptions 8.2], [NGSIv2 subscriptions 10]. Nothing when what is
- * registered is no URL that can be asked.
+ * The URL of a request: the path of the provider, a slash and the path of the request. A provider without a path gives
+ * `//queryContext`, or `//op/query`, where agents of devices listen [subscriptions 8.2], [NGSIv2 subscriptions 10]. Undefined
+ * when the registered text is not a usable URL.
  */
 export function urlOf({ provider, path: behind, parameters }: ProviderRequest): URL | undefined {
   if (!URL.canParse(provider)) return undefined
@@ -66,15 +69,15 @@ export function urlOf({ provider, path: behind, parameters }: ProviderRequest): 
   return url
 }
 
-/** DNS has no longer names; the names are keys of what is kept by origin. */
+/** DNS has no longer names; host names are keys of the state that is kept by origin. */
 const longestHost = 255
 
-/** Where a request goes to, as text, also if it can not go there. */
+/** The URL of a request as text, also if it is not usable. */
 export function urlText(request: ProviderRequest): string {
   return urlOf(request)?.href ?? `${request.provider}/${request.path}`
 }
 
-/** The log lines of requests that are passed on [management 2.5, 10.4]. */
+/** The log lines of forwarded requests [management 2.5, 10.4]. */
 export class ProviderLines {
   readonly #log: Log
   readonly #shown_bytes: () => number
@@ -84,12 +87,11 @@ export class ProviderLines {
     this.#shown_bytes = shown_bytes
   }
 
-  /** A request is about to go out. */
   begun(request: ProviderRequest): void {
     this.#maybe(request, 'payload.forward.out', () => payloadShown(request.body, this.#shown_bytes()))
   }
 
-  /** A request is over; with a response, a failure, or both. */
+  /** A request has ended with a response, a failure, or both. */
   ended(request: ProviderRequest, response: ProviderResponse | undefined, failure: string | undefined): void {
     const status = response?.status ?? failure
     if (response !== undefined) {
@@ -124,7 +126,7 @@ function shownUrl(request: ProviderRequest): string {
   return urlWithoutSecrets(urlText(request))
 }
 
-/** How the calls of a provider went that one registration has caused, since the process began. */
+/** The calls of a provider that one registration has caused since the process began. */
 export interface RegistrationCalls {
   readonly id: RegistrationId
   readonly calls: number
@@ -134,14 +136,14 @@ export interface RegistrationCalls {
   readonly lastFailureReason?: string | undefined
 }
 
-/** Registrations whose calls are counted; beyond this number the ones counted first are forgotten. */
+/** The most registrations with counted calls; one more makes the oldest forgotten. */
 const mostCounted = 10_000
 
 /** Counts the calls of providers by registration, in one front end. */
 export class ProviderCalls {
   readonly #counts = new Map<RegistrationId, Mutable<RegistrationCalls>>()
 
-  /** A call has ended, with a failure or without one. */
+  /** A call has ended; `failure` is undefined when it succeeded. */
   ended(id: RegistrationId, failure: string | undefined, at: Milliseconds): void {
     const held = this.#counts.get(id)
     const counts = held ?? { id, calls: 0, failures: 0, lastCall: at }
@@ -157,7 +159,7 @@ export class ProviderCalls {
     if (this.#counts.size > mostCounted) for (const [oldest] of this.#counts) return void this.#counts.delete(oldest)
   }
 
-  /** The counts of those registrations of these that have caused calls. */
+  /** The counts of these registrations, if they have caused calls. */
   of(ids: readonly RegistrationId[]): readonly RegistrationCalls[] {
     return ids.flatMap((id) => this.#counts.get(id) ?? [])
   }
@@ -165,7 +167,7 @@ export class ProviderCalls {
 
 type Mutable<Counts> = { -readonly [Name in keyof Counts]: Counts[Name] }
 
-/** The counts of several front ends as one for each registration. */
+/** Adds up the counts of several front ends, by registration. */
 export function callsTogether(parts: readonly RegistrationCalls[]): ReadonlyMap<RegistrationId, RegistrationCalls> {
   const together = new Map<RegistrationId, RegistrationCalls>()
   for (const part of parts) {

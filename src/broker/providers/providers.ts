@@ -21,30 +21,30 @@ import {
 } from './provider-request.js'
 
 export interface ProvidersSettings {
-  /** Time limit of one request, the wait for a permit and the body of the response included [subscriptions 8.4]. */
+  /** The time limit of one request, including the wait for a permit and the body of the response [subscriptions 8.4]. */
   readonly limit_ms: number
-  /** A longer request, head included, counts as failed [management 9.3]. */
+  /** A longer request, head included, fails [management 9.3]. */
   readonly requestLimit_bytes: number
-  /** Bytes of the responses to all requests that one request of a client causes; more are not read. */
+  /** The most bytes of all responses for one request of a client; no more are read. */
   readonly responseLimit_bytes?: number | undefined
-  /** Certificates of unknown authorities are accepted. */
+  /** Accepts certificates of unknown authorities. */
   readonly insecure: boolean
-  /** Requests at a time to one origin, and in all; as many connections as in all are kept while they are idle. */
+  /** The most concurrent requests per origin, and in all; as many idle connections as in all are kept open. */
   readonly perOrigin?: number | undefined
   readonly total?: number | undefined
-  /** All are allowed unless something else is given. */
+  /** The allowed destinations; absent: all. */
   readonly destinations?: Destinations | undefined
   readonly log: Log
-  /** Bytes of a payload that a line shows. */
+  /** How many bytes of a payload a log line shows. */
   readonly shownPayload_bytes: () => number
   /** The number of a forwarded request in the log [management 10.3]. */
   readonly transaction: () => string
   readonly count: (counter: CounterName) => void
   /** A request to this URL has failed for this reason, or has succeeded [management 10.7]. */
   readonly attempted: (url: string, reason: string | undefined) => void
-  /** A request for a registration is over, with the reason of its failure. */
+  /** A request for a registration has ended, with the reason if it failed. */
   readonly called?: ((registration: RegistrationId, reason: string | undefined) => void) | undefined
-  /** A request is over [management 6.2]. */
+  /** A request has ended [management 6.2]. */
   readonly exchanged?: ((exchange: SentRequest) => void) | undefined
   /** For the metrics: the result of a request, and how long it took. */
   readonly measured?: ((result: ForwardedResult, duration: Nanoseconds) => void) | undefined
@@ -52,7 +52,7 @@ export interface ProvidersSettings {
 
 const defaults = { responseLimit_bytes: 4_194_304, perOrigin: 32, total: 256 }
 
-/** This many requests of clients may have as many bytes of responses as one may have, at a time. */
+/** How many requests of clients may use their whole budget of responses at the same time. */
 const fullBudgets = 16
 
 const receivedCounters = {
@@ -61,8 +61,8 @@ const receivedCounters = {
 } as const satisfies Record<ProviderOperation, CounterName>
 
 /**
- * Passes requests on to the applications that registered as providers: once, without redirects, never by a proxy,
- * within bounds for time, sizes and connections [subscriptions 8.4]. One for each front end.
+ * Sends requests to the applications that registered as providers: once, without redirects, never through a proxy, with limits on
+ * time, sizes and connections [subscriptions 8.4]. One per front end.
  */
 export class Providers {
   readonly #settings: ProvidersSettings
@@ -70,7 +70,7 @@ export class Providers {
   readonly #permits: ProviderPermits
   readonly #lines: ProviderLines
   readonly #responseLimit_bytes: number
-  /** For all responses that arrive or are read at a time. */
+  /** For all responses that arrive or are parsed at a time. */
   readonly #budget: ResponseBudget
 
   constructor(settings: ProvidersSettings) {
@@ -87,12 +87,12 @@ export class Providers {
     this.#lines = new ProviderLines(log, shownPayload_bytes)
   }
 
-  /** For the responses to what one request of a client causes; to be ended when they are done with. */
+  /** A budget for the responses to what one request of a client causes; call `end` when they are no longer held. */
   responseBudget(): ResponseBudget {
     return new ResponseBudget(this.#responseLimit_bytes, this.#budget)
   }
 
-  /** Asks a provider. `read` parses its response, whatever its status. */
+  /** Asks a provider. `read` parses its response, whatever the status. */
   async ask<Read>(
     request: ProviderRequest,
     read: ReadResponse<Read>,
@@ -109,7 +109,7 @@ export class Providers {
     return result
   }
 
-  /** Gives up what is under way. */
+  /** Gives up the requests under way. */
   close(): Promise<void> {
     return this.#client.close()
   }
@@ -183,15 +183,14 @@ export class Providers {
 const clientGone = new GivenUp('the client has gone')
 const tooLong = new GivenUp('answer too long')
 
-/** A text without the byte order mark that it may begin with, which is no part of JSON. */
+/** A text without a leading byte order mark, which is not part of JSON. */
 function withoutMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text
 }
 
-/** Parses a response. */
 type ReadResponse<Read> = (response: ProviderResponse) => Promise<Result<Read, ProviderFailure>>
 
-/** The length of a request as it goes out, with what the client adds to its head. */
+/** The length of a request as sent, with what the HTTP client adds to its head. */
 function sentBytes(url: URL, headers: ProviderRequest['headers'], body: Buffer): number {
   const lines = [
     `POST ${url.pathname}${url.search} HTTP/1.1`,
@@ -203,7 +202,7 @@ function sentBytes(url: URL, headers: ProviderRequest['headers'], body: Buffer):
   return lines.reduce((sum, line) => sum + line.length + 2, 2) + body.length
 }
 
-/** User and password of a URL, as every client of HTTP sends them. */
+/** The user and password of a URL, as HTTP clients send them. */
 function authorizationOf({ username, password }: URL): { readonly Authorization?: string } {
   if (username === '' && password === '') return {}
   const pair = `${unescaped(username)}:${unescaped(password)}`
@@ -230,7 +229,7 @@ const results: { readonly [Kind in ProviderFailure['kind']]: ForwardedResult } =
   responseRefusing: 'refused',
 }
 
-/** What became of a request. A client that goes says nothing about the provider. */
+/** The result for the metrics. A client that goes says nothing about the provider. */
 function resultOf({ gone }: ProviderRequest, result: Result<unknown, ProviderFailure>): ForwardedResult {
   if (result.ok) return 'answered'
   return gone?.aborted === true ? 'given_up' : results[result.error.kind]

@@ -12,23 +12,26 @@ import {
 import type { Steps } from '../../slices.js'
 import type { AddressedRequest } from './provider-request.js'
 
-/** What one provider is to be asked of one entity [subscriptions 8.2], [NGSIv2 subscriptions 11.2]; `registration` is the first that names it for that. */
+/**
+ * A request to one provider about one entity [subscriptions 8.2], [NGSIv2 subscriptions 11.2]; `registration` is the first that
+ * names the provider for it.
+ */
 export interface QueryForward extends AddressedRequest {
-  /** With the type that the client asks for, else the registered one. */
+  /** With the type that the client asks for, otherwise the registered one. */
   readonly entity: RegisteredEntity
-  /** In the order in which they were asked for; empty for the whole entity. */
+  /** In the order of the client's request; empty for the whole entity. */
   readonly attributes: readonly string[]
 }
 
-/** An entity that providers can be asked about. */
+/** An entity that providers can be asked for. */
 export interface AskableEntity extends RegisteredEntity {
-  /** Whether the request names it by its id: then who provides every id is asked for this one alone. */
+  /** Whether the client's request names it by its id: providers of every id are then asked for this id alone. */
   readonly isNamed: boolean
 }
 
 /**
- * The entities that providers can be asked about for these selectors, each once, in the order of asking: those of exact
- * id and type as they are, for all others the registered entities that they match [subscriptions 8.2].
+ * The entities that providers can be asked for, each once, in the order of asking: selectors with exact id and type give their
+ * own entity, all others the registered entities that they match [subscriptions 8.2].
  */
 export function* askableEntities(
   index: RegistrationIndex,
@@ -38,7 +41,7 @@ export function* askableEntities(
   const entities = new Map<string, AskableEntity>()
   for (const selector of selectors) {
     for (const entity of yield* registeredEntities(index, lookup, selector)) {
-      const key = entity.everyId ? `every ${entity.type}` : entityKey(entity) // A key begins with a number.
+      const key = entity.everyId ? `every ${entity.type}` : entityKey(entity) // Other keys begin with a number.
       const isNamed = selector.id.kind === 'exact'
       if (!entities.has(key) || isNamed) entities.set(key, { ...entity, isNamed })
     }
@@ -47,15 +50,15 @@ export function* askableEntities(
   return [...entities.values()]
 }
 
-/** Tells entities apart by id and type. */
+/** A key of id and type. */
 export function entityKey({ id, type }: { readonly id: string; readonly type: string }): string {
   return `${id.length}:${id}${type}` // With the length of the id in front, no other id and type give the same key.
 }
 
 /**
- * Whom to ask for what of an entity is not held here, each provider once. With names each goes to one provider; without,
- * all registrations that name the entity count [subscriptions 8.1, 8.2]. Who provides every id is asked for all of them at
- * once, unless the request names this one.
+ * The requests for the parts of an entity that are not held here, one per provider. With names, each attribute is asked of one
+ * provider; without, all registrations that name the entity count [subscriptions 8.1, 8.2]. A provider of every id is asked for
+ * all of them at once, unless the client's request names this id.
  */
 export function forwardsOf(
   index: RegistrationIndex,
@@ -82,12 +85,11 @@ export function forwardsOf(
   return drafts.all()
 }
 
-/** Who is asked where a registration names an entity, and in which form [NGSIv2 subscriptions 10]. */
+/** The provider of a registration that names an entity, and the form in which it is asked [NGSIv2 subscriptions 10]. */
 export function addressOf({ registration, context: { provider } }: RegisteredSource): AddressedRequest {
   return { provider, registration: registration.id, form: registrationTermsOf(registration).legacy ? 'ngsi1' : 'ngsi2' }
 }
 
-/** Tells apart who is asked in which form. */
 export function addressKey({ provider, form }: AddressedRequest): string {
   return `${form} ${provider}`
 }
@@ -98,7 +100,7 @@ interface Draft {
   whole: boolean
 }
 
-/** What is to be asked of an entity, by provider, in the order in which the providers come up. */
+/** The requests for one entity, by provider, in the order in which the providers were found. */
 class PlannedRequests {
   readonly #entity: AskableEntity
   readonly #drafts = new Map<string, Draft>()
@@ -126,22 +128,22 @@ class PlannedRequests {
   }
 }
 
-/** An entity as answers show it: one that is held here, or what a provider said of one, which has no path and no dates. */
+/** An entity in a response: one held here, or one from a provider, which has no path and no dates. */
 export interface ShownEntity
   extends Pick<Entity, 'id' | 'type'>,
     Partial<Pick<Entity, 'path' | 'created' | 'modified'>> {
   readonly attributes: readonly ShownAttribute[]
 }
 
-/** What answers show of an attribute; one of a provider has no dates. */
+/** An attribute in a response; one from a provider has no dates. */
 export type ShownAttribute = Omit<Attribute, Dates> & Partial<Pick<Attribute, Dates>>
 
 type Dates = 'created' | 'modified'
 
 /**
- * What was found here and what providers answered, as one: what is held here comes first, then the rest in the order of
- * asking. Elements of one id and type become one, in which what is held here, and then what was asked first, wins
- * [subscriptions 8.2].
+ * Merges the entities held here with the providers' answers: those held here come first, then the rest in the order of asking.
+ * Elements of one id and type become one; of conflicting attributes the held one wins, then the one of the provider that was
+ * asked first [subscriptions 8.2].
  */
 export function mergeResponses(held: readonly ShownEntity[], answered: readonly ShownEntity[]): readonly ShownEntity[] {
   const entities = new Map<string, MergedEntity>()
@@ -160,7 +162,7 @@ export function mergeResponses(held: readonly ShownEntity[], answered: readonly 
   return [...merged, ...Array.from(entities.values(), (entity) => entity.whole)]
 }
 
-/** What providers say of one entity: of each instance what comes first. */
+/** The answers about one entity; of each attribute instance the first counts. */
 class MergedEntity {
   readonly #head: Pick<ShownEntity, 'id' | 'type'>
   readonly #attributes = new Map<string, ShownAttribute>()
@@ -181,7 +183,7 @@ class MergedEntity {
     return { ...this.#head, attributes: [...this.#attributes.values()] }
   }
 
-  /** Behind what is held here of the entity, of which no attribute is told again. */
+  /** The held entity with the attributes that it lacks. */
   behind(held: ShownEntity): ShownEntity {
     const names = new Set(held.attributes.map(({ name }) => name))
     const added = [...this.#attributes.values()].filter(({ name }) => !names.has(name))
@@ -189,7 +191,7 @@ class MergedEntity {
   }
 }
 
-/** An instance of an attribute as a key. */
+/** The key of an attribute instance. */
 export function attributeKey({ name, instance }: { readonly name: string; readonly instance: string }): string {
   return `${name.length}:${name}${instance}` // The length comes first, so that no name can imitate an instance.
 }

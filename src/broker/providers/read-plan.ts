@@ -22,27 +22,27 @@ import {
   type ShownEntity,
 } from './query-plan.js'
 
-/** What a client asks for, and what is held here of it. */
+/** A client's read, and what this broker holds of it. */
 export interface RemoteRead {
-  /** That of the client. */
+  /** The form of the client's request. */
   readonly form: NgsiForm
   readonly query: Query
-  /** That of the query; its count may be missing. */
+  /** The page of the query; its count may be missing. */
   readonly page: Page & { readonly entities: readonly Entity[] }
   /** The attributes that are asked for; empty for all. */
   readonly names: readonly string[]
   readonly client: Client
-  /** Nothing more is asked for when it has taken longer than this. */
+  /** Beyond this time no provider is asked any more. */
   readonly limit_ms: number
 }
 
-/** What is to be asked of an entity, and which of its attributes are held here. */
+/** A request for an entity, and which of its attributes are held here. */
 export interface ReadForward extends QueryForward {
   readonly held: ReadonlySet<string>
   readonly page: ForwardPage
 }
 
-/** What is to be asked of one entity, or of those of every id that one registration stands for. */
+/** The requests for one entity, or for the entities of every id that one registration stands for. */
 export interface ReadGroup {
   readonly entity: AskableEntity
   readonly forwards: readonly Omit<ReadForward, 'page'>[]
@@ -50,7 +50,7 @@ export interface ReadGroup {
   readonly completes: boolean
 }
 
-/** Finds out what providers can be asked for one page: to complete its entities, and for those that are not held here. */
+/** Plans the requests for one page: those that complete its entities, and those for entities that are not held here. */
 export class ReadPlan {
   readonly #broker: Broker
   readonly #index: RegistrationIndex
@@ -60,7 +60,7 @@ export class ReadPlan {
   readonly #isResult: (entity: Entity) => boolean
   readonly #onPage = new Map<EntityId, Entity[]>()
   readonly #reads: EntityReads
-  /** Of the entities that may have to be read, until the first of them is. */
+  /** The entities that may have to be read, until the first of them is. */
   #toRead: readonly EntityId[] = []
 
   constructor(broker: Broker, index: RegistrationIndex, read: RemoteRead) {
@@ -78,7 +78,7 @@ export class ReadPlan {
     }
   }
 
-  /** The entities that providers may have something of, in the order of asking. Refuses when it takes too long to try them all. */
+  /** The entities of which providers may have something, in the order of asking. Refuses when matching them takes too long. */
   async entities(): Promise<Result<readonly AskableEntity[], Unavailable>> {
     const { query, client, limit_ms } = this.#read
     const until = performance.now() + limit_ms
@@ -91,18 +91,18 @@ export class ReadPlan {
     return ok(meant)
   }
 
-  /** Asks the owners of what is about to be read together: each is asked once for a request, however many entities it has of it. */
+  /** Confirms entities that are about to be read, in one question to each owner however many of them it has. */
   prepare(ids: readonly EntityId[]): Promise<Result<undefined, Unavailable>> {
     return this.#reads.prepare(ids)
   }
 
-  /** What completes an entity that is on the page; undefined for any other. */
+  /** The requests that complete an entity on the page; undefined for any other entity. */
   completing(entity: AskableEntity): ReadGroup | undefined {
     const shown = this.#shown(entity)
     return shown.length === 0 ? undefined : { entity, forwards: this.#forwardsFor(entity, shown), completes: true }
   }
 
-  /** What is to be asked of an entity that is not on the page; nothing of it when it is on another one, or nobody has more of it. */
+  /** The requests for an entity that is not on the page; none when it is on another page, or no provider has more of it. */
   async adding(entity: AskableEntity): Promise<Result<ReadGroup, Unavailable>> {
     const group = { entity, forwards: this.#forwardsFor(entity, []), completes: false }
     if (entity.everyId || group.forwards.length === 0) return ok(group)
@@ -111,13 +111,13 @@ export class ReadPlan {
     return ok({ ...group, forwards: held.value === 'shown' ? [] : this.#forwardsFor(entity, held.value) })
   }
 
-  /** What is held here of an entity that is not on the page, or that it is on another one. */
+  /** What is held here of an entity that is not on the page; `shown`: it is on another one. */
   async heldHere({ id, type }: RegisteredEntity): Promise<Result<readonly Entity[] | 'shown', Unavailable>> {
     const toRead = this.#toRead
     this.#toRead = []
     const known = await this.prepare([...toRead, id])
     if (!known.ok) return known
-    // One without a type stands for all of its id.
+    // An entity without a type stands for all of its id.
     const held = await this.#reads.of({ id, type: type === '' ? undefined : type })
     if (!held.ok) return held
     const isShown = held.value.some(this.#isResult)
@@ -125,7 +125,7 @@ export class ReadPlan {
     return ok(isShown ? 'shown' : held.value)
   }
 
-  /** How many results are held here: known from the page, unless it is an empty one further back. */
+  /** The number of results held here; the page tells it, unless it is an empty page behind the last result. */
   async countHere(): Promise<Result<number, Unavailable>> {
     const { query, page, client } = this.#read
     const { count, entities } = page
@@ -147,12 +147,12 @@ export class ReadPlan {
   }
 }
 
-/** The names of all attributes of some entities. */
+/** The attribute names of some entities. */
 function attributeNames(entities: readonly Entity[]): ReadonlySet<string> {
   return new Set(entities.flatMap(({ attributes }) => attributes.map(({ name }) => name)))
 }
 
-/** Restrictions are not passed on, but one of the type says which entities are meant. */
+/** Restrictions are not forwarded, but a restriction of the type selects entities. */
 function typeMeant({ type }: RegisteredEntity, scopes: readonly Scope[]): boolean {
   return scopes.every((scope) => {
     switch (scope.kind) {
@@ -168,16 +168,18 @@ function typeMeant({ type }: RegisteredEntity, scopes: readonly Scope[]): boolea
   })
 }
 
-/** What is left of the answer of a provider. */
+/** The usable part of a provider's answer. */
 interface TakenAnswer {
   readonly elements: readonly ShownEntity[]
-  /** How many results the provider has. */
+  /** The number of results that the provider has. */
   readonly count: number
 }
 
 const nothing: TakenAnswer = { elements: [], count: 0 }
 
-/** Leaves of the answers of providers what was asked for and is not held here [subscriptions 8], [NGSIv2 subscriptions 11.2]. */
+/**
+ * Filters the answers of providers: keeps what was asked for and is not held here [subscriptions 8], [NGSIv2 subscriptions 11.2].
+ */
 export class AnswerFilter {
   readonly #plan: ReadPlan
   readonly #read: RemoteRead
@@ -193,7 +195,7 @@ export class AnswerFilter {
     this.#onPage = new Set(read.page.entities.map(entityKey))
   }
 
-  /** What an answer adds; nothing when there is none. What takes too long to be compared with the query is left out, as from a provider that fails. */
+  /** What an answer adds, empty for a failure. Elements that take too long to compare with the query are left out. */
   async take({ forward, answer }: ForwardResult<ReadForward, QueryAnswer>): Promise<Result<TakenAnswer, Unavailable>> {
     if (!answer.ok) return ok(nothing)
     const { elements, count } = answer.value
@@ -218,12 +220,12 @@ export class AnswerFilter {
     return meant
   }
 
-  /** Clients of NGSIv1 are told all that a provider in its form says of an entity that they ask for. */
+  /** Clients of NGSIv1 get everything that a provider in that form says of an entity that they ask for. */
   #isTrusted({ form, entity }: ReadForward): boolean {
     return form === 'ngsi1' && this.#read.form === 'ngsi1' && !entity.everyId
   }
 
-  /** Entities of which nobody knew id and type before the provider named them: what is held here of one wins, whatever page it is on. */
+  /** Leaves out entities that are held here, on whatever page, for answers whose ids and types were not known before. */
   async #notHeld(elements: readonly ShownEntity[]): Promise<Result<readonly ShownEntity[], Unavailable>> {
     const left: ShownEntity[] = []
     const toRead = elements.filter((element) => !this.#onPage.has(entityKey(element)))
@@ -248,7 +250,7 @@ function isAsked({ entity }: ReadForward, { id, type }: ShownEntity): boolean {
   return (entity.everyId === true || id === entity.id) && (entity.type === '' || type === entity.type)
 }
 
-/** What a provider says of what is held here does not count. */
+/** Drops from a provider's answer the attributes that are held here. */
 function withoutHeld({ entity, held }: ReadForward): (element: ShownEntity) => ShownEntity {
   const key = entityKey(entity)
   return (element) => (entityKey(element) === key ? { ...element, attributes: without(element, held) } : element)

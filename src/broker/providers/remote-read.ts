@@ -9,10 +9,10 @@ import type { QueryAnswer } from './provider-format.js'
 import { type AskableEntity, entityKey, mergeResponses, type ShownEntity } from './query-plan.js'
 import { AnswerFilter, type ReadForward, type ReadGroup, ReadPlan, type RemoteRead } from './read-plan.js'
 
-/** What a read finds, here and at providers. */
+/** The result of a read, from this broker and from providers. */
 interface RemoteResult {
   readonly entities: readonly ShownEntity[]
-  /** How many results the providers that were asked say that they have, beside those that are held here. */
+  /** The number of results that the providers report, beyond those held here. */
   readonly count: number
   readonly passed: readonly ForwardResult<ReadForward, QueryAnswer>[]
 }
@@ -21,14 +21,15 @@ interface ReadServices extends ForwardingServices {
   readonly options: Pick<Options, 'queryTimeout_ms'>
 }
 
-/** A read of which a page is held here. */
+/** A read whose page of held entities is known. */
 interface HeldRead extends Pick<RemoteRead, 'form' | 'query' | 'names'> {
   readonly page: Page
 }
 
 /**
- * Completes a page of what is held here with what providers say [subscriptions 8.2], [NGSIv2 subscriptions 11.2]. They are asked at the
- * same time, as long as the offset of none depends on how many results another one has. Undefined when nobody is to be asked.
+ * Completes a page of what is held here by asking providers [subscriptions 8.2], [NGSIv2 subscriptions 11.2]. They are asked at
+ * the same time, unless the offset for one depends on the number of results of another. Undefined when no provider is to be
+ * asked.
  */
 export function readAtProviders(
   call: Call<ReadServices>,
@@ -52,10 +53,10 @@ async function completed(
   }
 }
 
-/** An entity that is still to be asked about. */
+/** An entity that is still to be asked for. */
 interface Pending {
   readonly entity: AskableEntity
-  /** What is left to be asked, where some of it has been. */
+  /** The remaining requests, when some were sent already. */
   readonly forwards?: ReadGroup['forwards']
 }
 
@@ -64,7 +65,7 @@ interface Round {
   readonly left: readonly Pending[]
 }
 
-/** One read in rounds: what is asked in one round is asked at the same time. */
+/** One read, in rounds of concurrent requests. */
 class Reading {
   readonly #forwarder: Forwarder
   readonly #read: RemoteRead
@@ -74,10 +75,10 @@ class Reading {
   readonly #answered: ShownEntity[] = []
   readonly #slices = new Slices()
   readonly #until: number
-  /** Entities that are not held here, on the page so far. */
+  /** Entities on the page so far that are not held here. */
   readonly #added = new Set<string>()
   #count = 0
-  /** How many results are to be passed over before the page begins; nothing before anybody wants to know. */
+  /** The number of results to skip before the page begins; undefined until it is needed. */
   #skip: number | undefined
 
   constructor(broker: Broker, forwarder: Forwarder, read: RemoteRead) {
@@ -106,7 +107,7 @@ class Reading {
     return ok({ entities: shown, count: this.#count, passed: this.#passed })
   }
 
-  /** The results that the page still lacks. */
+  /** The number of results that the page still lacks. */
   get #free(): number {
     return this.#read.query.limit - this.#read.page.entities.length - this.#added.size
   }
@@ -115,7 +116,7 @@ class Reading {
     return this.#read.client.gone || performance.now() > this.#until
   }
 
-  /** What can be asked at the same time, and what is left for another round. */
+  /** The requests that can be sent at the same time, and what is left for other rounds. */
   async #round(pending: readonly Pending[]): Promise<Result<Round, Unavailable>> {
     const groups: ReadGroup[] = []
     const left: Pending[] = []
@@ -125,7 +126,7 @@ class Reading {
       if (this.#slices.isOver) await this.#slices.next()
       const completing = this.#plan.completing(each.entity)
       if (completing === undefined && free <= 0) {
-        // Nobody turns further pages of NGSIv1 for what its providers do not have.
+        // With NGSIv1, entities that the providers turn out not to have leave a gap on the page.
         const isKept = this.#free > 0 && this.#read.form === 'ngsi2'
         if (this.#read.page.entities.length === 0) return ok({ groups, left: isKept ? pending.slice(at) : [] })
         if (isKept) left.push(each)
@@ -146,12 +147,12 @@ class Reading {
     return ok({ groups, left })
   }
 
-  /** Whether the page begins behind what is known: what is asked next depends on how many results each provider has. */
+  /** Whether the page begins behind the known results: the next requests then depend on how many results each provider has. */
   get #isBehind(): boolean {
     return this.#skip !== undefined && this.#skip > 0
   }
 
-  /** What is to be asked of an entity that is not on the page; undefined for nothing. */
+  /** The requests for an entity that is not on the page; undefined for none. */
   async #adding({ entity, forwards }: Pending): Promise<Result<ReadGroup | undefined, Unavailable>> {
     const group = forwards ? ok({ entity, forwards, completes: false }) : await this.#plan.adding(entity)
     if (!group.ok) return group
@@ -161,7 +162,7 @@ class Reading {
       if (!count.ok) return count
       this.#skip = Math.max(0, this.#read.query.offset - count.value)
     }
-    // Clients of NGSIv1 turn pages of registered entities, whether their providers have them or not.
+    // Pages of NGSIv1 count registered entities, whether their providers have them or not.
     if (this.#skip === 0 || entity.everyId || this.#read.form === 'ngsi2') return group
     this.#skip -= 1
     return ok(undefined)
@@ -206,7 +207,10 @@ class Reading {
   }
 }
 
-/** Providers of every id have results of their own, so the offset of each depends on the one before; those of one entity have parts of it. */
+/**
+ * Providers of every id have distinct results, so the offset for each depends on the one before. Providers of one entity have
+ * parts of it.
+ */
 function inTurn(group: ReadGroup): { readonly first: ReadGroup; readonly rest: readonly Pending[] } {
   const { entity, forwards } = group
   if (!entity.everyId) return { first: group, rest: [] }

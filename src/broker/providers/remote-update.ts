@@ -11,30 +11,29 @@ import type { NgsiForm, ProviderFailure } from './provider-request.js'
 import { attributeKey, entityKey } from './query-plan.js'
 import { type Lacking, planUpdate, type Share, type Sharing, type UpdateForward } from './update-plan.js'
 
-/** An update that was passed on. */
 export type ForwardedUpdate = ForwardResult<UpdateForward, UpdateAnswer>
 
-/** An update that was carried out here. */
+/** The outcome of an update in this broker. */
 interface LocalUpdate {
   readonly tenant: Tenant
   readonly path: ServicePath
   readonly api: NgsiForm
   readonly lacking: readonly Lacking[]
-  /** Whether something of it was done here. */
+  /** Whether any part of it was carried out here. */
   readonly somethingDone: boolean
 }
 
-/** What became of an update that was passed on. */
+/** The outcome of a forwarded update. */
 interface PassedUpdate {
-  /** How what is lacking was shared out, one for each entity, in their order. */
+  /** How the lacking attributes were shared out, one for each entity, in order. */
   readonly sharings: readonly Sharing[]
   readonly passed: readonly ForwardedUpdate[]
   readonly outcomes: ReadonlyMap<Share, readonly ShareOutcome[]>
 }
 
 /**
- * Passes on what an update lacks here, all at the same time. Undefined when nobody is registered for any of it. What is done here is
- * answered, whatever providers can be asked for: only without it a refusal to wait for them is that of the whole
+ * Forwards what an update lacks here, all requests at the same time. Undefined when no registration covers any of it. What was
+ * carried out here is always answered; a refusal to wait for providers is the answer to the whole only when nothing was
  * [subscriptions 8.3], [NGSIv2 subscriptions 11.3].
  */
 export async function updateAtProviders(
@@ -65,23 +64,23 @@ function notAsked(forward: UpdateForward): ForwardedUpdate {
   return { forward, answer: err({ kind: 'unreachable', reason: 'too many requests wait for context providers' }) }
 }
 
-/** The outcome of some attributes of a share; each interface has its own texts for it. */
+/** The outcome for some attributes of a share; each interface has its own texts for it. */
 export interface ShareOutcome {
   readonly result: ShareResult
   readonly attributes: readonly GivenAttribute[]
-  /** The entity as the provider has named it; nothing where it has named none. */
+  /** The entity as the provider has named it; absent if it has named none. */
   readonly entity?: AnsweredName | undefined
 }
 
 export type ShareResult =
-  /** The provider says this of them, which may be that they were updated. */
+  /** The status that the provider gives, which may be success. */
   | { readonly kind: 'answered'; readonly status: StatusText }
-  /** The provider says nothing of them, or that it does not know the entity. */
+  /** The provider does not mention them, or does not know the entity. */
   | { readonly kind: 'notFound' }
-  /** The provider has not answered as it should. */
+  /** The provider has failed, see `ProviderFailure`. */
   | { readonly kind: 'failed'; readonly failure: ProviderFailure }
 
-/** The outcomes of each share that was forwarded; shares that the limit left out have none. */
+/** The outcomes of each forwarded share; shares beyond the limit have none. */
 export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Share, readonly ShareOutcome[]> {
   const outcomes = new Map<Share, readonly ShareOutcome[]>()
   for (const { forward, answer } of passed) {
@@ -95,8 +94,8 @@ export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Shar
 }
 
 /**
- * What a provider's response says of what it was asked to update, share by share [subscriptions 8.3]. An element speaks of
- * the attributes that it lists, of all that are left when it lists none. What the response says nothing of was not done.
+ * Reads from a provider's response the outcome of each share [subscriptions 8.3]. An element covers the attributes that it lists,
+ * or all that are left when it lists none. What the response does not mention was not done.
  */
 function resolve(
   shares: readonly Share[],
@@ -108,7 +107,7 @@ function resolve(
   return new Map(open.map((share) => [share.share, share.end(status)]))
 }
 
-/** The shares that an element may speak of: those of its id and type, else those of its id. */
+/** The shares that an element may cover: those of its id and type, otherwise those of its id. */
 function finder(open: readonly OpenShare[]): (element: AnsweredElement) => EqualShares | undefined {
   const [exact, byId] = [new Map<string, EqualShares>(), new Map<string, EqualShares>()]
   for (const share of open) {
@@ -124,7 +123,7 @@ function enter(map: Map<string, EqualShares>, key: string, share: OpenShare): vo
   held.add(share)
 }
 
-/** Shares that an element may speak of alike: they are spoken of in their order, each attribute of each once. */
+/** Shares with the same id and type: elements cover them in order, each attribute of each once. */
 class EqualShares {
   readonly #shares: OpenShare[] = []
   readonly #byAttribute = new Map<string, OpenShare[]>()
@@ -141,7 +140,7 @@ class EqualShares {
     }
   }
 
-  /** What an element lists comes back as the provider gave it. */
+  /** Attributes that an element lists get the entity name that the provider gave. */
   addAnswer({ id, type, isPattern, attributes, status }: AnsweredElement): void {
     const entity = { id, type, isPattern }
     if (attributes.length === 0) this.#firstOpen()?.resolveRest(status, entity)
@@ -164,7 +163,7 @@ class EqualShares {
   }
 }
 
-/** A share of which not all is known yet. */
+/** A share with attributes whose outcome is open. */
 class OpenShare {
   readonly share: Share
   readonly #left: Map<string, GivenAttribute>
@@ -179,7 +178,7 @@ class OpenShare {
     return this.#left.size > 0
   }
 
-  /** Whether the attribute was asked for here, and nothing was heard of it so far. */
+  /** Whether the attribute belongs to the share and its outcome is still open. */
   take(key: string): boolean {
     return this.#left.delete(key)
   }
@@ -194,7 +193,7 @@ class OpenShare {
     this.#left.clear()
   }
 
-  /** The status of the whole goes for what no element speaks of. */
+  /** The status of the whole response holds for what no element covers. */
   end(status: StatusText | undefined): readonly ShareOutcome[] {
     if (this.isOpen) this.resolveRest(status)
     return this.#outcomes

@@ -6,42 +6,45 @@ import type { Steps } from '../../slices.js'
 import type { AddressedRequest } from './provider-request.js'
 import { addressKey, addressOf } from './query-plan.js'
 
-/** Attributes of an update that are not held here, of one entity. */
+/** Attributes of an update that are not held here, for one entity. */
 export interface Lacking {
   readonly id: EntityId
-  /** The types under which it may be registered, the one that goes first first. */
+  /** The types under which the entity may be registered, in the order of preference. */
   readonly types: readonly EntityType[]
   readonly attributes: readonly GivenAttribute[]
 }
 
-/** What a provider is asked to update of one entity. */
+/** The attributes that one provider is asked to update, of one entity. */
 export interface Share {
   readonly id: EntityId
-  /** Under which the provider was found. */
+  /** The type under which the provider was found. */
   readonly type: EntityType
   readonly attributes: readonly GivenAttribute[]
 }
 
-/** One request: all that one provider is asked to update [subscriptions 8.3]; `registration` is the first that names it for that. */
+/**
+ * One request to one provider, with all that it is asked to update [subscriptions 8.3]; `registration` is the first that names
+ * the provider for it.
+ */
 export interface UpdateForward extends AddressedRequest {
   readonly shares: readonly Share[]
 }
 
-/** How what is lacking of an entity is shared out. */
+/** How the lacking attributes of an entity are shared out. */
 export interface Sharing {
   /** In the order of asking. */
   readonly shares: readonly Share[]
-  /** What nobody is registered for. */
+  /** Attributes that no registration covers. */
   readonly unfound: readonly GivenAttribute[]
 }
 
 interface UpdatePlan {
   readonly forwards: readonly UpdateForward[]
-  /** One for each entity, in their order. */
+  /** One for each entity, in order. */
   readonly sharings: readonly Sharing[]
 }
 
-/** Which provider gets what of an update is not held here: one request for each, with all its entities [subscriptions 8.1, 8.3]. */
+/** Assigns what is not held here to providers: one request for each, with all its entities [subscriptions 8.1, 8.3]. */
 export function* planUpdate(
   index: RegistrationIndex,
   lookup: SourceLookup,
@@ -92,7 +95,7 @@ function providerOf(
   return undefined
 }
 
-/** Attributes with the names of what identifies an entity cannot be said in the form of NGSIv2. */
+/** In the form of NGSIv2, attributes with the names of an entity's identifiers cannot be expressed. */
 function isNameable({ form }: AddressedRequest, name: string): boolean {
   return form === 'ngsi1' || (name !== 'id' && name !== 'type')
 }
