@@ -4,15 +4,14 @@ import type { Command } from '../turn/commands.js'
 import type { LostBatch, MailboxRefusal, Posted } from './batch.js'
 import type { BoundedMailbox } from './bounded-mailbox.js'
 
-/** A command with the mailbox that it goes to. */
 export interface Addressed {
   readonly mailbox: BoundedMailbox
   readonly command: Command
 }
 
 /**
- * Commands of one request that are put into a mailbox at one time. The next ones follow when the ones before them are
- * being carried out, so that the commands of other requests come in between.
+ * The commands of one request that are put into a mailbox at a time. The next ones follow when those before are being carried
+ * out, so that commands of other requests come in between.
  */
 const sliceSize = 256
 
@@ -21,9 +20,9 @@ type Asked = Result<Posted, LostBatch>
 const lost: Asked = err({ kind: 'partitionLost' })
 
 /**
- * Puts all commands of a request in, each into its mailbox, and gives the outcomes in their order. Room for all of them is
- * taken first: when there is not enough in some mailbox, or a partition is not there, nothing is put in anywhere. When a
- * command fails, what was not put in by then is not put in any more, and was not carried out for the same reason.
+ * Puts all commands of a request into their mailboxes; gives the outcomes in order. Room for all of them is reserved first: when
+ * a mailbox lacks room or a partition is gone, nothing is put in anywhere. When a command fails, those not yet put in are dropped:
+ * they were not carried out, for the same reason.
  */
 export async function askAll(addressed: readonly Addressed[]): Promise<Result<readonly Asked[], MailboxRefusal>> {
   const shares = sharesOf(addressed)
@@ -34,7 +33,7 @@ export async function askAll(addressed: readonly Addressed[]): Promise<Result<re
   return ok(await request.outcomes())
 }
 
-/** The commands of each mailbox, by their numbers in the request. */
+/** The commands of each mailbox, by their positions in the request. */
 function sharesOf(addressed: readonly Addressed[]): ReadonlyMap<BoundedMailbox, readonly number[]> {
   const shares = new Map<BoundedMailbox, number[]>()
   for (const [at, { mailbox }] of addressed.entries()) {
@@ -58,7 +57,7 @@ function reserveAll(shares: ReadonlyMap<BoundedMailbox, readonly number[]>): Mai
   return undefined
 }
 
-/** The commands of one request on their way. */
+/** The commands of one request under way. */
 class Request {
   readonly #addressed: readonly Addressed[]
   readonly #outcomes: (Asked | undefined)[]
@@ -69,7 +68,7 @@ class Request {
     this.#outcomes = addressed.map(() => undefined)
   }
 
-  /** Of all commands, in their order, once all of them are over. */
+  /** The outcomes of all commands, in order, once all have one. */
   outcomes(): readonly Asked[] | Promise<readonly Asked[]> {
     return mapInSlices(this.#addressed, (_, at) => {
       const result = this.#outcomes[at] ?? this.#unsent
@@ -78,13 +77,13 @@ class Request {
     })
   }
 
-  /** Of what was not put in. */
+  /** The outcome of commands that were not put in. */
   get #unsent(): Asked | undefined {
     const failure = this.#failure
     return failure?.ok === false && failure.error.kind === 'outcomeUnknown' ? lost : failure
   }
 
-  /** Sends one mailbox its share, of which two slices at most are under way. */
+  /** Sends a mailbox its share, with at most two slices under way. */
   async send(mailbox: BoundedMailbox, share: readonly number[]): Promise<void> {
     let sent = 0
     let before: Promise<unknown> = Promise.resolve()
@@ -93,7 +92,7 @@ class Request {
         const slice = share.slice(sent, sent + sliceSize)
         sent += slice.length
         const asked = Promise.all(slice.map((at) => this.#put(at)))
-        asked.catch(() => {}) // It is waited for below, unless the slice before it has failed.
+        asked.catch(() => {}) // It is awaited below, unless the slice before it has failed.
         await Promise.all([before, sent < share.length ? undefined : asked])
         before = asked
       }

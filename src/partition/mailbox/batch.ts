@@ -10,65 +10,65 @@ import type { Nanoseconds } from '../../time.js'
 import type { Reply } from '../turn/commands.js'
 import type { Encoded } from '../turn/encoding.js'
 
-/** What a front end sends to a partition: a batch of encoded commands. */
+/** A batch of encoded commands from a front end to a partition. */
 export interface Batch {
-  /** Of all batches that this front end sends to the partition; its replies name it. */
+  /** Its number among the batches that this front end sends to the partition; replies name it. */
   readonly number: number
   readonly commands: Encoded
   /** While waits are measured: when each command entered the mailbox, in ns of the monotonic clock. */
   readonly entered?: BigUint64Array
   /**
-   * In a cluster: when the front end stops to wait for the replies, in ns of the monotonic clock. What is not taken by then is
-   * refused: its client has been told that it may have been carried out, and may have sent something newer by another way since.
+   * In a cluster: when the front end stops waiting for the replies, in ns of the monotonic clock. Commands that are not taken by
+   * then are refused: their clients were told that the outcome is unknown, and may have sent something newer by another route.
    */
   readonly until?: bigint
-  /** Of what came by a way between nodes: the tenure that the way is bound to, see `Tenure`. */
+  /** For commands from another node: the tenure that their route is bound to. */
   readonly tenure?: Tenure
 }
 
 /**
- * What the partition sends back when the changes of the batch are on disk. Some of its commands may be deferred (see `TurnShares`):
- * then the first one has the replies to all others, if there are any, and one for each turn that takes deferred ones follows.
+ * The partition's reply once the changes of the batch are durable. If commands are deferred (see `TurnShares`), the first reply
+ * has those of all others, possibly none, and each later turn that takes deferred ones sends another.
  */
 export interface BatchReply extends TurnCost {
   /** The number of the batch. */
   readonly batch: number
   readonly replies: Encoded
-  /** Which commands of the batch the replies are to, by their positions; all of them when absent. */
+  /** The positions of the commands that the replies answer; absent: all of them. */
   readonly at?: readonly number[]
 }
 
-/** A `PinGate`, and how long it is waited at. */
+/** A `PinGate`, and how long a thread waits at it. */
 export interface GateEnd {
   readonly memory: SharedArrayBuffer
   readonly limit_ms: number
 }
 
-/** What the coordinator has the thread of a partition do, each when all before it is done. */
+/** The coordinator's calls to the thread of a partition. Each begins when all before it are done. */
 export interface PartitionOperations {
-  /** Answers when the store is open, with the highest sequence of an entity that was ever created in the partition. */
+  /** Resolves when the store is open, with the highest sequence of an entity that was ever created in the partition. */
   opened(): Promise<number>
-  /** Takes the batches of one more front end. */
+  /** Connects one more front end. */
   connect(port: MessagePort): void
   /**
-   * From the next turn on the subscription is in force, and replaces an earlier one of the same id. Gives the last notice that was made
-   * before.
+   * Brings a subscription into force from the next turn on, in place of an earlier one of the same id. Gives the last notice that
+   * was made before.
    */
   subscribe(inForce: SubscriptionInForce): Promise<NoticeNumber>
-  /** From the next turn on no notices are made of it. Gives the last one. */
+  /** Ends a subscription from the next turn on. Gives the last notice that was made before. */
   unsubscribe(id: SubscriptionId): Promise<NoticeNumber>
   /**
-   * Keeps the last commit for a copy of the file. Waits at the gate if there is one, with the turns of all partitions, and answers
-   * behind that. Nothing when the file cannot be read.
+   * Pins the last commit for a copy of the file. If there is a gate, waits at it between turns together with all partitions, and
+   * answers behind it. Undefined when the file cannot be read.
    */
   pin(purpose: PinPurpose, gate?: GateEnd): Promise<PinnedCommit | undefined>
-  /** Keeps it no more; says whether it did so until then. */
+  /** Releases the pin; says whether it was in place until then. */
   unpin(purpose: PinPurpose): Promise<boolean>
-  /** What was called before is all that the metadata log of the cluster says up to this record. */
+  /** All calls for the metadata log up to this record were made before this one. */
   controlled(control: LogSequence): void
   /**
-   * Has the owner append a heartbeat record, which says what is in force. Gives the last notice that was made before; nothing where
-   * another node owns the partition.
+   * The owner appends a heartbeat record, which confirms what is in force. Gives the last notice that was made before; undefined
+   * where another node owns the partition.
    */
   heartbeat(): Promise<NoticeNumber | undefined>
   /** Becomes the owner of the partition's log in its cluster. */
@@ -92,9 +92,9 @@ export const partitionOperations: Operations<PartitionOperations> = {
   drain: 'told',
 }
 
-/** What the thread of a partition tells the coordinator. */
+/** The calls of a partition's thread to the coordinator. */
 export interface PartitionEvents {
-  /** Its node owns the log of the partition since a claim, of this sequence, or no more. */
+  /** This node owns the partition's log by the claim of this sequence; undefined: it does not. */
   owns(epoch: LogSequence | undefined): void
 }
 

@@ -20,35 +20,33 @@ export interface InboxParts extends TurnRunnerParts {
   /** The id of the entity that a raw update means. */
   readonly idOf: (raw: RawUpdateCommand) => EntityId
   readonly mailboxWait: WaitMeter
-  /** Names the steps of the thread. */
+  /** Names the steps of the thread in measurements. */
   readonly steps: Pick<LoopSteps, 'begin' | 'isLong' | 'name'>
   readonly transactionWait: WaitMeter
-  /** The number of the partition. */
   readonly partition: number
-  /** Whether slow requests are kept now, so that replies say when their turn passed its stages. */
+  /** Whether slow requests are recorded now, so that replies name the stages of their turn. */
   readonly keepsSlow: () => boolean
-  /** On a node of a cluster: in which tenure it takes batches, see `Tenure`. */
+  /** In a cluster: the tenure in which it takes batches. */
   readonly position?: Pick<PartitionPosition, 'tenure' | 'refused'> | undefined
 }
 
-/** A batch that has arrived, until all of its commands have replies. */
+/** A batch that has arrived and has commands without replies. */
 interface Arrived {
   readonly port: MessagePort
   readonly batch: Batch
   readonly commands: readonly Command[]
   /** By the positions of the commands. */
   readonly replies: (Reply | undefined)[]
-  /** How many have no reply. */
+  /** The number of commands without a reply. */
   open: number
   /** How many of those are deferred: the replies to all others are sent together, though a turn may end in the middle of them. */
   deferred: number
-  /** How many replies are not sent. */
+  /** The number of replies that are not sent. */
   unsent: number
-  /** The positions of those whose reply was sent, when there was a first batch reply; it may have had none. */
+  /** After a first batch reply, which may be empty: the positions of the commands whose reply was sent. */
   sent: Set<number> | undefined
 }
 
-/** One command of a batch. */
 interface Waiting extends WaitingCommand {
   readonly arrived: Arrived
   readonly at: number
@@ -63,17 +61,17 @@ function lengthOf({ text, bodies }: Batch['commands']): number {
 }
 
 /**
- * The partition's side of its mailboxes, one per front end: takes what has arrived into one turn, and replies when the
- * turn is on disk. What is too much for one turn is left for the next one, and the ports are looked at in between.
+ * The partition's side of its mailboxes, one per front end: takes what has arrived into one turn, and replies when the turn is
+ * durable. What exceeds a turn is left for the next one; in between, the ports are read.
  */
 export class Inbox {
   readonly #parts: InboxParts
   readonly #runner: TurnRunner
   readonly #ports = new Set<MessagePort>()
-  /** In the order of arrival. Arrays here: what passes through a set or a map that lives long outlives its young generation. */
+  /** In the order of arrival. Arrays, because objects that pass through a long-lived set or map outlive the young generation. */
   #open: Arrived[] = []
   readonly #shares: TurnShares<Waiting>
-  /** How many commands have arrived. */
+  /** The number of commands that have arrived. */
   #arrived = 0
   #goingOn = false
   #lastTurnEnd = 0n
@@ -84,7 +82,7 @@ export class Inbox {
     this.#shares = new TurnShares({ idOf: parts.idOf, deferred: (waiting) => this.#deferred(waiting) })
   }
 
-  /** Takes batches from one more front end. */
+  /** Connects one more front end. */
   connect(port: MessagePort): void {
     this.#ports.add(port)
     onMessages(port, (batch: Batch) => this.#take(port, batch))
@@ -92,8 +90,9 @@ export class Inbox {
   }
 
   /**
-   * Puts a subscription in force: from the next turn on when its expressions are read, between turns where that takes long. Gives the
-   * last notice that was made before. Nothing else may be put in force or end meanwhile.
+   * Brings a subscription into force: from the next turn on when its expressions are parsed already, otherwise later between
+   * turns, since parsing may take long. Gives the last notice that was made before. No other subscription may come into force or
+   * end meanwhile.
    */
   subscribe(inForce: SubscriptionInForce): NoticeNumber | Promise<NoticeNumber> {
     const { matcher, store } = this.#parts
@@ -106,7 +105,7 @@ export class Inbox {
     return prepared instanceof Promise ? prepared.then(enforced) : enforced(prepared)
   }
 
-  /** From the next turn on the subscription makes no notices; gives the last one that was made before. */
+  /** Ends a subscription from the next turn on; gives the last notice that was made before. */
   unsubscribe(id: SubscriptionId): NoticeNumber {
     this.#parts.matcher.remove(id)
     return this.#parts.store.lastNotice
@@ -121,7 +120,7 @@ export class Inbox {
 
   #take(port: MessagePort, batch: Batch): void {
     this.#enter(port, batch)
-    // While there is something left from the last turn, what arrives stands behind it.
+    // While commands of the last turn are left, new ones queue behind them.
     if (!this.#goingOn) this.#takeTurn()
   }
 
@@ -165,14 +164,14 @@ export class Inbox {
     }
   }
 
-  /** Gives the first command that was to be carried out, if there was one. */
+  /** Gives the first command of the turn, if there was one. */
   #runTurn(): Waiting | undefined {
     const times = new TurnTimes()
     this.#refuse(times.begun)
     const offered = this.#shares.next()
     if (offered.length > 0) this.#carryOut(offered, times)
     this.#send(times)
-    // The thread ends of it, and is replaced by one that reads everything from disk.
+    // The thread ends because of it, and is replaced by one that reads everything from disk.
     if (this.#runner.broken) throw this.#runner.broken.fault
     return offered[0]
   }
@@ -185,14 +184,14 @@ export class Inbox {
       offered.map(({ command }) => command),
       times,
     )
-    // Before the next turn: what came behind these by the same way is refused then.
+    // Before the next turn, so that commands behind these on the same route are refused in it.
     if (ownership?.isOwner === false && replies.some(isNotOwner)) this.#parts.position?.refused()
     this.#runner.afterCommit(() => {
       this.#measure(offered.slice(0, replies.length), times.begun)
       times.ended = process.hrtime.bigint()
       this.#lastTurnEnd = times.ended
       this.#traceTurn(replies.length, times)
-      // Whoever hears it looks for the notices in a snapshot, which is new because the commit was counted.
+      // The courier looks for the notices in a snapshot; the commit was counted, so it takes a new one.
       if (store.lastNotice !== lastNotice) bell.ring()
       storage.committed(replies.length, times.ended - times.decided)
       ownership?.turned()
@@ -214,7 +213,7 @@ export class Inbox {
     waiting.arrived.deferred += 1
   }
 
-  /** What a turn has taken before stands in the log before all that its sender sends later. */
+  /** What earlier turns have taken stands in the log before anything that the sender sends later. */
   #refuse(begun: bigint): void {
     const tenure = this.#parts.position?.tenure
     const refused = new Set<Arrived>()
@@ -248,7 +247,7 @@ export class Inbox {
     }
   }
 
-  /** Sends the replies of batches of which the rest, if there is any, is deferred. */
+  /** Sends the replies of batches whose remaining commands, if any, are deferred. */
   #send(turn: TurnTimes): void {
     const decided_ns = Number(turn.decided - turn.begun)
     const committed_ns = Number(turn.ended - turn.decided)
@@ -270,8 +269,8 @@ export class Inbox {
   }
 
   /**
-   * Every command waited in the mailbox from its entry until its turn began. It waited for the turn before only if that was
-   * still under way when it entered [management 5.3, 5.4].
+   * Measures waits. Every command waited in the mailbox from its entry until its turn began; it waited for the turn before only
+   * if that was still under way at its entry [management 5.3, 5.4].
    */
   #measure(taken: readonly Waiting[], begun: bigint): void {
     for (const { arrived, at, command } of taken) {
@@ -297,7 +296,7 @@ export class Inbox {
   }
 }
 
-/** The replies of a batch that are not sent, which are regarded as sent then. */
+/** The replies of a batch that are not sent yet; counts them as sent. */
 function unsentReplies(arrived: Arrived): Omit<BatchReply, keyof TurnCost> {
   const { batch, replies, open, sent = new Set() } = arrived
   if (open === 0 && arrived.sent === undefined) {
@@ -314,10 +313,10 @@ function isThere(reply: Reply | undefined): reply is Reply {
 }
 
 /**
- * Why a turn that begins now does not take a batch, if it does not: nobody waits for it any more (see `Batch.until`), or it came by
- * a way that was opened in another tenure.
+ * Why a turn that begins now refuses a batch: no caller waits any more (see `Batch.until`), or the batch came on a route that was
+ * opened in another tenure. Undefined when the turn takes it.
  *
- * @param tenure of the partition at this moment; nothing where it does not move between nodes
+ * @param tenure of the partition at this moment; undefined where it does not move between nodes
  */
 export function refusalOf(
   { until, tenure: bound }: Pick<Batch, 'until' | 'tenure'>,

@@ -8,11 +8,11 @@ import type { Batch, BatchReply, LostBatch, Posted } from './batch.js'
 import { BoundedMailbox, type BoundedMailboxSettings } from './bounded-mailbox.js'
 
 export interface MailboxSettings extends BoundedMailboxSettings {
-  /** Whether waits are measured now, so that the time of entry has to be taken. */
+  /** Whether waits are measured now, so that the time of entry is needed. */
   readonly measured: () => boolean
   /**
-   * How long a command waits for its reply before whoever asked is told that it may have been carried out or not, where a turn
-   * may take very long: the log of a cluster waits for its engine.
+   * After this long without a reply, callers are told that the outcome is unknown. For clusters, where a turn may take very long:
+   * its log waits for etcd.
    */
   readonly patience_ms?: number | undefined
 }
@@ -20,55 +20,54 @@ export interface MailboxSettings extends BoundedMailboxSettings {
 interface Waiting {
   readonly command: Command
   readonly entered: bigint
-  /** When whoever has asked waits no more, by `performance.now()`; infinite where patience has no end. */
+  /** When the caller stops waiting, by `performance.now()`; infinite without a limit. */
   readonly until_ms: number
   readonly tenure: Tenure | undefined
-  /** Hears that the partition has deferred the command. */
+  /** Called when the partition has deferred the command. */
   readonly deferred: (() => void) | undefined
   readonly resolve: (result: Result<Posted, LostBatch>) => void
   readonly fail: (fault: unknown) => void
 }
 
-/** A batch that was sent. */
 interface Sent {
   readonly number: number
-  /** By their positions in the batch; nothing in the place of one that is resolved. */
+  /** By their positions in the batch; undefined in the place of one that is resolved. */
   readonly commands: (Waiting | undefined)[]
-  /** How many of them the partition has not replied to, whether somebody waits for them or not. */
+  /** The number of commands without a reply, whether a caller waits for them or not. */
   open: number
-  /** The first reply has not come. */
+  /** No reply has come yet. */
   isNew: boolean
 }
 
 /**
- * A batch is sent when it has this many commands, or when the event loop has taken in everything that had arrived: early
- * enough that the partition works while the front end still reads, late enough that a message costs little per command.
+ * A batch is sent when it has this many commands, or when the event loop has read everything that had arrived: early enough that
+ * the partition works while the front end still reads, late enough that a message costs little per command.
  */
 const sendSize = 16
 
 /**
- * Batches that may be under way without a reply; beyond that commands gather, so that load makes batches larger instead of waits
- * longer. One of which the partition has deferred the rest keeps nobody from sending.
+ * The most batches without a reply; beyond that commands gather, so that load makes batches larger instead of waits longer.
+ * Batches with only deferred commands left do not count.
  */
 const batchesUnderWay = 8
 
-/** Commands of one batch are waited for until the same moment, within this share of the patience. */
+/** The callers of one batch's commands stop waiting within this share of the patience. */
 export const untilShare = 0.1
 
-/** At most this many commands are in a batch: to encode them holds the front end for about 2 ms. */
+/** The most commands in a batch: encoding them takes the front end about 2 ms. */
 const maxBatch = 512
 
 /**
- * A front end's side of the queue before a partition: ordered and bounded. Several batches may be under way; the
- * partition takes all that have arrived into one turn.
+ * A front end's side of the queue before a partition: ordered and bounded. Several batches may be under way; the partition takes
+ * all that have arrived into one turn.
  */
 export class Mailbox extends BoundedMailbox {
   readonly #settings: MailboxSettings
   #port: MessagePort | undefined
   #gathering: Waiting[] = []
-  /** In the order in which they were sent. An array: what passes through a map that lives long outlives its young generation. */
+  /** In the order of sending. An array, because objects that pass through a long-lived map outlive the young generation. */
   #underWay: Sent[] = []
-  /** How many of them have had no reply. */
+  /** The number of batches without any reply. */
   #new = 0
   #batches = 0
   #whenConnected: (() => void)[] = []
@@ -84,8 +83,8 @@ export class Mailbox extends BoundedMailbox {
   }
 
   /**
-   * Connects the mailbox with its partition's thread, the first one or one that replaces it. What was under way to the
-   * one before is resolved first, whether or not its end was heard of; what was not sent goes to the new one.
+   * Connects the mailbox with its partition's thread, the first one or a replacement. Commands that were under way to the
+   * predecessor are resolved first, whether or not its end was noticed; unsent ones go to the new thread.
    */
   connect(port: MessagePort): void {
     if (this.#port) this.#leave(this.#port)
@@ -110,11 +109,11 @@ export class Mailbox extends BoundedMailbox {
   }
 
   /**
-   * Puts a command in that has room, and gives the partition's reply once it is on disk.
+   * Puts in a command with reserved room; resolves with the partition's reply once it is durable.
    *
-   * @param until_ms when whoever asks waits no more, by `performance.now()`, if that is before this mailbox does not
-   * @param tenure in which the partition carries it out, and refuses it in another one; any if it is not given
-   * @param deferred hears that the partition has deferred the command, see `BatchReply`: its reply comes some turns later
+   * @param until_ms when the caller stops waiting, by `performance.now()`, if that is before the mailbox's own limit
+   * @param tenure the only one in which the partition may carry it out; absent: any
+   * @param deferred called when the partition has deferred the command, see `BatchReply`: its reply comes some turns later
    */
   put(
     command: Command,
@@ -136,10 +135,6 @@ export class Mailbox extends BoundedMailbox {
     })
   }
 
-  /**
-   * Takes in the batch replies that have arrived, and sends what has gathered: for who keeps the event loop from coming round
-   * for long.
-   */
   catchUp(): void {
     const port = this.#port
     if (port === undefined) return
@@ -176,7 +171,9 @@ export class Mailbox extends BoundedMailbox {
     return batch
   }
 
-  /** How many of those that gather fit into a batch: they are waited for until about the same moment, and are of one tenure. */
+  /**
+   * How many gathered commands fit into one batch: their callers wait until about the same moment, and their tenure is the same.
+   */
   #alikeMost(): number {
     const { patience_ms } = this.#settings
     const [first] = this.#gathering
@@ -190,7 +187,7 @@ export class Mailbox extends BoundedMailbox {
     return most
   }
 
-  /** Nothing when the batch cannot be written: then its requests fail, and no others. */
+  /** Undefined when the batch cannot be encoded: then its requests fail, and no others. */
   #batchOf(batch: readonly Waiting[]): Batch | undefined {
     try {
       const commands = encodeCommands(batch.map(({ command }) => command))
@@ -238,13 +235,13 @@ export class Mailbox extends BoundedMailbox {
     if (sent.open > 0) for (const waiting of sent.commands) waiting?.deferred?.()
   }
 
-  /** A batch reply cannot be read, and nobody knows to which batch. */
+  /** A batch reply cannot be read, so its batch is unknown. */
   #unread(): void {
     this.#giveUpSent()
     this.send()
   }
 
-  /** Replies to what is under way are not waited for any more. */
+  /** Stops waiting for the replies to what is under way. */
   #giveUpSent(): void {
     const sent = this.#underWay
     this.#underWay = []
@@ -252,7 +249,7 @@ export class Mailbox extends BoundedMailbox {
     this.#giveUp(sent.flatMap(openOf), 'outcomeUnknown')
   }
 
-  /** Takes the batch replies that have arrived on a port that another one replaces; what else was under way may have been done or not. */
+  /** Takes in the replies on a port that is being replaced; other commands under way have an unknown outcome. */
   #leave(port: MessagePort): void {
     this.#port = undefined
     for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port))
@@ -262,8 +259,8 @@ export class Mailbox extends BoundedMailbox {
   }
 
   /**
-   * What was in the mailbox is refused: what was sent may or may not have been done, the rest was not. Every batch reply
-   * has been received by now; nobody may look for more, since Node does not survive a look into a port that is closed.
+   * The thread is gone: sent commands have an unknown outcome, unsent ones were not carried out. All batch replies have been
+   * received by now; the port must not be read any more, since Node crashes when a closed port is read.
    */
   #lost(port: MessagePort): void {
     if (this.#port !== port) return
@@ -273,8 +270,8 @@ export class Mailbox extends BoundedMailbox {
   }
 
   /**
-   * Resolves what is waited for no more. The replies to a batch that was given up still come, and it counts until then
-   * among those under way: nothing more is sent to a partition that does not go on.
+   * Resolves the commands whose callers stop waiting. A batch that is given up still counts as under way until its replies come:
+   * nothing more is sent to a partition that stands still.
    */
   #giveUpLate(): void {
     const now_ms = performance.now()
@@ -302,17 +299,20 @@ function isSameTenure(one: Tenure | undefined, other: Tenure | undefined): boole
   return one === other || (one?.epoch === other?.epoch && one?.refusals === other?.refusals)
 }
 
-/** What of a batch is waited for. */
+/** The commands of a batch whose callers still wait. */
 function openOf({ commands }: Sent): readonly Waiting[] {
   return commands.filter((waiting) => waiting !== undefined)
 }
 
-/** Until when all of a batch are waited for, by `performance.now()`. */
+/** When the last caller of a batch stops waiting, by `performance.now()`. */
 function untilOf(batch: readonly Waiting[]): number {
   return batch.reduce((until_ms, waiting) => Math.min(until_ms, waiting.until_ms), Number.POSITIVE_INFINITY)
 }
 
-/** A moment by `performance.now()` of this thread in ns of the clock of all threads; not later than that. */
+/**
+ * Converts a moment by `performance.now()` of this thread to ns of the clock of all threads; the result is never later than the
+ * moment.
+ */
 function monotonic(until_ms: number): bigint {
   const now = process.hrtime.bigint()
   return now + BigInt(Math.floor((until_ms - performance.now()) * 1e6))

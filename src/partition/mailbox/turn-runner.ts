@@ -20,7 +20,7 @@ import { commitTurn, publishTurn, type TurnParts } from '../turn/turn.js'
 import { isOneRequest } from '../turn/turn-shares.js'
 
 export interface TurnRunnerParts extends TurnParts {
-  /** Rung when there are new notices on disk. */
+  /** Rung when new notices are durable. */
   readonly bell: Bell
   readonly storage: StorageMeter
   readonly log: Log
@@ -30,29 +30,29 @@ export interface TurnRunnerParts extends TurnParts {
   readonly ownership?: TurnOwnership | undefined
 }
 
-/** What a partition's turns have to do with its owner. */
+/** The ownership of the partition, as turns need it. */
 export interface TurnOwnership {
   /** Whether turns are taken here. */
   readonly isOwner: boolean
-  /** Whether nobody else can have taken a turn until now. Asked where a turn has appended no record that would show it. */
+  /**
+   * Whether certainly no other node has taken a turn until now. Asked for a turn without a record in the log, which would prove
+   * it.
+   */
   isConfirmed(): boolean
-  /** The record of a turn stands in the log, and the turn is about to be applied. */
+  /** The record of a turn is in the log, and the turn is about to be applied. */
   logged(): void
-  /** A turn is on disk and can be read. */
+  /** A turn is durable and can be read. */
   turned(): void
-  /** Somebody else owns the log. */
+  /** Another node owns the log. */
   fenced(): void
-  /** The process ends before it is known whether a turn stands in the log. */
+  /** The process ends before it is known whether a turn is in the log. */
   givenUp(): void
 }
 
-/**
- * A turn takes no more commands when it has decided for so long. What it has decided is still to be logged and to be applied,
- * which takes about as long again.
- */
+/** A turn takes no more commands when it has decided for this long. Logging and applying it takes about as long again. */
 const turn_ms = 10
 
-/** Nor when commands of one request have taken so long, and it has more of them: others may wait meanwhile. */
+/** It also ends when commands of one request have taken this long and more of them follow: other requests may be waiting. */
 const share_ms = 5
 
 /** When a turn passes its stages, in ns of the monotonic clock. */
@@ -60,20 +60,20 @@ export class TurnTimes {
   readonly begun = process.hrtime.bigint()
   /** Everything is decided; the record is about to be logged. */
   decided = this.begun
-  /** The record is on disk; it is about to be applied. */
+  /** The record is durable; it is about to be applied. */
   logged = this.begun
-  /** What follows the commit is done. */
+  /** The work behind the commit is done. */
   ended = this.begun
-  /** By the other clock, which is faster: it is asked after each command. */
+  /** By the faster clock, which is read after each command. */
   readonly #begun_ms = performance.now()
-  /** When the first command was begun of those of one request that are decided now. */
+  /** When the first of the current request's commands was begun. */
   #share_ms = this.#begun_ms
 
   get isLong(): boolean {
     return performance.now() - this.#begun_ms > turn_ms
   }
 
-  /** Whether the turn ends with a command that is decided, and leaves the next one. To be asked after each command. */
+  /** Whether the turn ends behind a decided command and leaves the next one. Ask after each command. */
   endsBetween(decided: Command | undefined, next: Command | undefined): boolean {
     const now_ms = performance.now()
     if (now_ms - this.#begun_ms > turn_ms) return true
@@ -85,10 +85,10 @@ export class TurnTimes {
   }
 }
 
-/** Decides turns and commits them, and finds out what to do when that fails. */
+/** Decides turns and commits them, and handles their failures. */
 export class TurnRunner {
   readonly #parts: TurnRunnerParts
-  /** Whether the disk was full when it was last needed; the first time is logged. */
+  /** Whether the disk was full when space was last needed; the first time is logged. */
   #isFull = false
   #broken: { readonly fault: unknown } | undefined
 
@@ -96,14 +96,14 @@ export class TurnRunner {
     this.#parts = parts
   }
 
-  /** The fault that the thread has to end of: the disk has failed, or what the thread holds in memory is of no use any more. */
+  /** The fault that the thread has to end with: the disk has failed, or the thread's memory can no longer be trusted. */
   get broken(): { readonly fault: unknown } | undefined {
     return this.#broken
   }
 
   /**
-   * The replies to the commands at the beginning of the batch that one turn has taken. A command that makes its turn fail
-   * fails alone: the others are taken one by one.
+   * Gives the replies to as many commands from the beginning of the batch as one turn has taken. A command that makes its turn
+   * fail fails alone: the others are taken again one by one.
    */
   run(batch: readonly Command[], times: TurnTimes): readonly Reply[] {
     if (this.#parts.ownership?.isOwner === false) return notOwned(batch)
@@ -111,8 +111,8 @@ export class TurnRunner {
   }
 
   /**
-   * Does what follows a commit. When that fails, what was committed stays so: its replies are sent, and it is never carried
-   * out again. Readers are told to doubt everything, since nobody knows how much they were told.
+   * Carries out the work behind a commit. If that fails, the commit stands: its replies are sent, and it is never carried out
+   * again. Readers are told to doubt their whole caches, since it is unknown how much they were told.
    */
   afterCommit(follow: () => void): void {
     try {
@@ -143,8 +143,8 @@ export class TurnRunner {
   }
 
   /**
-   * Says whether the turn has a record in the log. A thread that dies while it applies may leave the write lock behind, so the
-   * coordinator is told of it.
+   * Says whether the turn has a record in the log. The coordinator is told before the turn is applied, since a thread that dies
+   * meanwhile may leave the write lock behind.
    */
   #commit(changes: TurnChanges, times: TurnTimes): boolean {
     const { storage, ownership } = this.#parts
@@ -163,15 +163,15 @@ export class TurnRunner {
   }
 
   /**
-   * A turn without a record is answered from what this node holds: another owner may have changed that since, unless the read lease
-   * is in force or a heartbeat stands behind the turn.
+   * A turn without a record is answered from this node's data, which another owner may have changed since, unless the read lease
+   * is in force or a heartbeat record follows the turn.
    */
   #isConfirmed(batch: readonly Command[]): boolean {
     const { ownership } = this.#parts
     return ownership === undefined || batch.every(({ kind }) => kind === 'ping') || ownership.isConfirmed()
   }
 
-  /** The turn has changed nothing, and what it would answer may be old. */
+  /** The turn has changed nothing, and its answers may be outdated. */
   #unconfirmed(batch: readonly Command[]): readonly Reply[] {
     publishTurn(this.#parts)
     if (this.#parts.ownership?.isOwner === false) return notOwned(batch)
@@ -182,14 +182,14 @@ export class TurnRunner {
   #failed(batch: readonly Command[], fault: unknown, times: TurnTimes, again: boolean): readonly Reply[] {
     if (fault instanceof DiskFault) {
       this.#broken ??= { fault }
-      return [] // Their outcome is unknown, as with every thread that has died.
+      return [] // Their outcome is unknown, as with every thread that dies.
     }
-    // The thread that has the connection logs it once. The disk has room, so this node goes on owning what it owns.
+    // The log's thread reports a full etcd once. The disk has room, so this node keeps its logs.
     if (fault instanceof EngineFull) return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
     if (fault instanceof StorageFull) {
       if (!this.#isFull) this.#fault(fault)
       this.#full(true)
-      // The store refuses growth from now on for a while: what removes something is not held up by the rest.
+      // From now on the store refuses growth for a while, so that removals go on without the rest.
       if (!again) return this.#run(batch, times, true)
       return batch.map(() => ({ kind: 'failed', why: 'storageFull' }))
     }
@@ -210,7 +210,7 @@ export class TurnRunner {
     return this.#inParts(batch, isTooLarge ? Math.ceil(batch.length / 2) : 1, times, again)
   }
 
-  /** Of several turns, as many as there is time for. */
+  /** Takes several turns, as many as there is time for. */
   #inParts(batch: readonly Command[], size: number, times: TurnTimes, again: boolean): readonly Reply[] {
     const replies: Reply[] = []
     while (replies.length < batch.length) {

@@ -4,13 +4,13 @@ import type { NoticeAck } from '../../model/subscription/notice.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { Milliseconds } from '../../time.js'
 
-/** Everything that a partition can be told to do. A kind that `decide.ts` does not decide does not compile. */
+/** The commands of a partition. A kind that `decide.ts` does not decide does not compile. */
 export type Command = UpdateCommand | RawUpdateCommand | SweepCommand | AckCommand | PingCommand
 
 /**
- * An update of one entity as its client sent it, as a payload of its own or as an element of one: the front end has looked
- * for the id and, in a payload of many elements, for their bounds; the partition parses it and renders the response by the
- * interpreter that it was given. So the front end, which all requests go through, does least.
+ * An update of one entity as its client sent it: a payload, or one element of a payload. The front end, which all requests pass,
+ * does the least: it finds the id and, in a payload of many elements, their bounds. The partition parses the element and renders
+ * the response, by the interpreter that it was given.
  */
 export interface RawUpdateCommand {
   readonly kind: 'rawUpdate'
@@ -18,27 +18,26 @@ export interface RawUpdateCommand {
   readonly time: Milliseconds
   readonly tenant: Tenant
   readonly path: ServicePath
-  /** The payload, or the element, as it came. */
+  /** The payload, or the element, as received. */
   readonly body: string
   /** Options of the request, as a number that only the interpreter understands. */
   readonly flags: number
-  /** Of an update of NGSIv2 only, by which its interpreter knows it. */
+  /** For updates of NGSIv2 only; their interpreter is chosen by it. */
   readonly target?: RawTarget | undefined
   readonly origin: Origin
 }
 
-/** What a raw update of NGSIv2 is about: what its path names, or the one id in its payload. */
+/** The target of a raw update of NGSIv2: what its path names, or the one id in its payload. */
 export interface RawTarget {
   readonly id: EntityId
-  /** Of the parameter `type`; nothing without it. */
+  /** The parameter `type`; absent without it. */
   readonly type?: EntityType | undefined
-  /** The attribute; nothing where the path names none. */
+  /** The attribute; absent where the path names none. */
   readonly name?: string | undefined
 }
 
 /**
- * Parses raw updates of an API and renders their responses; the partition itself knows no API. A fault of it makes the
- * turn fail.
+ * Parses raw updates of an API and renders their responses; the partition itself knows no API. An exception makes the turn fail.
  */
 export type Interpreter = (raw: RawUpdateCommand) => Interpretation
 
@@ -48,44 +47,42 @@ export type Interpretation =
   | {
       readonly kind: 'update'
       readonly element: UpdateElement
-      /** Gives the reply when the element is updated. */
+      /** Renders the reply after the update. */
       readonly render: (reply: UpdateReply) => RawUpdateReply
     }
 
-/** What a courier says of notices in this partition's outbox, to be stored [subscriptions 5.7]. */
+/** A courier's outcomes of notices in this partition's outbox [subscriptions 5.7]. */
 export interface AckCommand {
   readonly kind: 'ack'
   readonly acks: readonly NoticeAck[]
 }
 
-/** Removes entities that had expired at a time, as many as fit into a turn beside updates [NGSIv2 context 3.4]. */
+/** Removes entities that had expired by a time, as many as fit into a turn beside updates [NGSIv2 context 3.4]. */
 export interface SweepCommand {
   readonly kind: 'sweep'
   readonly time: Milliseconds
 }
 
-/** Asks for nothing but a sign of life. */
+/** Asks for a sign of life. */
 export interface PingCommand {
   readonly kind: 'ping'
 }
 
-/** What a partition replies. */
 export type Reply = UpdatedReply | RawUpdateReply | SweptReply | AckedReply | PongReply | FailedReply
 
-/** The reply to a raw update. */
 export interface RawUpdateReply {
   readonly kind: 'rawUpdate'
   /** Whether the payload passed its checks, so that the request counts [management 4.3]. */
   readonly accepted: boolean
-  /** Of the response; 200 when absent. */
+  /** The status of the response; absent for 200. */
   readonly status?: number | undefined
-  /** The payload of the response, empty without one; to an element, what stands at its position in it. */
+  /** The payload of the response, empty without one; for an element, the text at its position in the response. */
   readonly text: string
-  /** Of the response, beside those that every response has. */
+  /** Headers beyond those of every response. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** To an element: what comes after the responses to all elements, if anything does [context 6.4]. */
+  /** For an element: its text behind the responses to all elements, if any [context 6.4]. */
   readonly missing?: string | undefined
-  /** The codes of the errors that the response reports where its status says none. */
+  /** The codes of the errors that the response reports, where its status does not. */
   readonly errors?: readonly string[] | undefined
   /** While stages are timed [management 4.5]. */
   readonly spent?: InterpreterTimes
@@ -101,16 +98,16 @@ export interface UpdatedReply extends UpdateReply {
   readonly kind: 'updated'
 }
 
-/** What a sweep has removed is gone from the disk. */
+/** The result of a sweep, once it is durable. */
 export interface SweptReply {
   readonly kind: 'swept'
-  /** Entities that were removed. */
+  /** The number of removed entities. */
   readonly removed: number
-  /** Whether there may be more that had expired. */
+  /** Whether more expired entities may be left. */
   readonly more: boolean
 }
 
-/** The acks are on disk. */
+/** The acks are durable. */
 export interface AckedReply {
   readonly kind: 'acked'
 }
@@ -120,8 +117,8 @@ export interface PongReply {
 }
 
 /**
- * The turn could not be taken, nothing of it is on disk: storage is full, its record is larger than the log of a cluster takes,
- * the partition belongs to another node, the command has come when its sender waits no more, or there is a fault that the log
+ * The turn could not be taken and nothing of it was written: storage is full, its record exceeds the limit of a cluster's log,
+ * the partition belongs to another node, the command came after its sender had stopped waiting, or there is a fault that the log
  * names.
  */
 export interface FailedReply {

@@ -19,19 +19,18 @@ import type { Milliseconds } from '../../time.js'
 import type { Command, Interpreter, RawUpdateCommand, Reply, SweepCommand } from './commands.js'
 import { type DeprecatedLocation, gatherDeprecated } from './deprecated-locations.js'
 
-/** What a partition decides its turns with. */
 export interface DecidingParts {
   readonly store: StoreView
   readonly interpret: Interpreter
   readonly matcher: Matcher
 }
 
-/** A turn that is decided. Nobody may see any of it before its changes are applied. */
+/** A decided turn. None of it may be visible before its changes are applied. */
 export interface DecidedTurn {
-  /** To the commands at the beginning of the batch: to all of them unless the turn was long. */
+  /** Replies to the commands at the beginning of the batch: to all of them unless the turn was long. */
   readonly replies: readonly Reply[]
   readonly changes: TurnChanges
-  /** For operators, once the turn has happened. */
+  /** Deprecated locations to report to operators once the turn has happened. */
   readonly deprecated: readonly DeprecatedLocation[]
 }
 
@@ -72,23 +71,23 @@ export function decideTurn(
   }
 }
 
-/** Tells subscribers what an update has done. Of what is swept away nobody is told [NGSIv2 context 3.4]. */
+/** Matches the effects of an update with subscriptions. A sweep causes no notifications [NGSIv2 context 3.4]. */
 function match(matcher: Matcher, { command, effects, untouched }: DecidedUpdate): void {
   for (const effect of effects) matcher.match(changeBy(command, effect), command)
   for (const entity of untouched) matcher.match(untouchedBy(command, entity), command)
 }
 
-/** What an update of NGSIv2 has used that is deprecated. */
+/** Gathers deprecated features that an update of NGSIv2 has used. */
 function noteDeprecated({ command, effects, untouched }: DecidedUpdate, into: DeprecatedLocation[]): void {
   for (const { kind, entity } of effects) if (kind === 'put') gatherDeprecated(command, entity, into)
   for (const entity of untouched) gatherDeprecated(command, entity, into)
 }
 
-/** What one command comes to. */
+/** The decision on one command. */
 interface Decision {
   readonly reply: Reply
   readonly changes: readonly EntityChange[]
-  /** Nothing when no entity was updated. */
+  /** Absent when no entity was updated. */
   readonly update?: DecidedUpdate | undefined
 }
 
@@ -146,11 +145,13 @@ function rawUpdate(overlay: Overlay, raw: RawUpdateCommand, interpret: Interpret
   return { reply: interpretation.render(decision.reply), changes: decision.changes, update: decision.update }
 }
 
-/** At most this many entities are removed by one command, and few large ones, so that updates are not held up by what expires together. */
+/**
+ * The most entities that one command removes, and few if they are large, so that many expirations at once do not delay updates.
+ */
 const sweptMost = 256
 const sweptMost_characters = 2 ** 20
 
-/** An entity that an earlier command of the turn has given another date stays. */
+/** An entity whose date an earlier command of the turn has changed stays. */
 function sweep(overlay: Overlay, { time }: SweepCommand): Decision {
   const expired = overlay.expired(time, sweptMost)
   const changes: EntityChange[] = []
@@ -169,17 +170,17 @@ function sweep(overlay: Overlay, { time }: SweepCommand): Decision {
 
 const noRoom: Decision = { reply: { kind: 'failed', why: 'storageFull' }, changes: [] }
 
-/** Written member by member: spreads would be made for every update. */
+/** Member by member, since a spread would cost every update more. */
 function changeOf(tenant: Tenant, effect: EntityEffect): EntityChange {
   if (effect.kind === 'remove') return { kind: 'remove', tenant, entity: effect.entity }
   const { entity, before } = effect
   return { kind: 'put', tenant, entity, before }
 }
 
-/** The changes of a turn. What lies between the first form of an entity that is put again and again and its last is not kept. */
+/** The changes of a turn. Of an entity that is put repeatedly, only the first `before` and the last form are kept. */
 class GatheredChanges {
   readonly all: EntityChange[] = []
-  /** Where the last change of each entity stands. */
+  /** The position of the last change of each entity. */
   readonly #last = new Map<Sequence, number>()
 
   add(change: EntityChange): void {
@@ -195,12 +196,12 @@ class GatheredChanges {
   }
 }
 
-/** What the commands of a turn see: the store, and upon it what earlier commands of the same turn changed. */
+/** The store with the changes of earlier commands of the same turn on top. */
 class Overlay {
-  /** Whether the data may grow. It is looked for once a turn. */
+  /** Whether the data may grow. Asked once per turn. */
   readonly hasRoom: boolean
   readonly #store: StoreView
-  /** The entities that the turn has seen, as it has left them. */
+  /** The entities that the turn has seen, in their current form. */
   readonly #seen = new Map<string, readonly Entity[]>()
 
   constructor(store: StoreView) {
@@ -208,7 +209,6 @@ class Overlay {
     this.hasRoom = store.hasRoom()
   }
 
-  /** How large entities may become. */
   get limits(): EntityLimits {
     return this.#store.limits
   }
@@ -217,18 +217,18 @@ class Overlay {
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
     const name = entityName(tenant, path, id)
     const seen = this.#seen.get(name)
-    // An entity that is updated again will be updated often.
+    // An entity that is updated again will probably be updated often.
     const entities = seen === undefined ? this.#store.entities(tenant, path, id) : preparedAll(seen)
     if (entities !== seen) this.#seen.set(name, entities)
     return entities
   }
 
-  /** Those that the store has as expired; what the turn has changed is not left out. */
+  /** The entities that the store has as expired, including those that the turn has changed. */
   expired(time: Milliseconds, limit: number): readonly Expired[] {
     return this.#store.expired(time, limit)
   }
 
-  /** Lays changes upon the store, so that the commands that follow see them. */
+  /** Makes changes visible to later commands. */
   lay(changes: readonly EntityChange[]): void {
     for (let from = 0; from < changes.length; ) {
       const first = changes[from]
@@ -243,7 +243,7 @@ class Overlay {
   }
 }
 
-/** Where the changes end that follow this one and are of the same id and path. */
+/** The end of the run of changes with the same id and path. */
 function endOfId(changes: readonly EntityChange[], from: number): number {
   const first = changes[from]
   for (let to = from + 1; to < changes.length; to += 1) {
@@ -259,7 +259,10 @@ function withChange(held: readonly Entity[], { kind, entity }: EntityChange): re
   return kind === 'put' ? inSequence([...others, entity]) : others
 }
 
-/** All at once: an id that a thousand types have would be copied a thousand times. Each entity is changed once. */
+/**
+ * All at once, since one change at a time would copy the list for each of the thousand types that an id may have. Each entity is
+ * changed once.
+ */
 function withChanges(held: readonly Entity[], changes: readonly EntityChange[]): readonly Entity[] {
   const changed = new Set(changes.map(({ entity }) => entity.sequence))
   const others = held.filter(({ sequence }) => !changed.has(sequence))
@@ -270,7 +273,7 @@ function inSequence(entities: Entity[]): readonly Entity[] {
   return entities.sort((a, b) => a.sequence - b.sequence)
 }
 
-/** The very same array when they were prepared already, or are small. */
+/** The same array when its entities are prepared already, or small. */
 function preparedAll(entities: readonly Entity[]): readonly Entity[] {
   const all = entities.map(prepared)
   return all.every((entity, at) => entity === entities[at]) ? entities : all

@@ -13,7 +13,7 @@ export interface DeprecatedLocation {
 
 const deprecatedTypes: ReadonlySet<string> = new Set(['geo:point', 'geo:line', 'geo:box', 'geo:polygon'])
 
-/** Adds the location of an entity, as an update has left it, if that is one of the attributes that it gives [management 3.2]. */
+/** Adds the location of an entity after an update, if the update gave that attribute [management 3.2]. */
 export function gatherDeprecated(
   { attributes: given, tenant, origin }: UpdateCommand,
   entity: Entity,

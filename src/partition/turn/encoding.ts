@@ -13,15 +13,15 @@ import type {
   SweepCommand,
 } from './commands.js'
 
-/** A batch as it is sent to another thread: a JSON text, and the payloads that would be costly to write into it. */
+/** A batch as it is sent to another thread: JSON, and the payloads that would be costly to write into it. */
 export interface Encoded {
   readonly text: string
   readonly bodies: readonly string[]
 }
 
 /**
- * A batch is sent to another thread as one text: a message costs far more than its bytes, and a graph of objects would be
- * cloned member by member. Commands are arrays without names of members, which halves what is written and read.
+ * Encodes a batch as one text: a message costs far more than its bytes, and a graph of objects would be cloned member by member.
+ * Commands are arrays without member names, which halves the text.
  */
 export function encodeCommands(batch: readonly Command[]): Encoded {
   const bodies: string[] = []
@@ -43,7 +43,7 @@ export function encodeCommands(batch: readonly Command[]): Encoded {
   return { text: JSON.stringify(all), bodies }
 }
 
-/** The batch that `encodeCommands` wrote. Both ends are this program, so what arrives is what was sent. */
+/** The batch that `encodeCommands` wrote. Both ends are this program, so the text is not checked. */
 export function decodeCommands({ text, bodies }: Encoded): readonly Command[] {
   const remaining = bodies.values()
   const batch: Command[] = []
@@ -54,14 +54,13 @@ export function decodeCommands({ text, bodies }: Encoded): readonly Command[] {
   return batch
 }
 
-/** The replies of a batch, in the order of its commands. */
+/** Encodes the replies of a batch, in the order of its commands. */
 export function encodeReplies(replies: readonly Reply[]): Encoded {
   const bodies: string[] = []
   const text = JSON.stringify(replies.map((reply) => packedReply(reply, bodies)))
   return { text, bodies }
 }
 
-/** The replies that `encodeReplies` wrote. */
 export function decodeReplies({ text, bodies }: Encoded): readonly Reply[] {
   const remaining = bodies.values()
   return (JSON.parse(text) as readonly PackedReply[]).map((reply) => unpackedReply(reply, remaining))
@@ -92,7 +91,7 @@ type PackedUpdate = readonly [
   correlator: string,
   token: PackedToken,
   via: PackedVia,
-  /** Of an update of NGSIv2 only. */
+  /** For updates of NGSIv2 only. */
   terms?: PackedTerms,
 ]
 
@@ -104,10 +103,10 @@ type PackedTerms = readonly [
   valueOnly: NonNullable<UpdateTerms['valueOnly']> | 0,
 ]
 
-/** The empty text when there is no `Via`; in a list when it is a custom notification; 0 when the change is notified no further. */
+/** Empty without `Via`; in an array for a custom notification; 0 when the change causes no notifications. */
 type PackedVia = string | 0 | readonly [via: string]
 
-/** Raw updates that follow each other and are elements of one request; the bodies are in `bodies`. */
+/** Consecutive raw updates that are elements of one request; their bodies are in `bodies`. */
 type PackedRun = readonly [
   sequences: readonly number[],
   time: number,
@@ -117,7 +116,7 @@ type PackedRun = readonly [
   correlator: string,
   token: PackedToken,
   via: PackedVia,
-  /** Of an update of NGSIv2 only. */
+  /** For updates of NGSIv2 only. */
   target?: PackedTarget,
 ]
 
@@ -126,19 +125,19 @@ type PackedTarget = readonly [id: string, type: string | 0, name: string | 0]
 /** 0 is a ping; acks and sweeps are sent as they are. */
 type PackedCommand = PackedUpdate | PackedRun | AckCommand | SweepCommand | 0
 
-/** Of a raw update what it is, followed by its times if they were taken; the texts are in `bodies`. */
+/** For a raw update its bits, followed by its times if they were taken; its texts are in `bodies`. */
 type PackedReply =
   | Exclude<Reply, RawUpdateReply>
   | RawReplyBits
   | readonly [RawReplyBits, parse_ns: number, render_ns: number]
 
 /**
- * 1 when the update was accepted, 2 when its reply has what is missing, 4 when it has headers, 8 when it has errors, both as
- * JSON behind its text; and its status, unless it has none, from bit 4 on.
+ * The reply to a raw update: 1 if the update was accepted; 2 if a missing text follows, 4 if headers follow, 8 if errors follow,
+ * the latter two as JSON; the status, 0 for none, from bit 4 on.
  */
 type RawReplyBits = number
 
-/** Raw updates of one request that follow each other. */
+/** Consecutive raw updates of one request. */
 interface RawRun {
   readonly first: RawUpdateCommand
   readonly sequences: Sequence[]
@@ -170,7 +169,7 @@ function packed(command: Exclude<Command, RawUpdateCommand>): PackedCommand {
   }
 }
 
-/** The run may still grow. */
+/** `sequences` may still grow. */
 function packedRun({ first: { time, tenant, path, flags, target, origin }, sequences }: RawRun): PackedRun {
   const { correlator } = origin
   const token = packedToken(origin, tenant)

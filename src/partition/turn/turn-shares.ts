@@ -2,7 +2,6 @@ import type { EntityId } from '../../model/context/entity.js'
 import type { UpdateCommand } from '../../model/context/update.js'
 import type { Command, RawUpdateCommand } from './commands.js'
 
-/** A command that waits for its turn. */
 export interface WaitingCommand {
   readonly command: Command
   /** Its number in the order of arrival. */
@@ -12,23 +11,23 @@ export interface WaitingCommand {
 export interface TurnSharesParts<Waiting extends WaitingCommand> {
   /** The id of the entity that a raw update means. */
   readonly idOf: (raw: RawUpdateCommand) => EntityId
-  /** A command that was to be carried out with those that have just arrived has to wait until its request has its next share. */
+  /** Called when a command of the current round has to wait for the next share of its request. */
   readonly deferred: (waiting: Waiting) => void
 }
 
 interface Deferred<Waiting> {
   readonly waiting: Waiting
-  /** The names of its request and of its entity. */
+  /** The keys of its request and of its entity. */
   readonly names: readonly [request: string, entity: string]
 }
 
-/** Commands that get their share of a turn together. */
+/** Commands that share their turns. */
 interface Lane<Waiting> {
   /** In the order of arrival; at least one. */
   deferred: Deferred<Waiting>[]
 }
 
-/** Which lane has the commands of a request, or of an entity, and how many. */
+/** The lane of a request or of an entity, and how many of its commands are there. */
 interface Holder<Waiting> {
   lane: Lane<Waiting>
   count: number
@@ -36,10 +35,10 @@ interface Holder<Waiting> {
 
 type Update = UpdateCommand | RawUpdateCommand
 
-/** While something is deferred, at most this many commands of those that have arrived are carried out before it has a share. */
+/** While something is deferred, at most this many newly arrived commands are carried out before it gets a share. */
 const roundMost = 256
 
-/** At most this many commands are looked at for one turn. */
+/** The most commands that are considered for one turn. */
 const turnMost = 4096
 
 /**
@@ -82,19 +81,18 @@ export class TurnShares<Waiting extends WaitingCommand> {
     this.#parts = parts
   }
 
-  /** Whether nothing waits. */
   get isEmpty(): boolean {
     return this.#fresh.length === 0 && this.#round.length === 0 && this.#lanes.length === 0
   }
 
-  /** Takes commands that have arrived, in an array that belongs to nobody else. */
+  /** Takes newly arrived commands, in an array that the caller gives away. */
   arrived(waiting: Waiting[]): void {
-    // To fill an array that has lived long costs the garbage collector more than a new one.
+    // Filling a long-lived array costs the garbage collector more than a new array.
     if (this.#fresh.length === 0) this.#fresh = waiting
     else for (const each of waiting) this.#fresh.push(each)
   }
 
-  /** What the next turn is to carry out, or as much from its beginning as fits into the turn. At least one, unless nothing waits. */
+  /** The commands for the next turn, of which it takes as many from the beginning as fit. At least one, unless nothing waits. */
   next(): readonly Waiting[] {
     if (this.#lanes.length > 0 && !this.#isDue) this.#beginRound()
     const [lane] = this.#lanes
@@ -103,7 +101,7 @@ export class TurnShares<Waiting extends WaitingCommand> {
     return this.#round.length === 0 ? behind : [...this.#round, ...behind]
   }
 
-  /** A turn has carried out the first commands of what `next` has given, and others only if it had no time for them. */
+  /** A turn has carried out the first commands of what `next` gave; the others only if it had time for them. */
   taken(offered: readonly Waiting[], count: number): void {
     const ofRound = this.#round.splice(0, count).length
     const [lane] = this.#lanes
@@ -116,7 +114,7 @@ export class TurnShares<Waiting extends WaitingCommand> {
     if (last !== undefined && count < offered.length) this.#defer(last.command)
   }
 
-  /** Forgets commands that are not to be carried out. */
+  /** Drops commands that are not to be carried out. */
   remove(isGone: (waiting: Waiting) => boolean): void {
     const stays = (waiting: Waiting): boolean => !isGone(waiting)
     this.#fresh = this.#fresh.filter(stays)
@@ -147,7 +145,7 @@ export class TurnShares<Waiting extends WaitingCommand> {
     this.#isDue = false
   }
 
-  /** Defers what is left of a request in the round, if anything is. */
+  /** Defers the rest of a request in the round, if there is any. */
   #defer(last: Command): void {
     if (!isUpdate(last)) return
     const round = this.#round.splice(0)
@@ -159,11 +157,11 @@ export class TurnShares<Waiting extends WaitingCommand> {
       return
     }
     this.#pass(round, isOfRequest)
-    // The first lane was just carried out when it is the only one.
+    // A single lane has just had its share.
     this.#isDue = !isFirst || this.#round.length > 0
   }
 
-  /** Puts commands into the round, but for those that are to be deferred. */
+  /** Puts commands into the round, except for those to be deferred. */
   #pass(commands: readonly Waiting[], isSlow: (waiting: Waiting) => boolean): void {
     for (const waiting of commands) {
       const { command } = waiting
@@ -178,7 +176,7 @@ export class TurnShares<Waiting extends WaitingCommand> {
     }
   }
 
-  /** One lane of several, or of none. */
+  /** Joins several lanes into one; makes one if there is none. */
   #joined([lane, other]: readonly Lane<Waiting>[]): Lane<Waiting> {
     if (lane === undefined) {
       const made: Lane<Waiting> = { deferred: [] }
@@ -192,7 +190,7 @@ export class TurnShares<Waiting extends WaitingCommand> {
     return lane
   }
 
-  /** What stood in the round may have arrived before what was deferred as the round began. */
+  /** A command of the round may have arrived before one that was deferred when the round began. */
   #putInto(lane: Lane<Waiting>, deferred: Deferred<Waiting>): void {
     const { order } = deferred.waiting
     const before = lane.deferred.findLastIndex(({ waiting }) => waiting.order < order)
@@ -226,8 +224,8 @@ export class TurnShares<Waiting extends WaitingCommand> {
 }
 
 /**
- * Whether two commands are of one request, or of several that came at the same time with the same correlator, which share what
- * one of them would have.
+ * Whether two commands belong to one request, or to several that came at the same time with the same correlator, which then share
+ * one share.
  */
 export function isOneRequest(one: Command, other: Command): boolean {
   if (!isUpdate(one) || !isUpdate(other) || one.time !== other.time) return false

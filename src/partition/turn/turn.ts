@@ -5,13 +5,13 @@ import type { Versions } from '../../threads/shared-memory/versions.js'
 import type { DecidingParts } from './decide.js'
 
 /**
- * A turn has three steps. `decideTurn` makes changes of a batch and writes nothing; `commitTurn` appends them to the log,
- * and applies them to the store when they are on disk; `publishTurn` makes them known. The replies leave after that: what
- * they say is on disk, with the notices that the changes cause [subscriptions 5.2].
+ * A turn has three steps. `decideTurn` computes the changes of a batch and writes nothing. `commitTurn` appends them to the log
+ * and, once they are durable, applies them to the store. `publishTurn` makes them known. Replies leave after that: what they say
+ * is durable, with the notices that the changes cause [subscriptions 5.2].
  */
 export interface TurnParts extends DecidingParts {
   readonly store: PartitionStore
-  /** Tells readers in other threads which of the entities that they have read may have changed. */
+  /** Tells readers in other threads which of their cached entities may have changed. */
   readonly versions: Versions
 }
 
@@ -35,7 +35,7 @@ export function commitTurn(
     const sequence = appended(store, turn.bytes)
     orRetracted(store.wal, sequence, () => {
       logged(turn.bytes.length)
-      // Some readers see the transaction before it returns: none of them may show what it has read before.
+      // Some readers see the transaction before `apply` returns: none of them may show its cache any more.
       versions.begin(changes.entities)
       turn.apply(sequence)
     })
@@ -54,7 +54,7 @@ function appended(store: PartitionStore, bytes: Uint8Array): LogSequence {
   throw appendFault(outcome.error)
 }
 
-/** A record that is not applied leaves the log again, unless the disk has failed: then the log decides at the next start. */
+/** A record that is not applied is retracted from the log, unless the disk has failed: then the log decides at the next start. */
 function orRetracted(wal: PartitionStore['wal'], sequence: LogSequence, apply: () => void): void {
   try {
     apply()
@@ -64,7 +64,7 @@ function orRetracted(wal: PartitionStore['wal'], sequence: LogSequence, apply: (
   }
 }
 
-/** Follows the commit. A fault in it does not undo the turn, whose commands must not be carried out again. */
+/** The work behind the commit. A fault in it does not undo the turn, whose commands must not be carried out again. */
 export function publishTurn({ matcher, versions }: TurnParts): void {
   versions.end()
   matcher.commit()

@@ -20,28 +20,27 @@ export interface BackupPoint {
   readonly control: PinnedFile
 }
 
-/** A file that goes into an archive: a text, or one of which a snapshot is kept. */
+/** A file of an archive: a text, or a pinned file. */
 export interface ArchivedFile {
   readonly name: string
   readonly content: string | PinnedFile
 }
 
-/** What an archive is made of. */
 export interface ArchiveParts {
   readonly about: Omit<Manifest, 'files'>
   readonly files: readonly ArchivedFile[]
-  /** Called after each piece with the bytes that were read so far; the archive goes on when it resolves. */
+  /** Called after each piece with the number of bytes read so far; the archive goes on when it resolves. */
   readonly readOn: (bytes: number) => Promise<void>
-  /** Called when all is read: only then the manifest follows, which makes the archive a whole one. */
+  /** Called when all files are read. Only then the manifest follows, which completes the archive. */
   readonly allRead: (bytes: number) => Promise<void>
 }
 
-/** What is read and sent at once. */
+/** The size of a piece. */
 const piece_bytes = 2 ** 18
-/** Tar knows nothing smaller. */
+/** The block size of tar. */
 const block_bytes = 512
 
-/** What a backup of a moment is made of, but for its pace. */
+/** The contents of a backup of a moment. */
 export function backupContents(point: Omit<BackupPoint, 'number'>): Pick<ArchiveParts, 'about' | 'files'> {
   const { folder, format, time, partitions, control } = point
   const contents = [formatText({ partitions: partitions.length, folder }), ...partitions, control]
@@ -58,7 +57,7 @@ export function backupContents(point: Omit<BackupPoint, 'number'>): Pick<Archive
   }
 }
 
-/** The bytes that an archive will have, exactly. */
+/** The exact size of an archive, in bytes. */
 export function archive_bytes({ about, files }: Pick<ArchiveParts, 'about' | 'files'>): number {
   const ends = 2 * block_bytes
   const sizes = [
@@ -69,8 +68,8 @@ export function archive_bytes({ about, files }: Pick<ArchiveParts, 'about' | 'fi
 }
 
 /**
- * The pieces of an archive in the format of tar: the files, then a manifest with their checksums. Throws what the file
- * system says, and what `readOn` and `allRead` throw.
+ * The pieces of an archive in tar format: the files, then a manifest with their checksums. Throws errors of the file system and
+ * of `readOn` and `allRead`.
  */
 export async function* archived({ about, files, readOn, allRead }: ArchiveParts): AsyncGenerator<Uint8Array, void> {
   const listed: BackedUpFile[] = []
@@ -122,7 +121,7 @@ async function* piecesOf(content: ArchivedFile['content']): AsyncGenerator<Buffe
   yield* pinnedPieces(content)
 }
 
-/** The bytes of a snapshot, in pieces. Throws what the file system says, and when the file is shorter than the snapshot. */
+/** The bytes of a pinned file, in pieces. Throws errors of the file system, and when the file is shorter than the snapshot. */
 export async function* pinnedPieces(content: PinnedFile): AsyncGenerator<Buffer, void> {
   const handle = await open(content.file, 'r')
   try {
@@ -132,7 +131,7 @@ export async function* pinnedPieces(content: PinnedFile): AsyncGenerator<Buffer,
   }
 }
 
-/** What stands in the file is that of the snapshot, but for the patches: all else that was written since lies elsewhere. */
+/** The file holds the bytes of the snapshot except for the patches: everything else written since lies elsewhere. */
 async function patchedPiece(handle: FileHandle, { file, bytes, patches }: PinnedFile, at: number): Promise<Buffer> {
   const piece = Buffer.allocUnsafe(Math.min(piece_bytes, bytes - at))
   for (let filled = 0; filled < piece.length; ) {
@@ -142,29 +141,29 @@ async function patchedPiece(handle: FileHandle, { file, bytes, patches }: Pinned
   }
   for (const patch of patches) {
     const offset = patch.at - at
-    // Meta pages lie at the begin of a file, within the first piece.
+    // Meta pages lie at the beginning of a file, within the first piece.
     if (offset >= 0 && offset < piece.length) piece.set(patch.bytes, offset)
   }
   return piece
 }
 
-/** What is wrong with an archive, for whoever receives it. */
+/** The archive is damaged or not a backup. */
 export class WrongArchive extends Error {
   override readonly name = 'WrongArchive'
 }
 
-/** Who takes the files of an archive. */
+/** Receives the files of an archive. */
 export interface ArchiveTaker {
-  /** A file begins; throws when it does not belong to a backup. */
+  /** Begins a file; throws when it does not belong to a backup. */
   begin(name: string, bytes: number): Promise<void>
-  /** The next bytes of the file that has begun. */
+  /** Takes the next bytes of the current file. */
   take(bytes: Uint8Array): Promise<void>
   end(): Promise<void>
 }
 
 /**
- * Hands over the files of an archive as its pieces come, in bounded memory. Throws `WrongArchive` when it is not whole or
- * holds something else than files, and what its source and the taker throw.
+ * Passes the files of an archive on as its pieces arrive, in bounded memory. Throws `WrongArchive` when the archive is incomplete
+ * or contains anything but files, and the errors of its source and the taker.
  */
 export async function readArchive(pieces: AsyncIterable<Uint8Array>, taker: ArchiveTaker): Promise<void> {
   const blocks = new Blocks(pieces)
@@ -187,7 +186,7 @@ export async function readArchive(pieces: AsyncIterable<Uint8Array>, taker: Arch
   }
 }
 
-/** Pieces of any length, cut anew. */
+/** Re-cuts pieces of any length. */
 class Blocks {
   readonly #pieces: AsyncIterator<Uint8Array>
   #held: Uint8Array = new Uint8Array()
@@ -207,7 +206,7 @@ class Blocks {
     return block
   }
 
-  /** What there is, at least one byte and no more than this. */
+  /** What is available: at least one byte and at most `bytes`. */
   async atMost(bytes: number): Promise<Uint8Array> {
     while (this.#held.length === 0) {
       const next = await this.#pieces.next()

@@ -1,6 +1,5 @@
 import { err, ok, type Result } from '../../result.js'
 
-/** A file of a backup. */
 export interface BackedUpFile {
   /** Its path in the backup, with slashes. */
   readonly name: string
@@ -9,34 +8,34 @@ export interface BackedUpFile {
   readonly sha256: string
 }
 
-/** What a backup is and what belongs to it. Part of the format of backups. */
+/** The description and the files of a backup. Part of the format of backups. */
 export interface Manifest {
   /** The version of the program that made it. */
   readonly rigel: string
-  /** The format of the data folder, its id and the number of its partitions. */
+  /** The format of the data folder; `id` and `partitions` are those of the folder. */
   readonly format: number
   readonly folder: string
   readonly partitions: number
-  /** The moment that it shows, as a date with time in UTC. */
+  /** The moment that it shows, as an ISO 8601 date in UTC. */
   readonly point: string
   readonly files: readonly BackedUpFile[]
 }
 
-/** The name of the file that stands last in a backup: one without it is not complete. */
+/** The name of the last file of a backup: a backup without it is incomplete. */
 export const manifestName = 'manifest.json'
 
-/** The names that the files of a backup of so many partitions have, in their order. */
+/** The names of the files of a backup with this many partitions, in order. */
 export function backedUpNames(partitions: number): readonly string[] {
   const numbers = Array.from({ length: partitions }, (_, number) => number)
   return ['format.json', ...numbers.map((number) => `partition-${number}/data.mdb`), 'control/data.mdb']
 }
 
-/** Its text, whose length does not depend on the checksums. */
+/** The text of a manifest; its length does not depend on the checksums. */
 export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify(manifest, undefined, 2)}\n`
 }
 
-/** Reads a manifest; refuses, in words, what is none and what does not name exactly the files of a backup. */
+/** Parses a manifest. Refuses, in words, a text that is malformed or does not name exactly the files of a backup. */
 export function parseManifest(text: string): Result<Manifest, string> {
   let raw: unknown
   try {
@@ -50,7 +49,7 @@ export function parseManifest(text: string): Result<Manifest, string> {
   return isWhole ? ok(raw) : err(`${manifestName} does not name the files of ${raw.partitions} partitions`)
 }
 
-/** More than anybody has; what is read of a file is bounded by it. */
+/** More than any folder has; bounds what is read of a file. */
 const mostPartitions = 4096
 
 function isManifest(raw: unknown): raw is Manifest {
