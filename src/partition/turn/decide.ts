@@ -35,13 +35,13 @@ export interface DecidedTurn {
 }
 
 /**
- * Decides a batch, or as much of it as fits into one turn: later commands see what earlier ones changed. Depends on
- * nothing but what is held and the batch, and writes nothing.
+ * Decides a batch, or as much of it as fits into one turn: later commands see what earlier ones changed. The decisions depend only on
+ * the store and the batch, and nothing is written.
  *
- * The matcher has claimed the moments of the notices when this returns: `commitTurn` keeps them or gives them back. When
- * this throws, they have been given back.
+ * When this returns, the notices' moments are on the clocks of their subscriptions: `commitTurn` keeps them or takes them back. When this
+ * throws, they have been taken back.
  *
- * @param isLong asked after each command, with how many are decided: whether the others are left for the next turn
+ * @param isLong asked after each command, with the number of decided ones: whether the rest is left for the next turn
  */
 export function decideTurn(
   { store, interpret, matcher }: DecidingParts,

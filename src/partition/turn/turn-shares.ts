@@ -42,31 +42,31 @@ const roundMost = 256
 const turnMost = 4096
 
 /**
- * Shares the turns of a partition between the requests that wait for it. A command stands in one of three places:
+ * Shares the turns of a partition between the requests that wait for it. A command is in one of three places:
  *
- * | place | what stands there                                                                  |
- * |-------|------------------------------------------------------------------------------------|
- * | fresh | what has arrived, in its order                                                     |
- * | round | the beginning of it: what is carried out before the first lane has its next share  |
- * | lanes | what was deferred                                                                  |
+ * | place | commands                                                                            |
+ * |-------|-------------------------------------------------------------------------------------|
+ * | fresh | those that have arrived, in order                                                   |
+ * | round | those that are carried out before the first lane has its next share; taken from the beginning of fresh |
+ * | lanes | deferred ones                                                                       |
  *
  * | event                                                        | what happens                                             |
  * |--------------------------------------------------------------|----------------------------------------------------------|
- * | commands arrive                                              | they are fresh                                           |
- * | a turn ends early, in a command of the round, or a fresh one | what is left of its request in the round makes a lane    |
- * | a turn begins, and the first lane has had its share          | a new round is taken from what is fresh                  |
- * | a command of the round is of a request that has a lane, or of an entity that a lane changes | it is deferred, into that lane |
- * | it fits two lanes                                            | they are joined                                          |
- * | a lane has had its share                                     | it is the last one; it is over when it has no commands   |
+ * | commands arrive                                              | they become fresh                                        |
+ * | a turn ends early at a command of the round, or a fresh one  | the rest of its request in the round becomes a lane      |
+ * | a turn begins, and the first lane has had its share          | a new round is taken from fresh                          |
+ * | a command of the round belongs to a request with a lane, or to an entity that a lane changes | it is deferred into that lane |
+ * | a command belongs to two lanes                               | the lanes are joined                                     |
+ * | a lane has had its share                                     | it becomes the last lane; it ends when it is empty       |
  *
- * So a request that needs many turns alternates with all that arrives meanwhile, and with others of its kind. These hold always:
+ * So a request that needs many turns alternates with commands that arrive meanwhile, and with other long requests. Invariants:
  *
  * 1. Commands of one request are carried out in the order of arrival, and so are those of one entity.
  * 2. No two lanes have commands of the same request, or of the same entity.
- * 3. A lane has its share when nothing of the round is left. A round is finite, so each command is carried out some time.
+ * 3. A lane has its share when the round is empty. A round is finite, so every command is carried out eventually.
  *
- * A command without a request (an ack, a sweep, a sign of life) is never deferred: no update depends on when it is carried out.
- * While nothing is deferred a turn is offered what is fresh, and nothing is looked up.
+ * A command without a request (an ack, a sweep, a ping) is never deferred: no update depends on when it is carried out. While nothing is
+ * deferred, turns get the fresh commands without any look-up.
  */
 export class TurnShares<Waiting extends WaitingCommand> {
   readonly #parts: TurnSharesParts<Waiting>

@@ -16,13 +16,12 @@ export interface TurnParts extends DecidingParts {
 }
 
 /**
- * Logs and applies what was decided: all of it is on disk, and can be read, when this returns. Says whether there was anything to log. When
- * it throws, nothing of it stays, unless the fault is a `DiskFault`: then the log decides at the next start. The matcher has given back the moments that
- * it had claimed, but for those that another partition has overwritten since, and a commit that was begun has ended: its
- * versions have counted up, so that readers read again what has not changed. Has to be followed by `publishTurn`, before
- * anything else is decided or read.
+ * Logs and applies the changes of a decided turn: when this returns they are durable and can be read. Says whether there was anything to
+ * log. When it throws, nothing of the turn stays, unless the fault is a `DiskFault`: then the log decides at the next start. The clocks of
+ * subscriptions then have their former moments, except where another partition has moved them since, and the versions have counted the
+ * failed commit, so that readers read again what has not changed. Call `publishTurn` next, before anything else is decided or read.
  *
- * @param logged called with the size of the record when it is on disk, and only the store is left
+ * @param logged called with the size of the record when it is durable, before the store is written
  */
 export function commitTurn(
   { store, matcher, versions }: TurnParts,

@@ -1,39 +1,39 @@
 import type { Nanoseconds } from '../../time.js'
 
-/** The memory of a table, for threads that open it. */
+/** The shared memory of a table. */
 export interface CounterTableMemory {
   readonly width: number
   readonly marks: number
   readonly cells: SharedArrayBuffer
 }
 
-/** The cells of a mark: whether a thread is setting it, how often setting it has begun, and which of its two places is valid. */
+/** The cells of a mark: its lock, how often setting it has begun, and which of its two slots is valid. */
 const lockCell = 0
 const begunCell = 1
 const placeCell = 2
 const controlCells = 3
 const places = 2
 
-/** Behind the sums in a place: when they were taken, and the number of the mark. */
+/** Behind the sums of a slot: when they were taken, and how often the mark had been set. */
 const moreCells = 2
 
 /** Setting a mark takes less than this: a thread that holds the lock for longer has died. */
 const lockLimit_ms = 1000
 
-/** A mark as it was at one moment: its figures belong together, even if the mark is set again meanwhile. */
+/** A consistent view of a mark: its figures belong together, even if the mark is set again meanwhile. */
 export interface Marked {
   /** When it was set, by the monotonic clock. */
   readonly at: Nanoseconds
   /** How often it had been set. */
   readonly number: bigint
-  /** As `CounterTable.since`. */
+  /** See `CounterTable.since`. */
   since(column: number, rows?: readonly number[]): bigint
 }
 
 /**
- * A table of 64-bit counters in shared memory: a row per thread, a column per thing that is counted. Every cell has one
- * writer, so nobody waits to be counted; whoever asks adds up the rows. A reset remembers the sums in a mark instead of
- * writing into the cells of others [management 5.1].
+ * A table of 64-bit counters in shared memory: one row per thread, one column per quantity. Every cell has one writer, so
+ * counting never waits; readers add up the rows. A reset stores the sums in a mark instead of writing other threads' cells
+ * [management 5.1].
  */
 export class CounterTable {
   readonly memory: CounterTableMemory
@@ -41,7 +41,7 @@ export class CounterTable {
   readonly #width: number
   readonly #cells: BigUint64Array
 
-  /** A new table. Every mark is set at the moment that is given. */
+  /** Makes a table whose marks are all set at the given moment. */
   static make(rows: number, width: number, marks: number, at: Nanoseconds): CounterTable {
     const cells = new SharedArrayBuffer((rows * width + marks * markCells(width)) * BigUint64Array.BYTES_PER_ELEMENT)
     const table = new CounterTable({ width, marks, cells })
@@ -49,7 +49,7 @@ export class CounterTable {
     return table
   }
 
-  /** Opens the table that another thread made. */
+  /** Opens a table that another thread has made. */
   constructor(memory: CounterTableMemory) {
     this.memory = memory
     this.#width = memory.width
@@ -58,13 +58,13 @@ export class CounterTable {
     this.rows = width === 0 ? 0 : (this.#cells.length - marks * markCells(width)) / width
   }
 
-  /** Adds to a cell; only the thread that owns it may. */
+  /** Adds to a cell; only the thread that owns the row may. */
   add(row: number, column: number, amount: bigint): void {
     const counter = row * this.#width + column
     Atomics.store(this.#cells, counter, (this.#cells[counter] ?? 0n) + amount)
   }
 
-  /** Writes a cell; only the thread that owns it may. */
+  /** Writes a cell; only the thread that owns the row may. */
   put(row: number, column: number, value: bigint): void {
     Atomics.store(this.#cells, row * this.#width + column, value)
   }
@@ -81,14 +81,14 @@ export class CounterTable {
   }
 
   /**
-   * The sum of a column over all threads since a mark was set; over these rows where all others are known to be zero. The
-   * columns read in this way must never decrease.
+   * The sum of a column over all threads since a mark was set; over the given rows if all others are known to be zero. The column
+   * must never decrease.
    */
   since(mark: number, column: number, rows?: readonly number[]): bigint {
     return this.#since(this.#place(mark), column, rows)
   }
 
-  /** A mark as it is now, for several columns whose sums are to belong together. */
+  /** A view of a mark, for several columns whose sums have to belong together. */
   marked(mark: number): Marked {
     const place = this.#place(mark)
     return {
@@ -99,12 +99,12 @@ export class CounterTable {
   }
 
   #since(place: number, column: number, rows?: readonly number[]): bigint {
-    // The mark is read first: it is not ahead of a sum that is read later.
+    // The mark is read first, so it is never ahead of a sum that is read later.
     const marked = Atomics.load(this.#cells, place + column)
     let sum = 0n
     if (rows === undefined) sum = this.total(column)
     else for (const row of rows) sum += this.cell(row, column)
-    // A row that was zero when they were looked for may be in the mark, and a mark may have been set twice meanwhile.
+    // Rows that were zero when they were listed may count in the mark, and a mark may have been set twice meanwhile.
     return sum < marked ? 0n : sum - marked
   }
 
@@ -121,16 +121,16 @@ export class CounterTable {
   }
 
   /**
-   * How often a mark was set, or was begun to be set. What is counted when this has grown may be before or behind the mark; what was
-   * counted before that is before it.
+   * How often setting a mark has begun. Amounts that are added after this number grew may count before or behind the mark;
+   * earlier ones count before it.
    */
   begun(mark: number): bigint {
     return Atomics.load(this.#cells, this.#control(mark) + begunCell)
   }
 
   /**
-   * From now on `since` counts from zero. Any thread may set a mark, one at a time; its sums and its moment are seen by others at once,
-   * when all of them are taken. The moment only moves forward.
+   * Sets a mark: from now on `since` counts from zero. Any thread may do so, one at a time. Other threads see the sums and the
+   * moment together, once all are taken. The moment never goes back.
    */
   mark(mark: number, at: Nanoseconds): void {
     const control = this.#control(mark)

@@ -1,10 +1,10 @@
 import { fnv1a } from '../../hash.js'
 
-/** Counts that threads share, each in a cell of their memory. */
+/** Counts that threads share, each in a cell of shared memory. */
 export class SharedCounts {
   readonly #cells: Int32Array
 
-  /** Memory of counts of which nothing is taken. */
+  /** Memory with all counts at zero. */
   static memory(cells = 1): SharedArrayBuffer {
     return new SharedArrayBuffer(cells * Int32Array.BYTES_PER_ELEMENT)
   }
@@ -24,7 +24,7 @@ export class SharedCounts {
     return false
   }
 
-  /** Adds to a count if the sum stays within the limit, or if nothing is taken: a single user may exceed it. */
+  /** Adds to a count if the sum stays within the limit, or if the count is zero: a single user may exceed it. */
   takeOrAlone(count: number, limit: number): boolean {
     for (;;) {
       const taken = Atomics.load(this.#cells, 0)
@@ -52,13 +52,12 @@ const open = 0
 const connectionLimit = 1
 
 /**
- * The number of open connections, limited over all front ends: the operating system gives a connection to any of them
- * [management 11.8].
+ * Limits the open connections over all front ends, since the operating system gives a connection to any of them [management
+ * 11.8].
  */
 export class ConnectionLimit {
   readonly #counts: SharedCounts
 
-  /** The memory of a process in which no connection is open. */
   static memory(maxConnections: number): SharedArrayBuffer {
     const memory = SharedCounts.memory(2)
     new SharedCounts(memory).set(connectionLimit, maxConnections)
@@ -73,7 +72,7 @@ export class ConnectionLimit {
     return this.#counts.taken(connectionLimit)
   }
 
-  /** How many connections are open beyond the limit. */
+  /** The number of open connections beyond the limit. */
   get excess(): number {
     return Math.max(0, this.#counts.taken(open) - this.limit)
   }
@@ -83,7 +82,7 @@ export class ConnectionLimit {
     this.#counts.set(connectionLimit, to)
   }
 
-  /** Counts a connection, which has to be released; false when the limit and `beyond` more are open already. */
+  /** Counts a connection, which has to be released; false when `beyond` more than the limit are open already. */
   take(beyond = 0): boolean {
     return this.#counts.take(1, this.limit + beyond, open)
   }
@@ -93,42 +92,41 @@ export class ConnectionLimit {
   }
 }
 
-/** Requests that wait for any provider, and from the next cell on those that wait for the origins of a cell. */
+/** The cell for requests that wait for any provider; the cells behind it are for origins, by their hash. */
 const allForwards = 0
 const firstOrigin = 1
 
-/** Origins that fall into one cell share a limit: there are many more cells than providers that hang. */
+/** Origins with the same cell share a limit: there are many more cells than hanging providers. */
 const originCells = 4096
 
 /** Why a request may not wait. */
 export type ForwardRefusal =
-  /** As many requests wait for providers as may. */
+  /** The limit of requests that wait for providers is reached. */
   | { readonly kind: 'forwardsFull' }
-  /** As many wait for this one as may. */
+  /** The limit of requests that wait for this provider is reached. */
   | { readonly kind: 'providerFull'; readonly origin: string }
 
 /**
- * How many requests of clients wait for providers, over all threads that share the memory: in all, and for each origin, so
- * that a provider which hangs does not take the room of all others.
+ * Limits the requests of clients that wait for providers, over all threads that share the memory: in all, and per origin, so that
+ * a hanging provider does not use up the limit of all others.
  */
 export class ForwardLimit {
   readonly #all: number
   readonly #each: number
   readonly #waiting: SharedCounts
 
-  /** The memory of a limit of which nothing is taken. */
   static memory(): SharedArrayBuffer {
     return SharedCounts.memory(firstOrigin + originCells)
   }
 
-  /** At most this many in all, and for each origin. */
+  /** At most `all` in all, and `each` per origin. */
   constructor(all: number, each: number, memory: SharedArrayBuffer = ForwardLimit.memory()) {
     this.#all = all
     this.#each = each
     this.#waiting = new SharedCounts(memory)
   }
 
-  /** Takes room for a request that waits for these origins, each once; none of it on an error. */
+  /** Counts a request that waits for these origins, each once; nothing is counted on a refusal. */
   take(origins: Iterable<string>): ForwardRefusal | undefined {
     if (!this.#waiting.take(1, this.#all, allForwards)) return { kind: 'forwardsFull' }
     const entered: string[] = []
@@ -144,31 +142,30 @@ export class ForwardLimit {
     return undefined
   }
 
-  /** The request does not wait for this origin any more. */
+  /** The request no longer waits for this origin. */
   answered(origin: string): void {
     this.#waiting.release(1, cellOf(origin))
   }
 
-  /** The request does not wait any more; it waits for none of its origins by now. */
+  /** The request no longer waits; `answered` was called for all of its origins. */
   release(): void {
     this.#waiting.release(1, allForwards)
   }
 }
 
-/** The cell of an origin, which is the same in all threads. */
+/** The cell of an origin, the same in all threads. */
 function cellOf(origin: string): number {
   return firstOrigin + ((fnv1a(origin) >>> 0) % originCells)
 }
 
 /**
- * The room for commands before one partition, one limit over all front ends, in memory that they share. All commands of a
- * request get their room at once, or none does.
+ * The room for commands before one partition: one limit over all front ends, in shared memory. All commands of a request get room
+ * at once, or none does.
  */
 export class MailboxCapacity {
   readonly #limit: number
   readonly #commands: SharedCounts
 
-  /** The memory of an empty mailbox. */
   static memory(): SharedArrayBuffer {
     return SharedCounts.memory()
   }
@@ -178,20 +175,20 @@ export class MailboxCapacity {
     this.#commands = new SharedCounts(memory)
   }
 
-  /** Commands that have room now, from all front ends. */
+  /** The number of commands with room, of all front ends. */
   get taken(): number {
     return this.#commands.taken()
   }
 
   /**
-   * Takes room for this many commands, which has to be given back; false when they do not fit. A request that is larger than the
-   * whole mailbox has room while the mailbox is empty: the limit of a body says how large a request may be.
+   * Reserves room for this many commands, which has to be released; false when they do not fit. A request larger than the whole
+   * mailbox fits while the mailbox is empty: the limit of a body bounds its size.
    */
   take(commands: number): boolean {
     return this.#commands.takeOrAlone(commands, this.#limit)
   }
 
-  /** Takes room beyond the limit, for what must never be refused. */
+  /** Reserves room beyond the limit, for commands that must never be refused. */
   force(commands: number): void {
     this.#commands.force(commands)
   }
@@ -201,14 +198,14 @@ export class MailboxCapacity {
   }
 }
 
-/** What clients look at for as long as they like. */
+/** The feeds that clients may watch without a time limit. */
 const viewerKinds = ['live', 'log'] as const
 type ViewerKind = (typeof viewerKinds)[number]
 
 /** Each viewer costs memory, and time of the main thread. */
 export const mostViewers = 16
 
-/** How many clients look at something at the same time, over all front ends: more than 16 are refused. */
+/** Limits the concurrent viewers of each feed over all front ends. */
 export class ViewerLimit {
   readonly #viewers: SharedCounts
   readonly #cell: number
@@ -226,7 +223,7 @@ export class ViewerLimit {
     return this.#viewers.taken(this.#cell) >= mostViewers
   }
 
-  /** Counts one more, which has to be released; false when there are as many as may be. */
+  /** Counts a viewer, which has to be released; false when the limit is reached. */
   take(): boolean {
     return this.#viewers.take(1, mostViewers, this.#cell)
   }

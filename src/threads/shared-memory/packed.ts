@@ -1,7 +1,6 @@
-/** Values that cross to other threads: as JSON, in memory that all of them share, at most 2048 to a text. */
+/** Values for other threads: as JSON in shared memory, at most 2048 values to a text. */
 export interface Packed<Value> {
   readonly texts: readonly SharedArrayBuffer[]
-  /** How many values there are. */
   readonly count: number
   /** Phantom member; carries the type of the elements. */
   readonly values?: Value
@@ -10,8 +9,8 @@ export interface Packed<Value> {
 const together = 2048
 
 /**
- * Packs many values for other threads. A message with a graph of objects is cloned member by member, for every thread
- * anew and while the sender waits; texts are written once and read where they are needed.
+ * Packs many values for other threads. Posting a graph of objects would clone it member by member, for every thread and while the
+ * sender waits; texts are written once and parsed where they are needed.
  */
 export function packed<Value>(values: readonly Value[]): Packed<Value> {
   const texts: SharedArrayBuffer[] = []
@@ -45,7 +44,7 @@ function shared(text: string): SharedArrayBuffer {
   return memory
 }
 
-/** The values that `packed` wrote, in order. Both ends are this program, so what arrives is what was sent. */
+/** The values that `packed` wrote, in order. Both ends are this program, so the JSON is not checked. */
 export function* unpacked<Value>({ texts }: Packed<Value>): Generator<Value> {
   for (const text of texts) yield* JSON.parse(Buffer.from(text).toString()) as readonly Value[]
 }

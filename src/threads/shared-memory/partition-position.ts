@@ -9,10 +9,10 @@ const refusalsCell = 5
 const cells = 6
 
 /**
- * What batches are bound to from when their way to the partition is opened: the claim by which this node owns it then, and how often
- * its thread had refused commands since the node was not the owner. When either is another one they are refused. So once a batch
- * was refused every later one of the same way is refused too, also when the node has become the owner in between: none is carried out
- * before those that are sent again.
+ * The ownership that batches are bound to when their route to the partition is opened: the claim by which this node then owns the
+ * log, and how often its thread had refused commands because the node was not the owner. Batches of another tenure are refused.
+ * So once a batch was refused, every later one on the same route is refused too, even if the node has become the owner in
+ * between: none is carried out before the refused ones, which are sent again.
  */
 export interface Tenure {
   /** The sequence of the claim; 0 while this node does not own the log. */
@@ -21,8 +21,8 @@ export interface Tenure {
 }
 
 /**
- * How far a partition is on this node, and whether the node may say what is the last: written by the partition's thread, and what
- * owners on other nodes have said by front ends as well; read by all front ends.
+ * How far a partition is on this node, and whether the node may answer reads as its owner. Written by the partition's thread, and
+ * by front ends with what owners on other nodes have said; read by all front ends.
  */
 export class PartitionPosition {
   readonly #cells: BigInt64Array
@@ -40,21 +40,21 @@ export class PartitionPosition {
     return Number(Atomics.load(this.#cells, appliedCell))
   }
 
-  /** Sets the last record that new snapshots show. */
+  /** Sets the appliedIndex. */
   applied(index: number): void {
     Atomics.store(this.#cells, appliedCell, BigInt(index))
     Atomics.notify(this.#cells, appliedCell)
   }
 
   /**
-   * The last record that an owner may show, on whichever node: an owner raises it when a record stands, before any snapshot can show
-   * that; a copy learns it from the owner, and may show as much itself.
+   * The last record that owners may show, on whichever node. An owner raises it when a record stands in the log, before any
+   * snapshot can show the record. A replica learns it from the owner, and may show as much itself.
    */
   get commitIndex(): number {
     return Math.max(this.#commitIndex, this.appliedIndex)
   }
 
-  /** An owner of the log, this node or another one, may show everything up to a record from now on. */
+  /** An owner of the log, this node or another one, may now show everything up to this record. */
   committed(index: number): void {
     for (let held = this.#commitIndex; index > held; held = this.#commitIndex) {
       const before = Atomics.compareExchange(this.#cells, committedCell, BigInt(held), BigInt(index))
@@ -62,7 +62,7 @@ export class PartitionPosition {
     }
   }
 
-  /** Resolves when an owner may show more than that, or the time is over. */
+  /** Resolves when the commitIndex exceeds `beyond`, or after the time limit. */
   async commits(beyond: number, limit_ms: number): Promise<void> {
     const held = Atomics.load(this.#cells, committedCell)
     if (held > beyond) return
@@ -79,26 +79,27 @@ export class PartitionPosition {
     Atomics.store(this.#cells, ownedCell, BigInt(epoch))
   }
 
-  /** The tenure that a connection to the partition is bound to when it is opened now. */
+  /** The tenure for connections to the partition that are opened now. */
   get tenure(): Tenure {
     return { epoch: this.epoch, refusals: Number(Atomics.load(this.#cells, refusalsCell)) }
   }
 
-  /** Commands were refused since this node is not the owner: what is bound to the tenure until now is refused from now on. */
+  /** Commands were refused because this node is not the owner: from now on everything bound to an earlier tenure is refused. */
   refused(): void {
     Atomics.add(this.#cells, refusalsCell, 1n)
   }
 
   /**
-   * Nobody else is the owner for so long after a moment, and what this node shows is what there is. The monotonic clock stands
-   * still while a machine sleeps, and that of the day may go back: the time is over when one of them says so.
+   * Extends the read lease: for this long after a moment no other node is the owner, and this node shows the last state. The
+   * monotonic clock stands still while a machine sleeps, and the clock of the day may go back: the lease ends when either clock
+   * says so.
    */
   confirm(from: ClockStart, duration_ms: number): void {
     Atomics.store(this.#cells, untilCell, from.steady_ns + BigInt(duration_ms) * 1_000_000n)
     Atomics.store(this.#cells, dateCell, BigInt(from.date + duration_ms))
   }
 
-  /** Ends the time of `confirm`: reads of this node may be outdated from now on. */
+  /** Ends the read lease: reads of this node may be outdated from now on. */
   revoke(): void {
     Atomics.store(this.#cells, untilCell, 0n)
   }
@@ -111,18 +112,18 @@ export class PartitionPosition {
     )
   }
 
-  /** The last record that this node may show as the owner, if it may say so now: looked at before it is asked whether it may. */
+  /** The commitIndex if the read lease is in force, otherwise undefined. The index is read before the lease is checked. */
   get confirmedIndex(): number | undefined {
     const last = this.commitIndex
     return this.isConfirmed() ? last : undefined
   }
 
-  /** Whether snapshots that are taken now show everything that this node says as the owner. */
+  /** Whether new snapshots show everything up to the commitIndex. */
   get isShown(): boolean {
     return this.appliedIndex >= this.#commitIndex
   }
 
-  /** Resolves when everything up to a record can be read, or the time is over: says whether it can. */
+  /** Resolves when everything up to a record can be read, or after the time limit: says whether it can. */
   async reaches(index: number, limit_ms: number): Promise<boolean> {
     const until_ms = performance.now() + limit_ms
     for (;;) {

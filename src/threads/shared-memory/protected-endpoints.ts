@@ -5,7 +5,7 @@ export interface ProtectedService {
   readonly ports: readonly number[]
 }
 
-/** Longer than the longest list: the most hosts of the most nodes, with the longest names. */
+/** Enough for the longest list: the most hosts of the most nodes, with the longest names. */
 const area_bytes = 2 ** 19
 const words = 3
 const header_bytes = words * Int32Array.BYTES_PER_ELEMENT
@@ -13,15 +13,15 @@ const header_bytes = words * Int32Array.BYTES_PER_ELEMENT
 /** The most hosts and ports of one service; further ones are left out. */
 export const serviceMost = { hosts: 64, ports: 64 } as const
 
-/** No name is longer. */
+/** The longest name. */
 const hostMost = 255
 
-/** A reader whose area was written over reads again: the list changes when nodes or members of etcd come and go. */
+/** A reader whose area is overwritten reads again. That is rare: the list changes when nodes or members of etcd come and go. */
 const readsMost = 1000
 
 /**
- * The services that nothing which clients cause may connect to, in memory that all threads share. The main thread writes the whole list
- * into the area that nobody reads, and then says that this one counts. A reader keeps what it has read until the version changes.
+ * The services that no client may make the broker connect to, in memory that all threads share. The main thread writes the whole
+ * list into the area that is not valid, and then makes it the valid one. A reader caches the list until the version changes.
  */
 export class ProtectedEndpoints {
   readonly #header: Int32Array
@@ -38,7 +38,7 @@ export class ProtectedEndpoints {
     this.#areas = [0, 1].map((area) => new Uint8Array(memory, header_bytes + area * area_bytes, area_bytes))
   }
 
-  /** Greater after every change. */
+  /** Grows with every change. */
   get version(): number {
     return Atomics.load(this.#header, 0)
   }
@@ -55,7 +55,7 @@ export class ProtectedEndpoints {
     throw new Error('the protected endpoints change all the time')
   }
 
-  /** Replaces what one source knows, in one thread only: all sources are known to the object that writes. */
+  /** Replaces the services of one source. To be called in one thread only, which knows the services of all sources. */
   put(source: string, services: readonly ProtectedService[]): void {
     const limited = services.map(({ hosts, ports }) => ({
       hosts: hosts.filter(({ length }) => length <= hostMost).slice(0, serviceMost.hosts),

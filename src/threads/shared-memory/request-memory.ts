@@ -2,13 +2,13 @@ import { SharedCounts } from './limits.js'
 
 const block_bytes = 256 * 1024
 
-/** What a request costs beside the texts of its head and body: Node's objects and ours. */
+/** The memory of a request beside the texts of its head and body: Node's objects and ours. */
 const request_bytes = 3072
 
 /**
- * Bounds the bytes of requests that are being read, wait or are worked on, over all front ends; another one bounds those
- * of large responses from when they are gathered until they have been sent. Each front end takes
- * its part in blocks, so that the shared count is not touched for every request.
+ * Limits the bytes of requests that are being read, wait or are worked on, over all front ends; another instance limits those of
+ * large responses until they have been sent. Each front end takes its part in blocks, so that not every request touches the
+ * shared count.
  */
 export class RequestMemory {
   readonly #limit: number
@@ -16,7 +16,6 @@ export class RequestMemory {
   #reserved_bytes = 0
   #held_bytes = 0
 
-  /** The memory of a process in which no request is being read. */
   static memory(): SharedArrayBuffer {
     return SharedCounts.memory()
   }
@@ -42,7 +41,7 @@ export class RequestMemory {
     return true
   }
 
-  /** One spare block stays: requests that come one by one do not touch the shared count. */
+  /** A spare block is kept, so that requests one by one do not touch the shared count. */
   give(bytes: number): void {
     this.#held_bytes -= bytes
     const spare = Math.floor((this.#reserved_bytes - this.#held_bytes) / block_bytes) - 1
@@ -77,7 +76,7 @@ export class HeldMemory {
   }
 }
 
-/** What the head of a request costs. */
+/** The memory for the head of a request. */
 export function headCost_bytes(url: string, rawHeaders: readonly string[]): number {
   let bytes = request_bytes + url.length
   for (const text of rawHeaders) bytes += text.length

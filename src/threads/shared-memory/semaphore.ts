@@ -2,12 +2,12 @@ const nextTicket = 0
 const granted = 1
 const waiters = 2
 
-/** The position of a request in the order in which permits are given. */
+/** The position of a request in the order of permits. */
 export type Ticket = number
 
 /**
- * A semaphore of tickets in shared memory: whoever draws a ticket below the number granted has a permit; everybody else gets
- * one in the order of the tickets, whichever thread they wait in.
+ * A semaphore of tickets in shared memory. A ticket below the number of granted ones has a permit; the others get one in the
+ * order of the tickets, whichever thread waits.
  */
 export class SharedSemaphore {
   readonly #cells: Int32Array
@@ -21,7 +21,7 @@ export class SharedSemaphore {
     this.#cells = new Int32Array(memory)
   }
 
-  /** Permits that nobody has. */
+  /** The number of free permits. */
   get free(): number {
     const left = (Atomics.load(this.#cells, granted) - Atomics.load(this.#cells, nextTicket)) | 0
     return Math.max(0, left)
@@ -32,20 +32,20 @@ export class SharedSemaphore {
     return Atomics.add(this.#cells, nextTicket, 1)
   }
 
-  /** The difference is taken modulo 2^32, so that tickets may run around. */
+  /** The difference is taken modulo 2^32, so that tickets may wrap around. */
   isGranted(ticket: Ticket): boolean {
     return ((ticket - Atomics.load(this.#cells, granted)) | 0) < 0
   }
 
-  /** Gives a permit back. To wake somebody takes a lock of the whole process, so nobody is woken where nobody waits. */
+  /** Gives a permit back. Waking a thread takes a lock of the whole process, so it is done only if a thread waits. */
   release(): void {
     Atomics.add(this.#cells, granted, 1)
     if (Atomics.load(this.#cells, waiters) > 0) Atomics.notify(this.#cells, granted)
   }
 
   /**
-   * Gives back what a thread that has ended had: the permits of the tickets that it drew, and its waits.
-   * Whoever waits may have a permit early for a ticket before it that nobody has any more; that evens out when its turn comes.
+   * Gives back what an ended thread had: the permits of its tickets, and its waits. A waiter may get its permit before the turn
+   * of an earlier, abandoned ticket; the count is right again when that ticket's turn comes.
    */
   abandon(drawn: number, waiting: number): void {
     Atomics.sub(this.#cells, waiters, waiting)
@@ -53,9 +53,9 @@ export class SharedSemaphore {
     Atomics.notify(this.#cells, granted)
   }
 
-  /** Resolves when a ticket that was not granted may be by now: look again. */
+  /** Resolves when a ticket may have been granted: check again. */
   async mayBeGranted(ticket: Ticket): Promise<void> {
-    // Counted before it looks: whoever gives a permit back after that look sees that somebody waits.
+    // Counted before the check, so that a release after the check sees the waiter.
     Atomics.add(this.#cells, waiters, 1)
     const seen = Atomics.load(this.#cells, granted)
     if (((ticket - seen) | 0) >= 0) await Atomics.waitAsync(this.#cells, granted, seen).value
@@ -63,15 +63,18 @@ export class SharedSemaphore {
   }
 }
 
-/** Behind the cells of the semaphore each thread has a row: the tickets that it drew and did not give back, and how often it waits. */
+/**
+ * Behind the cells of the semaphore each thread has a row: the tickets that it drew and did not give back, and how often it
+ * waits.
+ */
 const ledgerStart = waiters + 1
 const cellsPerRow = 2
 const drawn = 0
 const waiting = 1
 
 /**
- * A semaphore that notes what each thread has of it, so that others can give that back when the thread has ended. Each thread
- * writes a row of its own.
+ * A semaphore that records what each thread has of it, so that others can give that back when the thread has ended. Each thread
+ * writes only its own row.
  */
 export class LedgerSemaphore {
   readonly #tickets: SharedSemaphore
@@ -89,12 +92,12 @@ export class LedgerSemaphore {
     this.#row = row
   }
 
-  /** Permits that nobody has. */
+  /** The number of free permits. */
   get free(): number {
     return this.#tickets.free
   }
 
-  /** Takes a permit: undefined when one is free, else a promise that resolves when it is this thread's. */
+  /** Takes a permit: undefined when one is free, otherwise a promise that resolves when this thread has it. */
   take(): Promise<void> | undefined {
     this.#note(drawn, 1)
     const ticket = this.#tickets.draw()
@@ -106,7 +109,7 @@ export class LedgerSemaphore {
     this.#note(drawn, -1)
   }
 
-  /** Gives back what the thread of a row had, which has ended. Nobody else may use the row meanwhile. */
+  /** Gives back what the ended thread of a row had. No other thread may use the row meanwhile. */
   giveBackOf(row: number): void {
     const take = (column: number): number => Atomics.exchange(this.#cells, cellOf(row, column), 0)
     const [held, waits] = [take(drawn), take(waiting)]

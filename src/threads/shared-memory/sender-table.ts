@@ -1,28 +1,27 @@
-/** Where commands come from: a front end of another node, for one partition. */
+/** A source of commands: a front end of another node, for one partition. */
 export interface BatchSender {
-  /** The slot of the node in its cluster. */
+  /** The number of the node in its cluster. */
   readonly slot: number
   /** The number of the front end in its node. */
   readonly frontEnd: number
   readonly partition: number
 }
 
-/** How many nodes a cluster has, and front ends a node, at most. */
+/** The most nodes of a cluster, and the most front ends of a node. */
 export const slotsMost = 16
 export const frontEndsMost = 64
 
 /**
- * Which connection of each sender is the last one, in memory that all front ends share. What an earlier one still brings is
- * refused from then on, and the later one is opened when nothing of the earlier ones is under way: whoever waits for an outcome of
- * those is then told that it is not known, and may send something newer by any way, which must not be overtaken. So of two
- * connections of a sender, one is over before the other one is opened, whichever threads have accepted them.
+ * The last connection of each sender, in memory that all front ends share. Batches on earlier connections are refused, and the
+ * later connection is opened only when nothing of the earlier ones is under way: callers of those commands are then told that the
+ * outcome is unknown, and may send something newer by any route, which must not be overtaken. So of two connections of a sender,
+ * one has ended before the other is opened, whichever threads have accepted them.
  */
 export class SenderTable {
   readonly #partitions: number
   readonly #generations: BigInt64Array
   readonly #underWay: Int32Array
 
-  /** The memory of a table in which no sender is known. */
   static memory(partitions: number): SharedArrayBuffer {
     return new SharedArrayBuffer(rowsOf(partitions) * (BigInt64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT))
   }
@@ -35,8 +34,8 @@ export class SenderTable {
   }
 
   /**
-   * Makes this generation the last one of its sender; gives the one that is, if that is later. What the generations before have
-   * begun may still be under way: see `isQuiet`.
+   * Makes this generation the last one of its sender; if a later one is known already, gives that. Batches of earlier generations
+   * may still be under way: see `isQuiet`.
    */
   enter(sender: BatchSender, generation: number): number | undefined {
     const row = this.#row(sender)
@@ -52,10 +51,10 @@ export class SenderTable {
     return Atomics.load(this.#underWay, this.#row(sender)) === 0
   }
 
-  /** A batch is going to be put into its mailbox: false, and nothing to be ended, when a later generation has come. */
+  /** A batch is about to be put into its mailbox. False, without a need for `end`, when a later generation is known. */
   begin(sender: BatchSender, generation: number): boolean {
     const row = this.#row(sender)
-    // Counted before the look: whoever enters a later generation after it sees that something is under way.
+    // Counted before the check, so that a later generation that enters after the check sees the batch under way.
     Atomics.add(this.#underWay, row, 1)
     if (Atomics.load(this.#generations, row) === BigInt(generation)) return true
     Atomics.sub(this.#underWay, row, 1)

@@ -1,7 +1,7 @@
 import type { Brand } from '../../result.js'
 import { type Milliseconds, now } from '../../time.js'
 
-/** The sequence number of an entity's creation, unique in the broker and growing over all partitions [context 2.7]. */
+/** The sequence number of an entity's creation, unique in the broker and ascending over all partitions [context 2.7]. */
 export type Sequence = Brand<number, 'Sequence'>
 
 /** In a cluster a sequence consists of the milliseconds since 2020, the slot of the node and a counter. */
@@ -15,18 +15,17 @@ const counterCell = 0
 const slotCell = 1
 
 /**
- * Gives every command its sequence: one counter in memory that all front ends share, so that the
- * order is exact over partitions and within a millisecond [context 2.7]. It goes on above the highest sequence on disk. Where
- * several nodes give sequences, each gives those with its slot in them: no two are the same, and they are in the order of time
- * as far as the clocks of the nodes are.
+ * Gives every command its sequence: one counter in memory that all front ends share, so that the order is exact over partitions
+ * and within a millisecond [context 2.7]. It continues above the highest sequence on disk. In a cluster each node's sequences
+ * contain its slot: they are unique, and in the order of time as far as the nodes' clocks agree.
  */
 export class SequenceCounter {
   readonly memory: SharedArrayBuffer
   readonly #cells: BigUint64Array
-  /** Undefined on a single node. */
+  /** Undefined without a cluster. */
   readonly #slot: bigint | undefined
 
-  /** A counter that goes on after the highest sequence that was ever given; that of a node with a slot, 0 to 15. */
+  /** A counter that continues after the highest sequence given so far; in a cluster with the slot of the node, 0 to 15. */
   static after(highest: number, slot?: number): SequenceCounter {
     const memory = new SharedArrayBuffer(2 * BigUint64Array.BYTES_PER_ELEMENT)
     const cells = new BigUint64Array(memory)
@@ -56,7 +55,7 @@ export class SequenceCounter {
   }
 }
 
-/** The sequence of a slot after another one, of any slot, also when the clock is behind that. */
+/** The sequence of a slot that follows another one of any slot, also when the clock is behind. */
 function following(last: bigint, slot: bigint, now_ms: bigint): bigint {
   const last_ms = last >> (slotBits + counterBits)
   if (now_ms > last_ms) return sequence(now_ms, slot, 0n)
@@ -69,7 +68,7 @@ function sequence(time_ms: bigint, slot: bigint, counter: bigint): bigint {
   return (((time_ms << slotBits) | slot) << counterBits) | counter
 }
 
-/** The memory by which all threads draw their numbers from one counter. */
+/** The memory from which all threads draw their numbers. */
 export interface TransactionMemory {
   readonly start: Milliseconds
   readonly last: SharedArrayBuffer
@@ -80,7 +79,7 @@ export function newTransactions(): TransactionMemory {
   return { start: now(), last: new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT) }
 }
 
-/** Makes the numbers by which the log tells requests and notifications apart, unique in the process [management 10.3]. */
+/** Makes the numbers of requests and notifications in the log, unique in the process [management 10.3]. */
 export function transactions({ start, last }: TransactionMemory): () => string {
   const cell = new BigInt64Array(last)
   const prefix = `${Math.floor(start / 1000)}-${String(start % 1000).padStart(3, '0')}-`

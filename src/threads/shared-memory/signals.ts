@@ -1,8 +1,8 @@
 import { err, ok, type Result } from '../../result.js'
 
 /**
- * Tells the courier that there are new notices on disk: a counter in memory that everyone shares who makes notices. It
- * costs its ringers no message, however often they ring, and what was rung while nobody waited is not lost.
+ * Tells the courier that there are new durable notices: a counter in shared memory. Ringing costs no message, however often it
+ * happens, and a ring without a waiter is not lost.
  */
 export class Bell {
   readonly memory: SharedArrayBuffer
@@ -19,7 +19,7 @@ export class Bell {
     Atomics.notify(this.#rings, 0)
   }
 
-  /** Resolves when it was rung since the last time that this resolved; for one that waits, in a thread that lives on. */
+  /** Resolves when the bell was rung since the last time that this resolved; for a single waiter, in a thread that lives on. */
   async rung(): Promise<void> {
     const waiting = Atomics.waitAsync(this.#rings, 0, this.#seen)
     if (waiting.async) await waiting.value
@@ -29,13 +29,13 @@ export class Bell {
 
 const state = { closed: 0, open: 1, givenUp: 2 } as const
 const stateCell = 0
-/** Counts the threads that have come. */
+/** The cell that counts the waiting threads. */
 const comersCell = 1
 const cells = 2
 
 /**
- * Where the threads of a process wait for each other between two turns, so that all of them stand still at one moment. Whoever
- * waits too long gives the moment up for all: nobody is held up by a thread that does not come.
+ * A barrier for the threads of a process between two turns, so that all of them stand still at one moment. When one of them waits
+ * for too long, the barrier fails for all: no thread is held up by one that does not come.
  */
 export class PinGate {
   readonly memory: SharedArrayBuffer
@@ -46,7 +46,7 @@ export class PinGate {
     this.#cells = new Int32Array(memory)
   }
 
-  /** Blocks the thread until the gate is opened, or until this thread has waited for so long. */
+  /** Blocks the thread until the gate is opened, or until the limit. */
   wait(limit_ms: number): void {
     Atomics.add(this.#cells, comersCell, 1)
     Atomics.notify(this.#cells, comersCell)
@@ -55,7 +55,7 @@ export class PinGate {
     Atomics.notify(this.#cells, stateCell)
   }
 
-  /** Resolves when this many threads have come; refuses at the limit. */
+  /** Resolves when this many threads wait; refuses at the limit. */
   async haveCome(threads: number, limit_ms: number): Promise<Result<undefined, 'notTogether'>> {
     const end_ms = performance.now() + limit_ms
     for (;;) {

@@ -4,7 +4,7 @@ export const logLevels = ['NONE', 'FATAL', 'ERROR', 'WARN', 'INFO', 'DEBUG'] as 
 export type LogLevel = (typeof logLevels)[number]
 
 const settingNames = [
-  'logLevel', // index in logLevels
+  'logLevel', // an index of logLevels
   'verbosity',
   'infoPayloadMaxSize',
   'lineMaxSize',
@@ -13,23 +13,22 @@ const settingNames = [
   'statSemWait',
   'statTiming',
   'statNotifQueue',
-  'slowAbove_ms', // requests that take longer are kept; 0 for none
-  'stepWarning_ms', // steps of an event loop that last longer are logged; 0 for none
+  'slowAbove_ms', // slower requests are recorded; 0 for none
+  'stepWarning_ms', // longer steps of an event loop are logged; 0 for none
   'disableMetrics', // nothing is recorded by service and subservice
 ] as const
 export type SettingName = (typeof settingNames)[number]
 
-/** The memory of the switches, for threads that open them. */
 export interface SwitchMemory {
   readonly traceLevels: SharedArrayBuffer
   readonly traceReturn: SharedArrayBuffer
   readonly settings: SharedArrayBuffer
 }
 
-/** A view on the settings. Reading one is one load from shared memory; a change is seen by every thread at once. */
+/** A view of the settings. Reading one is one load from shared memory; every thread sees a change at once. */
 export class Switches {
   readonly memory: SwitchMemory
-  /** 1 where a trace level is on: the only cost of a trace line that is off is the load of its cell. */
+  /** 1 where a trace level is on. A trace line that is off costs only the load of its cell. */
   readonly traces: Uint8Array
   /** The trace levels to restore when a limited time of tracing ends. */
   readonly traceReturn: TraceReturn
@@ -82,21 +81,21 @@ class TraceReturn {
   }
 
   /**
-   * The levels are about to be others for a while; gives the number of this while. One that begins before the end of another
-   * takes its place, and goes back to what was before both.
+   * Begins a limited time of other levels; gives its number. One that begins before the end of another takes its place, and
+   * restores the levels from before both.
    */
   begin(levels: Uint8Array): number {
     if (Atomics.exchange(this.#cells, isDue, 1) === 0) this.#before.set(levels)
     return Atomics.add(this.#cells, number, 1) + 1
   }
 
-  /** The levels stay as they are put now: nothing goes back. */
+  /** The current levels stay: nothing is restored. */
   cancel(): void {
     Atomics.add(this.#cells, number, 1)
     Atomics.store(this.#cells, isDue, 0)
   }
 
-  /** What the levels go back to at the end of a while; nothing when it has been cancelled, or another one goes on. */
+  /** The levels to restore at the end of a limited time; undefined when it was cancelled, or another one has taken its place. */
   end(begun: number): Uint8Array | undefined {
     if (Atomics.compareExchange(this.#cells, number, begun, begun + 1) !== begun) return undefined
     Atomics.store(this.#cells, isDue, 0)

@@ -16,9 +16,9 @@ export interface RateLimits {
   readonly tenants: Readonly<Record<string, Rate>>
 }
 
-/** How many tenants without a rate of their own are followed at a time. */
+/** The most tenants without a rate of their own that have cells. */
 const slots = 4096
-/** How many cells from its hash on a tenant is looked for. */
+/** How many cells, from that of its hash on, are searched for a tenant. */
 const reach = 16
 const cell_bytes = BigInt64Array.BYTES_PER_ELEMENT
 const second_ns = 1_000_000_000
@@ -35,14 +35,13 @@ const second_ns = 1_000_000_000
  */
 export class TenantRates {
   readonly #paidUntil: BigInt64Array
-  /** The hash of the tenant that has each slot; 0 for a free slot. */
+  /** The hash of the tenant of each slot; 0 for a free slot. */
   readonly #owners: Int32Array
   readonly #general: Interval | undefined
   readonly #own = new Map<string, Interval & { readonly cell: number }>()
-  /** The cell of those for whom there is no slot; behind it those of the tenants with rates of their own. */
+  /** The cell of tenants without a slot; the cells of tenants with rates of their own follow it. */
   readonly #shared = slots
 
-  /** The memory of a process in which nobody has sent anything. */
   static memory({ tenants }: RateLimits): SharedArrayBuffer {
     const cells = slots + 1 + Object.keys(tenants).length
     return new SharedArrayBuffer(cells * cell_bytes + slots * Int32Array.BYTES_PER_ELEMENT)
@@ -58,14 +57,14 @@ export class TenantRates {
     }
   }
 
-  /** Counts a request of a tenant; the value is how long it would have to wait, 0 if it may go on. */
+  /** Counts a request of a tenant; gives how long it would have to wait, 0 if it may go on. */
   take(tenant: string, now: Nanoseconds): Nanoseconds {
     const own = this.#own.get(tenant)
     if (own !== undefined) return this.#pay(own.cell, own, now)
     return this.#general === undefined ? 0n : this.#pay(this.#slotOf(tenant, now), this.#general, now)
   }
 
-  /** Counts a request whose tenant is no name of one: all of these share one cell. */
+  /** Counts a request without a valid tenant name: all of these share one cell. */
   takeUnnamed(now: Nanoseconds): Nanoseconds {
     return this.#general === undefined ? 0n : this.#pay(this.#shared, this.#general, now)
   }
@@ -97,9 +96,9 @@ export class TenantRates {
 }
 
 interface Interval {
-  /** Between two requests at the rate. */
+  /** The time between two requests at the rate. */
   readonly each: Nanoseconds
-  /** All requests of a burst at the rate. */
+  /** The time of all requests of a burst at the rate. */
   readonly burst: Nanoseconds
 }
 

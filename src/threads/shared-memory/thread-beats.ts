@@ -7,23 +7,23 @@ const threadCell = 2
 const writingCell = 3
 const cells = 4
 
-/** How often the event loop of a thread shows that it runs. */
+/** How often the event loop of a thread shows a beat. */
 const beat_ms = 1000
 
-/** What a thread shows of itself. */
+/** The signs of life of a thread. */
 export interface ThreadBeat {
   readonly isWatched: boolean
-  /** Counts up while the thread gives way to its event loop, or waits for something that it may wait for. */
+  /** Counts up while the thread returns to its event loop, or waits in an allowed way. */
   readonly beats: bigint
-  /** How the system numbers the thread; 0 where that is not known. */
+  /** The system's number of the thread; 0 where that is unknown. */
   readonly thread: number
   /** Since when it is inside a write transaction, by the monotonic clock; 0 while it is not. */
   readonly writingSince: Nanoseconds
 }
 
 /**
- * Whether each thread runs: a row for each, which the thread writes itself, for whoever looks from another thread. A thread that stands
- * still cannot say so.
+ * Signs of life of all threads: each thread writes its own row, which other threads read. A thread that stands still cannot
+ * report that itself.
  */
 export class ThreadBeats {
   readonly #cells: BigInt64Array
@@ -49,7 +49,7 @@ export class ThreadBeats {
     }
   }
 
-  /** The calling thread is to be watched from now on, until it ends or the function that this gives is called. */
+  /** Watches the calling thread from now on, until it ends or the function that this gives is called. */
   watch(row: number): () => void {
     this.#put(row, threadCell, BigInt(ownThread()))
     this.#put(row, writingCell, 0n)
@@ -61,7 +61,7 @@ export class ThreadBeats {
       process.off('exit', stop)
       this.#put(row, isWatchedCell, 0n)
     }
-    // In a thread this is called when the thread ends, also by an exception.
+    // A thread's exit event also comes when an exception ends it.
     process.once('exit', stop)
     return stop
   }
@@ -71,7 +71,7 @@ export class ThreadBeats {
     Atomics.add(this.#cells, row * cells + beatsCell, 1n)
   }
 
-  /** Where a thread notes that it is inside a write transaction. */
+  /** The record of the thread's write transactions. */
   writing(row: number): WriteWatch {
     return {
       begun: () => this.#put(row, writingCell, process.hrtime.bigint()),
@@ -89,15 +89,15 @@ export class ThreadBeats {
   }
 }
 
-/** Hears of the write transactions of a thread. A thread that ends inside of one never tells of its end. */
+/** Records the write transactions of a thread. A thread that dies inside of one never reports its end. */
 export interface WriteWatch {
   begun(): void
   ended(): void
-  /** Work that gives way to nothing has come one step further: a log that is recovered takes as long as it is. */
+  /** Marks progress of work that blocks the event loop: recovering a long log takes long. */
   goesOn(): void
 }
 
-/** How the system numbers the calling thread; 0 where it does not say. */
+/** The system's number of the calling thread; 0 where that is unknown. */
 function ownThread(): number {
   try {
     return Number(readlinkSync('/proc/thread-self').split('/').at(-1))

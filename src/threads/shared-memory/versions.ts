@@ -1,23 +1,22 @@
 import { hashOf } from '../../hash.js'
 
-/** A change of one id makes readers doubt all ids of its group, so more groups make them doubt less. */
+/** A change of one id invalidates all ids of its group in readers' caches, so more groups mean fewer invalidations. */
 const groups = 2 ** 16
 const commitsCell = 0
 const endedCommitsCell = 1
 const firstGroup = 2
 
-/** Which group of ids somebody asks about. */
 export type VersionGroup = number
 
 /**
- * Tells readers in other threads, without a message, what they may still believe: a counter of the commits of one
- * partition, and one of the changes of each group of ids, each counted up before the commit and, in a second cell, after
- * it. In between some snapshots show the commit and others do not, so nothing that was read before may be shown any
- * more: else one client would see what the next one does not see yet.
+ * Tells readers in other threads, without messages, whether their caches are valid: a counter of one partition's commits, and one
+ * of the changes of each group of ids, each counted up before the commit and, in a second cell, after it. In between, some
+ * snapshots show the commit and others do not, so nothing from a cache may be shown: otherwise one client would see what the next
+ * one does not see yet.
  */
 export class Versions {
   readonly #cells: Int32Array
-  /** The groups that the commit under way changes, as often as it does. */
+  /** The groups that the commit under way changes, one element per change. */
   readonly #changing: VersionGroup[] = []
   #isCommitting = false
 
@@ -32,7 +31,7 @@ export class Versions {
 
   /** The group of an id, the same in every thread. */
   static groupOf(tenant: string, id: string): VersionGroup {
-    // The low bits have chosen the partition: within one they are all alike.
+    // The low bits choose the partition, so they are the same within one.
     return firstGroup + (hashOf(tenant, id) >>> 16)
   }
 
@@ -41,7 +40,7 @@ export class Versions {
     return this.#ended(endedCommitsCell, commitsCell)
   }
 
-  /** How often changes of a group have begun. What was read before the count went up may be outdated. */
+  /** How often changes of a group have begun. Anything read before this number grew may be outdated. */
   changesOf(group: VersionGroup): number {
     return Atomics.load(this.#cells, group)
   }
@@ -67,7 +66,7 @@ export class Versions {
     }
   }
 
-  /** The commit that was begun, if any, is on disk or has failed. */
+  /** The commit that was begun, if any, is durable or has failed. */
   end(): void {
     if (!this.#isCommitting) return
     this.#isCommitting = false
@@ -76,7 +75,9 @@ export class Versions {
     this.#changing.length = 0
   }
 
-  /** The partition has a new thread: the last commits of its predecessor may not have been counted. */
+  /**
+   * Invalidates everything: the partition has a new thread, and the last commits of its predecessor may not have been counted.
+   */
   doubtAll(): void {
     this.#doubt(commitsCell, endedCommitsCell)
     for (let group = firstGroup; group < firstGroup + groups; group += 1) this.#doubt(group, group + groups)
