@@ -29,7 +29,7 @@ import { PartitionPosition } from '../src/threads/shared-memory/partition-positi
 import { transactions } from '../src/threads/shared-memory/sequences.js'
 import { Bell } from '../src/threads/shared-memory/signals.js'
 
-/** The courier's thread: delivers what the outboxes hold until it is told to drain. */
+/** The courier's thread: delivers the notices of the outboxes until it is told to drain. */
 export default async function courier(task: CourierTask & ThreadPorts): Promise<void> {
   parkWhenTold(task.parking)
   const { storage, memory, control, controlPath, recipients, positions } = task
@@ -39,14 +39,14 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const open = (path: string) => new OutboxReader(path, storage, (damage) => damages.met(damage))
   const mailboxes = storage.paths.map(newMailbox)
   const { frontEnds } = memory.measures.threads
-  // What it has sent by service is gathered in the same way as what front ends have received.
+  // Its counts by service are collected in the same way as those of front ends.
   const peers = new Peers<Shared>(frontEnds, frontEnds + 1, sharedAnswer(measures), (fault) =>
     log.error('thread:peers', 'a question of another thread was not answered', errorFacts(fault)),
   )
   // Unpacked while the partitions open their stores.
   const known = [...unpackedRecipients(recipients)]
   const stopWatching = measures.watchThread()
-  // The main thread looks at all threads but itself.
+  // The main thread watches all threads but itself.
   const stopLooking = watchThreads({
     beats: measures.beats,
     threads: measures.beating.filter(({ row }) => row === 0),
@@ -74,7 +74,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
       transaction: transactions(task.transactions),
     })
   }
-  /** A long step has the name of what has caused it. */
+  /** A long step is named after its cause. */
   const timed =
     (name: string, method: Method): Method =>
     (request) => {
@@ -97,11 +97,11 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     },
     drain: async (limit_ms) => {
       await sender?.drain(limit_ms)
-      setImmediate(drained) // Behind the answer.
+      setImmediate(drained) // After the answer.
     },
   }
   const { connect, begin, drain } = courierOperations
-  /** The rest is offered when the courier has begun. */
+  /** The other methods are offered when the courier has begun. */
   const offered = new Map(methodsOf(own, { connect, begin, drain }))
   const main = linkOver<CourierEvents>(control, courierEvents, offered)
   await over
@@ -114,7 +114,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   task.log.close()
 }
 
-/** One batch of acks is under way at a time, so that nothing ever waits in it. */
+/** One batch of acks is under way at a time, so the mailbox never fills. */
 function newMailbox(): Mailbox {
   return new Mailbox({ room: new MailboxCapacity(1), measured: () => false, depth: () => undefined })
 }
@@ -138,7 +138,7 @@ function outboxOf(reader: OutboxReader, ack: Outbox['ack'], position?: SharedArr
   }
 }
 
-/** However much may wait, it leaves every partition room for its entities: updates never fail for what waits. */
+/** Its limit leaves every partition room for its entities: updates never fail because of waiting notices. */
 function settingsOf({ options, storage, memory, brokerId, clock }: CourierTask): CourierSettings {
   const { mode, retention_s, queueMax_MB, httpTimeout_ms, memory_MiB } = options
   return {

@@ -42,7 +42,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & FrontP
     connectStreams: (port) => whenRunning((front) => front.connectStreams(port)),
     stop: async (limit_ms) => {
       const givenUp = await (await running.promise).stop(limit_ms)
-      setImmediate(() => over.resolve(undefined)) // Behind the answer.
+      setImmediate(() => over.resolve(undefined)) // After the answer.
       return givenUp
     },
   }
@@ -67,7 +67,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & FrontP
   await over.promise
 }
 
-/** What comes later, for those who wait for it in their order. */
+/** A promise with its resolver; waiters continue in their order. */
 function later<Value>(): { readonly promise: Promise<Value>; readonly resolve: (value: Value) => void } {
   let resolve: (value: Value) => void = () => {}
   const promise = new Promise<Value>((take) => {

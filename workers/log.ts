@@ -27,7 +27,7 @@ import { methodsOf } from '../src/threads/calls/service.js'
 import { Switches } from '../src/threads/shared-memory/switches.js'
 import { ThreadBeats } from '../src/threads/shared-memory/thread-beats.js'
 
-/** The thread that has the connection to the engine of a cluster: appends what the threads of partitions hand over. */
+/** The thread with the connection to etcd: appends the records that the threads of partitions hand over. */
 export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   const { control, etcd, prefix, node, heldMost_bytes } = task
   const lines = workerLog(task.log, new Switches(task.switches))

@@ -30,18 +30,18 @@ import { Bell, PinGate } from '../src/threads/shared-memory/signals.js'
 import { Versions } from '../src/threads/shared-memory/versions.js'
 import { now } from '../src/time.js'
 
-/** How often the sizes of the store are looked up for the metrics. */
+/** How often the metrics get the sizes of the store. */
 const sizes_ms = 1000
 
-/** For what is remembered of which subscriptions mean which entities. */
+/** The size of the cache of pattern results. */
 const remembered_bytes = 8 * 2 ** 20
 
-/** A partition's thread: opens its store, takes turns until it is told to drain, closes. */
+/** A partition's thread: opens its store, takes turns until it is told to drain, and closes the store. */
 export default async function partition(task: PartitionTask & ThreadPorts): Promise<void> {
   parkWhenTold(task.parking)
   const { partition: number, storage, memory, entityCache_bytes, limits, control } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'partition', number))
-  // From here on: what recovers a log gives way to nothing, and shows with each record that it goes on.
+  // The watch begins here: recovery blocks the event loop, and shows a beat with each record.
   const stopShowing = measures.beats.watch(measures.row)
   const log = workerLog(task.log, measures.switches, number)
   const { logLink, position } = task
@@ -119,7 +119,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     unsubscribe: async (id) => inbox.unsubscribe(id),
     pin: async (purpose, gate) => {
       const commit = pinned(store, purpose, log)
-      // The turns go on when all partitions have pinned, when one cannot, or when it takes too long.
+      // The turns go on when all partitions have pinned, when one cannot, or after the time limit.
       if (commit !== undefined && gate !== undefined) new PinGate(gate.memory).wait(gate.limit_ms)
       return commit
     },
@@ -145,7 +145,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   task.log.close()
 }
 
-/** Where the engine of a cluster is waited for, the time of an append is a wait. */
+/** In a cluster, where the log waits for etcd, the time of an append counts as a wait. */
 function waitingMeter(measures: Measures, partition: number): StorageMeter {
   const meter = measures.storage(partition)
   const wait = measures.wait('append', partition)
@@ -158,13 +158,13 @@ function waitingMeter(measures: Measures, partition: number): StorageMeter {
   }
 }
 
-/** Each API reads and answers its own raw updates. */
+/** Each API parses and answers its own raw updates. */
 function interpreter(log: Log, isTimed: () => boolean): Interpreter {
   const [ngsi1, ngsi2] = [rawUpdateInterpreter(log, isTimed), rawWriteInterpreter(isTimed)]
   return (raw) => (raw.target === undefined ? ngsi1(raw) : ngsi2(raw))
 }
 
-/** So that a change which triggers very many finds them in their order. */
+/** Sorted, so that a change which triggers very many subscriptions finds them in order. */
 function byCreation(subscriptions: PartitionTask['subscriptions']): readonly SubscriptionInForce[] {
   const all = Array.from(unpackedWithClocks(subscriptions), ([subscription, clock]) => ({ subscription, clock }))
   return all.sort((a, b) => a.subscription.order - b.subscription.order)
@@ -182,7 +182,7 @@ function watchSizes(store: LmdbPartitionStore, meter: StorageMeter): () => void 
   return () => clearInterval(timer)
 }
 
-/** The last commit, which is kept from now on; nothing when its file cannot be read. */
+/** Pins the last commit; undefined when its file cannot be read. */
 function pinned(store: LmdbPartitionStore, purpose: PinPurpose, log: Log): PinnedCommit | undefined {
   try {
     return store.pin(purpose)

@@ -14,7 +14,7 @@ import { giveWay } from '../src/runtime/priority.js'
 import { openReaders } from '../src/runtime/readers.js'
 import type { QueryThreadData } from '../src/runtime/tasks.js'
 
-/** Scans use what updates and other requests leave of the processors. */
+/** Scans yield the processors to updates and other requests. */
 const scanPriority = 15
 
 const data: QueryThreadData = Piscina.workerData
@@ -23,19 +23,19 @@ const number = members.enter(threadId)
 const stops = new ScanStops(data.stops)
 const measures = new Measures(data.memory.measures, data.row + number)
 const readers = opened(data)
-// Node has something left to do with a module when it has run: only then is the program loaded.
+// Node still works on a module after running it: the program counts as loaded only then.
 setImmediate(() => members.loaded(number))
 
-/** Ends a scan that nobody waits for any more, or that has had its slices. */
+/** Ends a scan without a waiting caller, or one that has used up its slices. */
 const stopped = new Error('the scan was stopped')
 
-/** Scans of this thread that are short, or have to show it. */
+/** The number of scans in this thread that are short, or not yet known to be long. */
 let trials = 0
 
-/** Slices that a long scan lets short ones have before its next one. */
+/** How many slices a long scan grants short ones before its next one. */
 const courtesy = 4
 
-/** A query thread's task: one scan. Its fault is a result: whoever asks is not to take it for the end of the thread. */
+/** A query thread's task: one scan. Its fault is a result, so that the caller does not take it for the end of the thread. */
 export default async function query(task: ScanTask): Promise<Scanned> {
   const trial = task.slices === undefined ? 0 : 1
   trials += trial
@@ -45,7 +45,7 @@ export default async function query(task: ScanTask): Promise<Scanned> {
     const result = await found(task, { handle: (wait) => handles.push(wait) })
     return { ...result, handles }
   } catch (fault) {
-    // Of its class nothing would be left in another thread.
+    // Another thread would get the error without its class.
     if (fault instanceof DamagedRecord) return { damage: fault.message }
     return fault === stopped ? undefined : { fault }
   } finally {
@@ -76,7 +76,7 @@ async function found(task: ScanTask, times: HandleTimes | undefined): Promise<Re
   }
 }
 
-/** What a scan does between its slices: lets others run, short ones first, and looks whether it is to go on. */
+/** The pause of a scan between its slices: lets others run, short ones first, and checks whether to go on. */
 function pauses({ permit, slices }: ScanTask): () => Promise<void> {
   let pauses = 0
   return async () => {

@@ -4,7 +4,7 @@ import { endAtOnce, watchThreads } from '../src/runtime/watchdog.js'
 import { onMessages } from '../src/threads/calls/messages.js'
 import { ThreadBeats } from '../src/threads/shared-memory/thread-beats.js'
 
-/** The thread that watches the main one while that starts the broker. */
+/** Watches the main thread while it starts the broker. */
 const { beats, silence_s, control }: StartWatchTask = workerData
 const stopLooking = watchThreads({
   beats: new ThreadBeats(beats),

@@ -2,30 +2,30 @@ import { err, ok, type Result } from '../../result.js'
 
 /** Why a question to another thread has no answer. */
 export type CallRefusal =
-  /** It took longer than whoever asked waits. */
+  /** It took longer than the caller waits. */
   | 'late'
-  /** The question or its answer could not be read at the other end of the port. */
+  /** The question or its answer could not be deserialized at the other end of the port. */
   | 'unreadable'
-  /** The far end is not there any more. */
+  /** The far end has ended. */
   | 'gone'
 
-/** How a question has ended. */
+/** The outcome of a question. */
 export type CallOutcome<Answer> = Result<Answer, CallRefusal>
 
 interface OpenCall<Answer> {
   readonly resolve: (outcome: CallOutcome<Answer>) => void
-  /** Stops the clock of its limit. */
+  /** Stops the timer of its limit. */
   readonly cancel: () => void
 }
 
-/** Calls `over` after a time unless what it gives is called before. */
+/** Calls `over` after a time, unless the function that it gives is called before. */
 export type Timer = (limit_ms: number, over: () => void) => () => void
 
 /**
  * The questions of this thread to the far end of a port, whatever messages carry them. Numbers count what is sent,
  * from 1 on:
  *
- * | event                          | of a number that is open | of another one          | of all that are open    |
+ * | event                          | open question of the number | otherwise            | all open questions      |
  * |--------------------------------|--------------------------|-------------------------|-------------------------|
  * | `ask`                          |                          | opened and sent; refused as `gone` when the far end is gone | |
  * | `answered`                     | resolved                 | nothing: it came late   |                         |
@@ -48,7 +48,7 @@ export class OpenCalls<Answer> {
   }
 
   /**
-   * Asks. `send` posts the question with its number; rejects when it throws. Without a limit the question ends when it is
+   * Asks. `send` posts the question with its number; if it throws, this rejects. Without a limit the question ends when it is
    * answered or the far end is gone.
    */
   async ask(send: (number: number) => void, limit_ms: number | undefined): Promise<CallOutcome<Answer>> {
@@ -63,40 +63,39 @@ export class OpenCalls<Answer> {
     try {
       send(number)
     } catch (fault) {
-      // It was never under way.
+      // It was never sent.
       this.#close(number, err('unreadable'))
       throw fault
     }
     return outcome
   }
 
-  /** What was sent is no question: its number is none of one. */
+  /** A message was sent that is not a question; it uses up a number. */
   passed(): void {
     this.#last += 1
   }
 
-  /** An answer has come; says whether somebody has waited for it. */
+  /** An answer has come; says whether a caller has waited for it. */
   answered(number: number, answer: Answer): boolean {
     return this.#close(number, ok(answer))
   }
 
-  /** The far end could not read the question of this number. */
+  /** The far end could not deserialize the question of this number. */
   unread(number: number): void {
     this.#close(number, err('unreadable'))
   }
 
-  /** An answer has come that cannot be read: it may be that of any question. */
+  /** An answer cannot be deserialized: it may belong to any question. */
   answerUnreadable(): void {
     this.#refuseAll('unreadable')
   }
 
-  /** The far end is gone. */
   gone(): void {
     this.#isGone = true
     this.#refuseAll('gone')
   }
 
-  /** Another far end has taken the place of the one that is gone. */
+  /** Another far end has taken the place of the ended one. */
   replaced(): void {
     this.#isGone = false
   }

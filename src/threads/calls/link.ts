@@ -4,14 +4,14 @@ import { type CallRefusal, OpenCalls } from './calls.js'
 import { onMessages } from './messages.js'
 import type { Methods, Operations } from './service.js'
 
-/** What goes over a port by which two threads call each other. */
+/** The messages on a port by which two threads call each other. */
 export type LinkMessage =
-  /** The number is the place of the message among all from this end. */
+  /** The number is the position of the message among all from this end. */
   | { readonly kind: 'asked'; readonly number: number; readonly name: string; readonly request: readonly unknown[] }
   | { readonly kind: 'told'; readonly name: string; readonly request: readonly unknown[] }
   /** An answer, or the fault in its place. */
   | { readonly kind: 'answer'; readonly number: number; readonly answer: Result<unknown, string> }
-  /** The message of this number could not be read. */
+  /** The message of this number could not be deserialized. */
   | { readonly kind: 'unreadable'; readonly number: number }
   /** In the place of a question that could not be sent. */
   | { readonly kind: 'nothing' }
@@ -20,13 +20,13 @@ interface LinkParts<Far extends object> {
   readonly port: MessagePort
   /** The operations of the thread at the far end. */
   readonly far: Operations<Far>
-  /** What this end offers to the far one, see `methodsOf`. */
+  /** The methods for the far end, see `methodsOf`. */
   readonly offered: Methods
-  /** How long the far end may take to answer; as long as it takes unless it is given. */
+  /** How long the far end may take to answer; absent: any time. */
   readonly limit_ms?: number | undefined
   /**
-   * Whether a fault of what is asked, and what of the far end cannot be read, is answered with a refusal. Else it ends this thread, as any
-   * other fault of it does: nobody asks again for what has failed by itself.
+   * Whether faults of offered methods, and unreadable messages of the far end, are answered with a refusal. Otherwise they end
+   * this thread, as any other fault does: a caller would not repeat a call that has failed by itself.
    */
   readonly answersFaults: boolean
 }
@@ -37,11 +37,14 @@ const refusals: Readonly<Record<Exclude<CallRefusal, 'gone'>, string>> = {
 }
 
 /**
- * One end of a port by which two threads of the program call each other. What one end calls, asked or told, is begun at the other one
- * synchronously in that order, and before the answers to what was called later. Ports among what is called with are handed over.
+ * One end of a port by which two threads of the program call each other. Calls of one end, asked or told, are begun at the other
+ * one synchronously in that order, and before the answers to later calls. Ports among the arguments are transferred.
  */
 export class ThreadLink<Far extends object> {
-  /** A question is refused with the fault of the far end, or why there is no answer: with the reason of `gone` when the far end is gone. */
+  /**
+   * A question rejects with the far end's fault, or with the reason why there is no answer: for an ended far end, the reason of
+   * `gone`.
+   */
   readonly far: Far
   readonly #parts: LinkParts<Far>
   readonly #calls = new OpenCalls<Result<unknown, string>>()
@@ -78,13 +81,13 @@ export class ThreadLink<Far extends object> {
     }
   }
 
-  /** The far end has ended, or died, and why. */
+  /** The far end has ended or died, for this reason. */
   gone(why: unknown): void {
     this.#why = why
     this.#calls.gone()
   }
 
-  /** Messages keep their order: what cannot be read is the one after the last one, or the answer to any question. */
+  /** Messages keep their order: an unreadable one is either the next question or the answer to any question. */
   #unreadable(): void {
     this.#received += 1
     this.#calls.answerUnreadable()
@@ -136,14 +139,14 @@ export class ThreadLink<Far extends object> {
     }
   }
 
-  /** Posts what is no question. */
+  /** Posts a message that is not a question. */
   #post(message: LinkMessage, ports: readonly MessagePort[] = []): void {
     this.#parts.port.postMessage(message, ports)
     this.#calls.passed()
   }
 }
 
-/** The thread that has started this one, by the port that it was handed. */
+/** The link to the thread that has started this one, on the port that it handed over. */
 export function linkOver<Far extends object>(
   port: MessagePort,
   far: Operations<Far>,

@@ -8,26 +8,25 @@ interface ThreadSettings<Task, Far extends object> {
   readonly entry: URL
   readonly task: Task
   readonly transfer?: readonly TransferListItem[]
-  /** How large its heap may grow, in MiB: beyond it the thread dies. As large as Node allows unless it is given. */
+  /** The heap limit in MiB, beyond which the thread dies; absent: Node's limit. */
   readonly heap_MiB?: number | undefined
-  /** What the thread offers. */
+  /** The operations that the thread offers. */
   readonly far: Operations<Far>
-  /** What is offered to it. */
+  /** The methods offered to the thread. */
   readonly offered: Methods
 }
 
-/** Batches live for a turn: room for several of them keeps short-lived objects from being copied again and again. */
+/** Batches live for a turn: room for several of them keeps short-lived objects from being copied repeatedly. */
 const youngGeneration_MB = 64
 
 /**
- * A thread that one task occupies for all its life: a piscina pool of one. (piscina's own queue is of no use to an
- * actor: it would hand a partition's work to whichever thread is idle.) The thread that starts it calls it, and is called by it, by a
- * port of its own, see `ThreadLink`.
+ * A thread that one task occupies for all its life: a piscina pool of one thread. (piscina's own queue does not fit an actor: it
+ * would hand a partition's work to any idle thread.) The thread and its starter call each other on a port, see `ThreadLink`.
  */
 export class LinkedThread<Task extends object, Far extends object> {
-  /** What was not answered rejects with the fault of which the thread has died. */
+  /** Unanswered questions reject with the fault that ended the thread. */
   readonly far: Far
-  /** Resolves when the task has ended as it was told to; fails when the thread died. */
+  /** Resolves when the task has ended as told; rejects when the thread died. */
   readonly ended: Promise<void>
   readonly #pool: Piscina
   readonly #control: MessagePort
@@ -38,8 +37,8 @@ export class LinkedThread<Task extends object, Far extends object> {
   constructor({ entry, task, transfer = [], heap_MiB, far, offered }: ThreadSettings<Task, Far>) {
     this.#pool = new Piscina({
       filename: entry.href,
-      // With one the pool would start another thread in the place of one that died, for nobody: and Node aborts the process
-      // when the pool is let go of while that thread still loads its program.
+      // With a minimum of one, the pool would replace a dead thread by another that nobody uses, and Node aborts the process when
+      // the pool is destroyed while that thread still loads its program.
       minThreads: 0,
       maxThreads: 1,
       concurrentTasksPerWorker: 1,
@@ -49,13 +48,13 @@ export class LinkedThread<Task extends object, Far extends object> {
         maxYoungGenerationSizeMb: youngGeneration_MB,
         ...(heap_MiB !== undefined && { maxOldGenerationSizeMb: heap_MiB }),
       },
-      recordTiming: false, // Counts microseconds; waits are measured elsewhere, in nanoseconds.
+      recordTiming: false, // It counts microseconds; waits are measured elsewhere, in nanoseconds.
     })
     const { port1, port2 } = new MessageChannel()
     this.#control = port1
     const parking = new MessageChannel()
     this.#parking = parking.port1
-    // Whoever waits for it keeps the process.
+    // Only a caller that waits for it keeps the process alive.
     parking.port1.unref()
     const link = new ThreadLink<Far>({ port: port1, far, offered, answersFaults: true })
     this.far = link.far
@@ -63,7 +62,7 @@ export class LinkedThread<Task extends object, Far extends object> {
       { ...task, control: port2, parking: parking.port2 },
       { transferList: [port2, parking.port2, ...transfer] },
     )
-    // That the task has ended comes on another port, and may come before its last message.
+    // The end of the task comes on another port, possibly before its last message.
     this.ended = running.then(() => {
       for (let left = receiveMessageOnPort(port1); left; left = receiveMessageOnPort(port1)) link.take(left.message)
     })
@@ -71,11 +70,11 @@ export class LinkedThread<Task extends object, Far extends object> {
       this.#isGone = true
       link.gone(why)
     }
-    // Whoever waits for the end gets the failure; else it is not an unhandled rejection.
+    // A caller that waits for the end gets the failure; without one it must not become an unhandled rejection.
     this.ended.then(() => gone(new Error('the thread has ended without the answer that was waited for')), gone)
   }
 
-  /** What the thread answers; nothing when it has ended before that. */
+  /** The thread's answer; undefined when the thread has ended before. */
   async unlessGone<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
     try {
       return await answer
@@ -86,8 +85,8 @@ export class LinkedThread<Task extends object, Far extends object> {
   }
 
   /**
-   * Has the thread sleep for good, wherever it is with its task, so that the process can be ended. Resolves when it sleeps, or has
-   * ended; to be followed by nothing else.
+   * Makes the thread sleep for good, whatever its task is doing, so that the process can be ended. Resolves when it sleeps or has
+   * ended; nothing else may follow.
    */
   async park(): Promise<void> {
     const parked = new Promise<void>((resolve) => this.#parking.once('message', () => resolve()))
@@ -95,7 +94,7 @@ export class LinkedThread<Task extends object, Far extends object> {
     await Promise.race([parked, this.ended.catch(() => {})])
   }
 
-  /** Lets go of the pool once the task has ended or the thread has died. */
+  /** Destroys the pool once the task has ended or the thread has died. */
   async close(): Promise<void> {
     this.#control.close()
     this.#parking.close()

@@ -1,12 +1,11 @@
-/** A port, as whoever listens to it needs it. */
 export interface MessageSource<Message> {
   on(event: 'message', take: (message: Message) => void): unknown
   on(event: 'messageerror', unreadable: (fault: Error) => void): unknown
 }
 
 /**
- * Takes the messages of a port. A message that cannot be read ends the thread, as any other fault of its program does, unless
- * `unreadable` knows what was lost with it: without a listener it would be lost in silence, and whoever waits for it would wait for good.
+ * Listens to the messages of a port. A message that cannot be deserialized ends the thread, as any other fault does, unless
+ * `unreadable` handles it: ignored silently, it would leave its recipient waiting for good.
  */
 export function onMessages<Message>(
   port: MessageSource<Message>,

@@ -1,6 +1,6 @@
 /**
- * The operations of a service that another thread may use, all of them: `asked` ones are answered, `told` ones are not. What they take
- * and give survives a structured clone. A service may consist of others, each of which has its own operations.
+ * All operations of a service that another thread may use: `asked` ones are answered, `told` ones are not. Arguments and results
+ * must survive a structured clone. A service may consist of others, each with its own operations.
  */
 export type Operations<Service> = {
   readonly [Name in keyof Service]-?: Service[Name] extends (...request: never[]) => infer Answer
@@ -12,13 +12,12 @@ export type Operations<Service> = {
     : Operations<NonNullable<Service[Name]>>
 }
 
-/** An operation of a service in this thread. */
 export type Method = (request: readonly unknown[]) => unknown
 
-/** What a thread offers, by name. */
+/** The methods that a thread offers, by name. */
 export type Methods = ReadonlyMap<string, Method>
 
-/** The operations of a service by name; whoever calls them is typed by the same service. Of an optional service, none if it is not there. */
+/** The operations of a service as methods by name; callers are typed by the same service. An absent optional service has none. */
 export function methodsOf<Service extends object>(service: Service, operations: Operations<Service>): Methods {
   return new Map(namedMethods(service, operations, ''))
 }
@@ -32,7 +31,7 @@ function* namedMethods(service: object, operations: object, prefix: string): Gen
   }
 }
 
-/** Has each method begin when all that was called before it is done. What fails ends the thread: nothing is begun behind it. */
+/** Makes each method begin when all earlier calls are done. A failure ends the thread: nothing is begun behind it. */
 export function oneByOne(methods: Methods): Methods {
   let last: Promise<unknown> = Promise.resolve()
   const inTurn =

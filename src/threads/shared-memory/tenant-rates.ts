@@ -24,14 +24,13 @@ const cell_bytes = BigInt64Array.BYTES_PER_ELEMENT
 const second_ns = 1_000_000_000
 
 /**
- * The rates at which tenants send requests, limited over all front ends. The state of a tenant is one cell of shared
- * memory: the time up to which its requests are paid for at its rate (the generic cell rate algorithm, which lets through what a
- * bucket of tokens would). A request moves it on by one interval, and is refused when that is further ahead than a burst.
+ * Limits the rates at which tenants send requests, over all front ends. The state of a tenant is one cell of shared memory: the time up
+ * to which its requests are paid for at its rate (the generic cell rate algorithm, which is equivalent to a token bucket). A request
+ * moves that time on by one interval, and is refused when it would be further ahead than a burst.
  *
- * Tenants with a rate of their own have a cell of their own. All others find theirs by a hash. The cell of a tenant that has not used
- * up anything says nothing, and goes to the next that comes. Where all cells near its place are in use a tenant shares one
- * with all others for which there was none: they are refused earlier, never later. When a cell goes to another tenant in the moment
- * of a request, that request is counted for the other one.
+ * Tenants with a rate of their own have a fixed cell; all others find theirs by a hash. A cell whose time has passed carries no state, and
+ * goes to the next tenant. Where all cells in reach are in use, a tenant shares one cell with all others in that situation: they are
+ * refused earlier, never later. When a cell changes its tenant during a request, the request counts for the new one.
  */
 export class TenantRates {
   readonly #paidUntil: BigInt64Array
