@@ -57,8 +57,8 @@ export const updateContext = payloadOperation({
 })
 
 /**
- * An update of one entity, as nearly all are, is parsed and answered by its partition, whatever is in it. That of several is by the
- * partitions of its elements, unless there is something in it for the front end.
+ * The raw way of an update: its partitions parse and answer it. An update of one entity, as nearly all are, always takes it; one
+ * of several unless something in it needs the front end.
  */
 function rawWork(request: ApiRequest, services: Ngsi1Services): Work | UncheckedWork | undefined {
   const head = rawHeadOf(services, request)
@@ -76,8 +76,8 @@ function rawWork(request: ApiRequest, services: Ngsi1Services): Work | Unchecked
 }
 
 /**
- * The head of an update whose payload partitions may parse. Undefined when its headers are wrong, which is reported after mistakes in
- * the payload.
+ * The head of an update whose payload partitions may parse. Undefined when its headers are wrong, which is reported after
+ * mistakes in the payload.
  */
 function rawHeadOf(services: Ngsi1Services, request: ApiRequest): RawRequest | undefined {
   const { options } = services
@@ -114,8 +114,8 @@ async function update(call: Ngsi1Call, { action, elements }: UpdatePayload): Pro
 }
 
 /**
- * Carries out an update here, then passes on what is not held here and somebody is registered for [subscriptions 8.3].
- * What is done here is on disk before the first request goes out.
+ * Carries out an update here, then forwards what is not held here to providers that are registered for it [subscriptions 8.3].
+ * What is done here is durable before the first request is sent.
  */
 export async function carryOut(
   call: Ngsi1Call,

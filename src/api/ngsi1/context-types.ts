@@ -50,7 +50,6 @@ function nothing(what: 'types' | 'attributes', count: number, offset: number, co
   return statusOf(404, `Number of ${what}: ${count}. Offset is ${offset}`)
 }
 
-/** A list of types, in steps. */
 function renderTypes(types: readonly TypeSummary[], collapsed: boolean): Steps<string> {
   return listText(types, ({ type, attributes }) =>
     JSON.stringify(collapsed || attributes.length === 0 ? { name: type } : { name: type, attributes }),

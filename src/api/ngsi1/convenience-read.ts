@@ -108,8 +108,8 @@ export const instanceOfTypeAndId = attributeRead((request) => {
 const renderedResponses = new WeakMap<readonly Entity[], string>()
 
 /**
- * GET of the entities of an id without parameters. Most are read again and again, and their response stays the same as long as the
- * entities do. Not for what providers may hold: they have to be asked each time.
+ * The cached response to GET of the entities of an id without parameters. Most are read again and again, and the response stays
+ * the same as long as the entities do. Not for entities that providers may hold: providers have to be asked each time.
  */
 function cachedOfId({ services: { broker, forwarding }, request, tenant }: Ngsi1Call): string | undefined {
   const isHeldHere = forwarding === undefined || broker.registry.index.isEmpty(tenant)
@@ -164,7 +164,7 @@ function attributeRead(notFound: (request: ApiRequest) => StatusText): Unbound<N
 interface HeldOfId {
   readonly entities: readonly Entity[]
   readonly count: number
-  /** A page of them, completed with what providers hold [subscriptions 8.2]. */
+  /** A page of them, completed by providers [subscriptions 8.2]. */
   readonly page: (
     attributes: readonly string[],
     offset: number,

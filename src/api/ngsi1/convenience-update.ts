@@ -35,8 +35,8 @@ import {
 } from './render/status.js'
 
 /**
- * A convenience operation that writes: how its payload is read, which context element of an update it stands for, and how the response
- * to that is shown [context 8.3 to 8.5].
+ * A convenience operation that writes: how its payload is parsed, which context element of an update it stands for, and the form
+ * of its response [context 8.3 to 8.5].
  */
 interface UpdateRow<Payload> {
   readonly action: UpdateAction
@@ -48,7 +48,7 @@ interface UpdateRow<Payload> {
     type: EntityType | undefined,
     payload: Payload,
   ) => Result<GivenElement, StatusText>
-  /** The shape of every error that is not one of the payload. */
+  /** The shape of all errors but those of the payload. */
   readonly errors: ErrorShape
   readonly respond: (responses: readonly ElementResponse[], format: AttributeFormat) => ApiResponse
 }

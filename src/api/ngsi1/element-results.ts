@@ -24,7 +24,7 @@ export interface UpdateRequest extends UpdateFlags {
   readonly origin: Origin
 }
 
-/** The head of an update: what the request has beside the payload. */
+/** The parameters of an update beside its payload. */
 export interface UpdateFlags {
   /** Whether an element without a type means only the entity without one [context 6.2]. */
   readonly untyped: boolean
@@ -41,7 +41,7 @@ export interface ElementResponse {
 }
 
 /**
- * Carries out an update here, and gives the outcome of each element, in their order. Elements that are wrong whatever is stored are not
+ * Carries out an update here; gives the outcome of each element, in order. Elements that are wrong whatever is stored are not
  * sent to the broker [context 6.2, 6.5].
  */
 export async function resultsOf(
@@ -71,7 +71,6 @@ export interface ElementResponses {
   readonly missing: readonly ElementResponse[]
 }
 
-/** The responses to an element by the broker's reply. */
 export function responsesTo(
   element: GivenElement,
   { items, missing }: UpdateReply,
@@ -82,8 +81,8 @@ export function responsesTo(
 }
 
 /**
- * The responses to elements: one per entity in the order of the request, those for what is missing at the end. In slices
- * where there are many.
+ * The responses to elements: one per entity in the order of the request, then those for missing ones. In slices where there are
+ * many.
  */
 export async function manyResponsesOf(
   elements: readonly GivenElement[],
@@ -130,13 +129,12 @@ export function refusedResponse(
   return { ...element, attributes: refused.shown, status }
 }
 
-/** An element as the broker is sent it. */
 export function toSend(
   element: GivenElement,
   { tenant, path, action, untyped, autocast, origin }: Omit<UpdateRequest, 'elements'>,
 ): UpdateElement {
   const { id, type, attributes } = element
-  // Every member is named: a spread would make a slow object of what every update sends.
+  // All members are written out: a spread would be slow, and every update passes here.
   return {
     tenant,
     path,
@@ -149,7 +147,6 @@ export function toSend(
   }
 }
 
-/** The response to an element for one entity. */
 export function responseOf(item: UpdateItem, element: GivenElement, action: UpdateAction): ElementResponse {
   const { id, type, refusal } = item
   return {
@@ -161,7 +158,7 @@ export function responseOf(item: UpdateItem, element: GivenElement, action: Upda
   }
 }
 
-/** The attributes of an element that an item speaks of. */
+/** The attributes of an element that an item is about. */
 export function attributesOf({ shown }: UpdateItem, { attributes }: GivenElement): readonly GivenAttribute[] {
   return shown === undefined ? attributes : shown.flatMap((at) => attributes[at] ?? [])
 }

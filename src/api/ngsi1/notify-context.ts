@@ -13,8 +13,8 @@ import { type GivenElement, type NotifiedElements, parseNotification } from './p
 import { bodyResponse, okStatus, statusOf, unavailableResponse } from './render/status.js'
 
 /**
- * `POST /v1/notifyContext`: the broker is itself a receiver of notifications, whose elements it appends. One that
- * updateContext would refuse is left out, which a repetition could not cure [subscriptions 6.1].
+ * `POST /v1/notifyContext`: the broker receives a notification and appends its elements. An element that updateContext would
+ * refuse is left out, since a repetition could not succeed [subscriptions 6.1].
  */
 export const notifyContext = payloadOperation({
   use: 'write',
@@ -43,7 +43,7 @@ async function store({ services, request, tenant }: Ngsi1Call, elements: Notifie
   return failure === undefined ? responseOf(okStatus) : unavailableResponse(failure)
 }
 
-/** The notifier has to send everything again unless all that is valid was stored. */
+/** Unless all valid elements were stored, the notifier has to send everything again. */
 function failureOf(replies: readonly UpdateReply[]): Unavailable | undefined {
   const failures = new Set<ElementFailure>()
   for (const { items } of replies) {
@@ -60,8 +60,8 @@ interface PlacedElement {
 }
 
 /**
- * Where each element belongs: the i-th of as many paths as there are elements is that of the i-th element, otherwise the
- * first is that of all. Without any it belongs to the entities that there are, wherever they are [subscriptions 6.1].
+ * The path of each element: with as many paths as elements the path at its position, otherwise the first path. Without paths an
+ * element belongs to the existing entities, wherever they are [subscriptions 6.1].
  */
 async function place(
   broker: Broker,
@@ -85,7 +85,7 @@ async function place(
 
 const root = '/' as ServicePath
 
-/** The paths in which the entities of elements are stored, the root for a new one. */
+/** The paths in which the entities of elements are stored; the root for a new one. */
 async function pathsHeld(
   broker: Broker,
   tenant: Tenant,

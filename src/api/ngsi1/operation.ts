@@ -40,7 +40,7 @@ export type ParsePayload<Payload, Refusal extends PayloadRefusal = PayloadRefusa
 
 interface PayloadOperation<Payload, Refusal extends PayloadRefusal>
   extends Omit<OperationParts<Ngsi1Services, Payload>, 'check' | 'parse'> {
-  /** Whether `-strictNgsiv1Ids` looks at the path. */
+  /** Whether `-strictNgsiv1Ids` checks the path. */
   readonly checksPath?: boolean
   readonly parse: ParsePayload<Payload, Refusal>
   readonly refused: (refusal: Refusal) => ApiResponse
@@ -64,12 +64,11 @@ export function payloadOperation<Payload, Refusal extends PayloadRefusal>({
   })
 }
 
-/** An operation without a payload on a path that `-strictNgsiv1Ids` looks at. */
+/** An operation without a payload, on a path that `-strictNgsiv1Ids` checks. */
 export function pathOperation(use: Use, work: (call: Ngsi1Call) => ReturnType<Work>): Unbound<Ngsi1Services> {
   return operation({ use, check: checkSegments, parse: noPayload, work })
 }
 
-/** An operation of NGSIv1. */
 export function operation<Payload>(parts: OperationParts<Ngsi1Services, Payload>): Unbound<Ngsi1Services> {
   return operationOf(parts, (why) => statusResponse('orionError', statusOf(400, why)))
 }
@@ -88,13 +87,13 @@ export function pathOfUpdate(paths: readonly PathRange[]): Result<ServicePath, S
   )
 }
 
-/** The one path that a subscription is bound to, if the request names one [subscriptions 2.1.1, 2.1.3]. */
+/** The path of a subscription, if the request names one [subscriptions 2.1.1, 2.1.3]. */
 export function pathOfSubscription(paths: readonly PathRange[]): Result<PathRange | undefined, StatusText> {
   const tooMany = paths.length > 1
   return tooMany ? err(statusOf(400, 'max one service-path allowed for subscriptions')) : ok(paths[0])
 }
 
-/** What notifications carry of the request that causes them [subscriptions 4.1]. */
+/** The parts of a request that its notifications pass on [subscriptions 4.1]. */
 export function originOf(
   { forwarding }: Pick<Ngsi1Services, 'forwarding'>,
   { correlator, headers }: Pick<ApiRequest, 'correlator' | 'headers'>,
@@ -102,15 +101,15 @@ export function originOf(
   return requestOrigin({ correlator, headers }, forwarding?.brokerId ?? '')
 }
 
-/** Which types a convenience operation means [context 8.1]. */
+/** The types that a convenience operation means [context 8.1]. */
 export interface TypesMeant {
-  /** Nothing for any. */
+  /** Undefined for any. */
   readonly type: EntityType | undefined
   /** Conditions on the type of the entities. */
   readonly scopes: readonly Scope[]
 }
 
-/** Reads the type from path and parameters, which may not contradict each other [context 8.1]. */
+/** Reads the type from path and parameters; refuses when they contradict each other [context 8.1]. */
 export function typesMeant({ segments, parameters }: ApiRequest): Result<TypesMeant, StatusText> {
   const inPath = segments['type'] as EntityType | undefined
   const requested = requestedType(parameters)
@@ -127,14 +126,14 @@ function checkSegments({ segments }: ApiRequest, { options }: Ngsi1Services): Ap
   return Object.keys(segments).some(isForbidden) ? badRequest('invalid character in URI') : undefined
 }
 
-/** What the path of a convenience operation of the registry names [subscriptions 7.6]. */
+/** The names in the path of a convenience operation of the registry [subscriptions 7.6]. */
 export interface NamedByPath {
   readonly id: EntityId | undefined
   readonly type: EntityType | undefined
   readonly attribute: string | undefined
 }
 
-/** Reads the path; where it names type and id, URI parameters may not contradict the type [subscriptions 7.6]. */
+/** Reads the path; refuses URI parameters that contradict its type [subscriptions 7.6]. */
 export function namedByPath(request: ApiRequest): Result<NamedByPath, StatusText> {
   const { id, type, name: attribute } = request.segments
   if (id !== undefined && type !== undefined) {

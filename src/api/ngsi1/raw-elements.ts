@@ -14,14 +14,14 @@ import { encodeFlags, type RawUpdateFlags, type Rendered, renderElementReply } f
 import { wrapResponses } from './render/elements.js'
 import { reporting, unavailableResponse } from './render/status.js'
 
-/** The head of a raw update: what the request has beside the payload. */
+/** The head of a raw update. */
 export interface RawRequest extends Pick<RawElements, 'tenant' | 'path' | 'origin'> {
   readonly flags: RawUpdateFlags
 }
 
 /**
- * An update whose elements are parsed and answered by their partitions. Undefined when the payload has to be read here:
- * something in it is unusual, an element may have to be passed on, or it is traced how payloads are parsed.
+ * An update whose elements their partitions parse and answer. Undefined when the payload has to be parsed here: something in it
+ * is unusual, an element may have to be forwarded, or parsing is traced.
  */
 export function rawElementsOf(
   services: Ngsi1Services,
@@ -37,8 +37,8 @@ export function rawElementsOf(
 }
 
 /**
- * Carries out an update by its elements, and joins the responses that their partitions have rendered. `readHere` carries it
- * out by the parsed payload, where nothing of it could be sent.
+ * Carries out an update element by element, and joins the responses that the partitions have rendered. Where nothing could be
+ * sent, `readHere` carries it out from the parsed payload.
  */
 export async function updateRawElements(
   call: Ngsi1Call,
@@ -79,7 +79,6 @@ function payloadOf(body: string): UpdatePayload {
   return payload.value
 }
 
-/** Joins texts that are rendered already, which is quick however many they are. */
 function joined(rendered: readonly Rendered[]): ApiResponse {
   const missing = rendered.flatMap((one) => one.missing ?? [])
   const items = [...rendered.map(({ text }) => text), ...missing].join(',')

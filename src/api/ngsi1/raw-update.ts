@@ -17,7 +17,7 @@ import { type GivenElement, parseScannedElement, parseUpdate } from './parse/upd
 import { renderResponses, wrapResponses } from './render/elements.js'
 import { errorsOf, statusOf, wrapped } from './render/status.js'
 
-/** What URI parameters and the options of the broker change in an update. */
+/** The effect of URI parameters and of the broker's options on an update. */
 export interface RawUpdateFlags extends UpdateFlags {
   readonly asObject: boolean
   /** `-strictNgsiv1Ids` [context 4.1]. */
@@ -44,7 +44,7 @@ function decodeFlags(number: number): RawUpdateFlags {
 
 /**
  * Parses and answers raw updates in their partition, with the responses that the front end would give [context 6, 10.3]. While
- * `isTimed`, the replies have the times of parsing and rendering.
+ * `isTimed`, replies carry the times of parsing and rendering.
  */
 export function rawUpdateInterpreter(log: Log | undefined, isTimed: () => boolean): Interpreter {
   return ({ tenant, path, body, flags: number, origin }) => {
@@ -116,7 +116,7 @@ function rawReply(accepted: boolean, { text, missing, errors }: Rendered): RawUp
   return { kind: 'rawUpdate', accepted, text, missing, errors }
 }
 
-/** updateContext reports what is wrong with its payload in one shape, whoever found it [context 10.3]. */
+/** updateContext reports all mistakes in its payload in one shape [context 10.3]. */
 function refusalText(refusal: PayloadRefusal): Rendered {
   const status = statusOf(400, detailsOfPayload(refusal))
   return { text: JSON.stringify(wrapped('errorCode', status)), errors: [status.code] }

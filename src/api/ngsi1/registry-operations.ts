@@ -78,7 +78,7 @@ export const discoverContextAvailability = payloadOperation({
   work: discover,
 })
 
-/** GET on the paths of convenience registrations: what is registered for what the path names [subscriptions 7.6]. */
+/** GET on the paths of convenience registrations: the registrations for what the path names [subscriptions 7.6]. */
 export const discoverByPath = pathOperation('read', (call) => {
   const named = namedByPath(call.request)
   if (!named.ok) return statusResponse('errorCode', named.error)
@@ -107,14 +107,14 @@ async function store({ services, request, tenant }: Ngsi1Call, payload: Notified
   return stored.ok ? notificationResponse(okStatus) : unavailableResponse(stored.error)
 }
 
-/** The one path that a registration belongs to [subscriptions 7.1]. */
+/** The one path of a registration [subscriptions 7.1]. */
 function pathOfRegistration([first, ...others]: readonly PathRange[]): Result<ServicePath, StatusText> {
   if (first === undefined) return ok('/' as ServicePath)
   if (others.length > 0) return err(statusOf(400, 'more than one service path for notification'))
   return first.below ? err(statusOf(400, 'Bad Character in Service-Path')) : ok(first.path)
 }
 
-/** What the path does not name is empty; the attribute has neither a type nor a domain [subscriptions 7.6]. */
+/** Names that are not in the path are empty; the attribute has neither a type nor a domain [subscriptions 7.6]. */
 function contextOf({ id, type, attribute }: NamedByPath, provider: string): RegisteredContext {
   return {
     entities: [{ id: id ?? ('' as EntityId), type: type ?? ('' as EntityType) }],
@@ -127,7 +127,6 @@ function notRegistered(registrationId: string, errorCode: StatusText): ApiRespon
   return bodyResponse({ registrationId, errorCode }, errorCode)
 }
 
-/** The response to what a peer has told. */
 function notificationResponse(responseCode: StatusText): ApiResponse {
   return bodyResponse({ responseCode }, responseCode)
 }

@@ -36,7 +36,6 @@ import {
 import { badRequest, statusOf, statusResponse } from './render/status.js'
 import { availabilitySubscriptions, contextSubscriptions, subscriptionOperations } from './subscriptions.js'
 
-/** NGSIv1 as the HTTP layer knows it. */
 export function ngsi1Interface(services: Ngsi1Services): Interface {
   return {
     resources: ngsi1Resources(services),

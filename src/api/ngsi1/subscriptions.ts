@@ -35,13 +35,13 @@ import {
 } from './parse/subscription-payload.js'
 import { bodyResponse, okStatus, statusOf, unavailableResponse } from './render/status.js'
 
-/** How operations on context subscriptions differ from those on availability subscriptions. */
+/** The differences between operations on context subscriptions and on availability subscriptions. */
 interface SubscriptionKind<Creation extends Spanned, Change extends Spanned & NamedSubscription> {
   readonly parseCreation: ParsePayload<Creation>
   /** Parses a creation by the convenience operation. */
   readonly parsePosted: ParsePayload<Creation>
   readonly parseChange: ParsePayload<Change, NamedRefusal>
-  /** The path that a request binds its subscription to. */
+  /** The path of the subscription that a request creates. */
   readonly pathOf: (request: ApiRequest) => Result<PathRange | undefined, StatusText>
   readonly create: (
     call: Ngsi1Call,
@@ -58,14 +58,14 @@ interface SubscriptionKind<Creation extends Spanned, Change extends Spanned & Na
     call: Ngsi1Call,
     id: SubscriptionId,
   ) => Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
-  /** The body that says that a subscription is in force as requested. */
+  /** The body that confirms a subscription. */
   readonly accepted: (subscriptionId: string, spans: Spans) => unknown
   /** The body of an error; without an id for a creation. */
   readonly failed: (status: StatusText, subscriptionId?: string) => unknown
   readonly detailsOfCreation: (refusal: PayloadRefusal) => string
-  /** The body for an id that cannot be one. */
+  /** The body for a malformed id. */
   readonly malformedId: (givenId: string, why: string) => Cancelled
-  /** Why the subscription with an id cannot be removed: there is none. */
+  /** The status for an unknown id. */
   readonly notFound: (givenId: string) => StatusText
 }
 
@@ -88,7 +88,6 @@ interface SubscriptionOperations {
   readonly delete: Unbound<Ngsi1Services>
 }
 
-/** The operations on subscriptions of one kind. */
 export function subscriptionOperations<Creation extends Spanned, Change extends Spanned & NamedSubscription>(
   kind: SubscriptionKind<Creation, Change>,
 ): SubscriptionOperations {
@@ -200,7 +199,7 @@ interface Cancelled {
   readonly statusCode: StatusText
 }
 
-/** The response to an unsubscription, or why it has failed. */
+/** The response to an unsubscription. */
 function cancelled(subscriptionId: string, statusCode: StatusText): Cancelled {
   return { subscriptionId, statusCode }
 }
@@ -209,7 +208,7 @@ function cancelledResponse(body: Cancelled): ApiResponse {
   return bodyResponse(body, body.statusCode)
 }
 
-/** The response to a creation or change that was refused; without an id to a creation. */
+/** The response to a refused creation or change; a creation has no id. */
 function failed(
   kind: Pick<SubscriptionKind<never, never>, 'failed'>,
   status: StatusText,

@@ -12,8 +12,8 @@ import { renderElement, renderGiven, renderHead } from '../render/elements.js'
 import { isOk, okStatus } from '../render/status.js'
 
 /**
- * How providers are asked in the form of NGSIv1 [subscriptions 8.2, 8.3]. They are not trusted: whatever is malformed in an
- * answer is skipped, as long as it as a whole has one of the members that answers of NGSIv1 have.
+ * Requests to providers in the form of NGSIv1 [subscriptions 8.2, 8.3]. Providers are not trusted: malformed parts of a response
+ * are skipped, if the response as a whole has one of the members of NGSIv1 responses.
  */
 export const ngsi1Format: ProviderFormat = {
   query: (forward) => ({ path: 'queryContext', parameters: '', body: queryForProvider(forward) }),
@@ -29,7 +29,7 @@ function queryForProvider({ entity, attributes }: QueryForward): string {
   return `{"entities":[{${renderHead({ ...entity, isPattern: entity.everyId === true })}}]${names}}`
 }
 
-/** The action of an update that is passed on is always UPDATE. */
+/** A forwarded update always has the action UPDATE. */
 function updateForProvider({ shares }: UpdateForward): string {
   const elements = shares.map(({ id, type, attributes }) =>
     renderElement({ id, type, isPattern: false }, renderGiven(attributes)),
@@ -71,7 +71,7 @@ interface AnsweredEntity {
   readonly status: StatusText
 }
 
-/** What was read of an answer: without the kinds of its scalars for clients of NGSIv1, whose numbers are texts. */
+/** A parsed response. For clients of NGSIv1 its scalars have no kinds, since their numbers are texts. */
 type Answered = JsonTree<JsonScalar>
 type AnsweredObject = JsonMembers<JsonScalar>
 
@@ -131,7 +131,7 @@ function valueIn(json: Answered | undefined): Value {
   return json === undefined ? '' : storedValue(json)
 }
 
-/** One that is not given is that of success. */
+/** A missing status means success. */
 function statusIn(json: AnsweredObject | undefined): StatusText {
   const code = json && textOf(json, 'code')
   if (json === undefined || code === undefined || code === '' || code === okStatus.code) return okStatus
@@ -149,7 +149,7 @@ function itemsOf(json: Answered | undefined): readonly AnsweredObject[] {
   return json.flatMap((item) => objectOf(item) ?? [])
 }
 
-/** The member of a name: the last one where several have it. */
+/** The member of a name; the last one if several have it. */
 function memberOf(json: AnsweredObject, name: string): Answered | undefined {
   return json.members.findLast(([key]) => key === name)?.[1]
 }

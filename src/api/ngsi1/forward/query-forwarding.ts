@@ -16,16 +16,16 @@ export interface ShownNames extends Iterable<ShownEntity> {
 export interface FoundEntities {
   /** Read one by one where no provider is asked. */
   readonly entities: ShownNames
-  /** What is said when nothing is found, if a provider gives cause to say something. */
+  /** The details of a response without results, if a provider has failed. */
   readonly details: string | undefined
 }
 
-/** The details of a response without results when the one provider that was asked did not answer as it should. */
+/** The details of a response without results when the only provider that was asked failed. */
 export const invalidAnswer = 'invalid context provider response'
 
 /**
- * A page of what is held here, with what providers say of what is not [subscriptions 8.2]. The page is that of the
- * query; its count may be missing.
+ * A page of what is held here, completed by providers [subscriptions 8.2]. The page is that of the query; its count may be
+ * missing.
  */
 export async function withProviders(
   call: Ngsi1Call,

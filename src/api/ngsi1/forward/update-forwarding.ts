@@ -34,7 +34,7 @@ export interface NothingDone {
 }
 
 /**
- * Forwards what an update has left undone here, and joins the outcomes; undefined when nobody is registered for any of it
+ * Forwards what an update has left undone here, and joins the outcomes; undefined when no registration covers any of it
  * [subscriptions 8.3].
  */
 export async function fillGaps(
@@ -65,14 +65,14 @@ function onlyFailure([first, ...others]: readonly ForwardedUpdate[]): ProviderFa
   return first === undefined || others.length > 0 || first.answer.ok ? undefined : first.answer.error
 }
 
-/** What an update left undone of an entity because it is not held here. */
+/** The part of an update of an entity that was not done because it is not held here. */
 interface Gap extends Lacking {
   readonly item: UpdateItem
-  /** What was done here; nothing when that was nothing. */
+  /** What was done here; undefined for nothing. */
   readonly done: readonly GivenAttribute[] | undefined
 }
 
-/** Everything that is not held here of an update that was carried out here. */
+/** The gaps of an update that was carried out here. */
 async function gapsOf(
   { elements, untyped }: UpdateRequest,
   results: readonly ElementResult[],
@@ -105,7 +105,7 @@ function gapOf(
   }
 }
 
-/** Items by the entity that they are about, as `entityKey` names it. */
+/** Items by the key of their entity, see `entityKey`. */
 function byEntity(items: readonly UpdateItem[]): ReadonlyMap<string, readonly UpdateItem[]> {
   const groups = new Map<string, UpdateItem[]>()
   for (const item of items) {
@@ -117,12 +117,12 @@ function byEntity(items: readonly UpdateItem[]): ReadonlyMap<string, readonly Up
   return groups
 }
 
-/** What is registered without a type is meant only by requests without one [subscriptions 8.1]. */
+/** Registrations without type are meant only by requests without one [subscriptions 8.1]. */
 function typesOf({ type: given }: GivenElement, untyped: boolean, { type: found }: UpdateItem): readonly EntityType[] {
   return given !== '' || untyped || found === '' ? [found] : [found, '' as EntityType]
 }
 
-/** A gap of which somebody is registered for a part, and to whom it goes. */
+/** A gap that providers fill at least in part, and how it is shared out. */
 interface Shared {
   readonly gap: Gap
   readonly sharing: Sharing
@@ -139,8 +139,8 @@ function sharedGaps(gaps: readonly Gap[], sharings: readonly Sharing[]): Readonl
 }
 
 /**
- * The responses to all elements: as without providers, but for the entities that they were asked about. What the elements of the
- * request say of one of those is put together, at the place of the first [subscriptions 8.3].
+ * The responses to all elements: as without providers, except for the entities that providers were asked about. All elements of
+ * the request about one of those are gathered at the place of the first [subscriptions 8.3].
  */
 function joined(
   { elements, action }: UpdateRequest,
@@ -181,7 +181,7 @@ function joined(
   return [...inPlace.flatMap((one) => said(one, 'inPlace')), ...atEnd.flatMap((one) => said(one, 'atEnd'))]
 }
 
-/** A response, or the place of those about an entity of which not everything is gathered yet. */
+/** A response, or the place of those about an entity that are still being gathered. */
 type Placed = ElementResponse | Groups
 
 function headOf({ id, type, isPattern = false }: AnsweredName): Pick<ElementResponse, 'id' | 'type' | 'isPattern'> {
@@ -191,11 +191,11 @@ function headOf({ id, type, isPattern = false }: AnsweredName): Pick<ElementResp
 interface UpdateOutcome {
   readonly status: StatusText
   readonly attributes: readonly GivenAttribute[]
-  /** The entity as a provider has named it; nothing where none has. */
+  /** The entity as a provider has named it; absent if none has. */
   readonly entity?: AnsweredName | undefined
 }
 
-/** Attributes of one entity by status, success first: one response for each status. */
+/** The attributes of one entity by status, success first: one response for each status. */
 class Groups {
   readonly #head: Pick<ElementResponse, 'id' | 'type' | 'isPattern'>
   readonly #done: UpdateOutcome[] = []
@@ -206,7 +206,7 @@ class Groups {
     this.#head = { id, type, isPattern: false }
   }
 
-  /** Adds an element of which nothing was forwarded. */
+  /** Adds an element without forwarded attributes. */
   addLocal({ refusal }: UpdateItem, here: ElementResponse, lacks: readonly ElementResponse[]): void {
     if (refusal === undefined) this.#done.push(here)
     else if (refusal.kind !== 'attributeUnknown') this.#unfound.push(here)
@@ -214,7 +214,7 @@ class Groups {
     this.#unfound.push(...lacks)
   }
 
-  /** Adds an element of which something was forwarded. */
+  /** Adds an element with forwarded attributes. */
   addShared({ gap, sharing }: Shared, outcomes: ReadonlyMap<Share, readonly ShareOutcome[]>): void {
     this.#done.push({ status: okStatus, attributes: gap.done ?? [] })
     for (const share of sharing.shares) {
@@ -230,7 +230,7 @@ class Groups {
     return all.length === 1 ? all : all.filter(({ status }) => !this.#isMissing(status))
   }
 
-  /** What does not exist comes after all elements, unless there is nothing else to say of the entity [context 6.4]. */
+  /** Missing attributes follow all elements, unless there is nothing else to report of the entity [context 6.4]. */
   get atEnd(): readonly ElementResponse[] {
     const all = this.#responses
     return all.length === 1 ? [] : all.filter(({ status }) => this.#isMissing(status))
@@ -260,7 +260,7 @@ class Groups {
   }
 }
 
-/** The status of attributes of an entity that a provider was asked to update [subscriptions 8.3]. */
+/** The status of attributes that a provider was asked to update [subscriptions 8.3]. */
 function statusOfResult(result: ShareResult, id: EntityId): StatusText {
   switch (result.kind) {
     case 'answered':
@@ -272,7 +272,7 @@ function statusOfResult(result: ShareResult, id: EntityId): StatusText {
   }
 }
 
-/** The status of a request that failed [subscriptions 8.3]. */
+/** The status of a failed request to a provider [subscriptions 8.3]. */
 function statusOfFailure({ kind }: ProviderFailure): StatusText {
   switch (kind) {
     case 'unreachable':

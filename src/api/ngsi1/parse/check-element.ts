@@ -10,10 +10,10 @@ export type ElementRefusal =
   | { readonly kind: 'patternInUpdate' }
   | { readonly kind: 'attributeEmpty'; readonly name: string }
   | { readonly kind: 'keyTooLong' }
-  /** It has more than any entity may have: it is not looked at, nor repeated in the response. */
+  /** It exceeds the limits of an entity: it is neither checked further nor repeated in the response. */
   | { readonly kind: 'entityTooLarge'; readonly what: 'attributes' | 'metadata'; readonly max: number }
 
-/** A refusal, and which attributes of the element its response shows. */
+/** A refusal, and the attributes of the element that its response shows. */
 export interface RefusedElement {
   readonly refusal: ElementRefusal
   readonly shown: readonly GivenAttribute[]
@@ -21,7 +21,7 @@ export interface RefusedElement {
 
 const maxKey_bytes = 1024
 
-/** The first thing that forbids a context element whatever is stored, in the order of the rows [context 6.5]. */
+/** The first reason to refuse a context element whatever is stored, in the order of the rows [context 6.5]. */
 export function checkElement(
   element: GivenElement,
   action: UpdateAction,
@@ -44,7 +44,7 @@ export function checkElement(
   return isKeyTooLong(element, path) ? { refusal: { kind: 'keyTooLong' }, shown: attributes } : undefined
 }
 
-/** The first of the first two attributes that are one instance. */
+/** The first of two attributes that are the same instance. */
 function doubled(attributes: readonly GivenAttribute[]): GivenAttribute | undefined {
   if (attributes.length <= few) return doubledOfFew(attributes)
   const seen = new Map<string, GivenAttribute>()
@@ -59,7 +59,7 @@ function doubled(attributes: readonly GivenAttribute[]): GivenAttribute | undefi
   return undefined
 }
 
-/** Comparing each with each takes less time than keys for all of them. */
+/** Up to this many attributes, comparing each with each is faster than making keys. */
 const few = 8
 
 function doubledOfFew(attributes: readonly GivenAttribute[]): GivenAttribute | undefined {
@@ -73,7 +73,7 @@ function doubledOfFew(attributes: readonly GivenAttribute[]): GivenAttribute | u
   return undefined
 }
 
-/** The first attribute whose name is there with and without ID. */
+/** The first attribute whose name occurs with and without ID. */
 function mixedInstance(attributes: readonly GivenAttribute[]): GivenAttribute | undefined {
   if (!attributes.some(({ instance }) => instance !== '')) return undefined
   const [plain, told] = [new Set<string>(), new Set<string>()]

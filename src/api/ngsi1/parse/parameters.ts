@@ -21,7 +21,7 @@ export function checkParameters(parameters: Parameters): ApiResponse | undefined
     wrongLimit(givenParameter(parameters, 'limit')) ??
     wrongOffset(parameters.get('offset')) ??
     wrongDetails(givenParameter(parameters, 'details')) ??
-    wrongOptions(parameters.get('options')) ?? // They change nothing here, but have to be words of NGSIv2 [context 1.6].
+    wrongOptions(parameters.get('options')) ?? // They have no effect here, but have to be words of NGSIv2 [context 1.6].
     wrongOrder(givenParameter(parameters, 'orderBy'))
   return wrong === undefined ? undefined : badRequest(wrong)
 }
@@ -34,12 +34,12 @@ function hasForbiddenParameter(parameters: Parameters): boolean {
   return false
 }
 
-/** A parameter's value; an empty one is ignored as if it were not there [context 1.6]. */
+/** A parameter's value; an empty one counts as absent [context 1.6]. */
 function givenParameter(parameters: Parameters, name: string): string | undefined {
   return parameters.get(name) || undefined
 }
 
-/** Which part of the results is asked for, from checked parameters [context 7.6]. */
+/** The requested page, from checked parameters [context 7.6]. */
 export interface RequestedPage {
   readonly offset: number
   readonly limit: number
@@ -50,18 +50,18 @@ export function requestedPage(parameters: Parameters): RequestedPage {
   return { ...pageGiven(parameters), counted: givenParameter(parameters, 'details')?.toLowerCase() === 'on' }
 }
 
-/** The order asked for, empty for that of creation [context 7.7]. */
+/** The requested order, empty for that of creation [context 7.7]. */
 export function requestedOrder(parameters: Parameters): readonly OrderKey[] {
   const order = givenParameter(parameters, 'orderBy')
   return order === undefined ? [] : parseOrder(order)
 }
 
-/** The type that `entity::type` names [context 8.1]. */
+/** The type in `entity::type` [context 8.1]. */
 export function requestedType(parameters: Parameters): EntityType | undefined {
   return givenParameter(parameters, 'entity::type') as EntityType | undefined
 }
 
-/** What `exist` and `!exist` ask of the type [context 8.1]. */
+/** The conditions of `exist` and `!exist` on the type [context 8.1]. */
 export function requestedExistence(parameters: Parameters): readonly Scope[] {
   const scopes: Scope[] = []
   if (givenParameter(parameters, 'exist') === 'entity::type') scopes.push({ kind: 'typed' })

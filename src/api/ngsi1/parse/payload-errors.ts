@@ -9,10 +9,10 @@ import { err, ok, type Result } from '../../../result.js'
 import type { Steps } from '../../../slices.js'
 import type { ParserRefusal } from './shape.js'
 
-/** Why a payload is refused as a whole: what the parser or what the checks have found [context 10.3], [subscriptions 1.3]. */
+/** Why a payload as a whole is refused, by the parser or by the checks [context 10.3], [subscriptions 1.3]. */
 export type PayloadRefusal = ParserRefusal | CheckRefusal
 
-/** What checks find in a payload that has been read. */
+/** A mistake that the checks find in a parsed payload. */
 export type CheckRefusal =
   | { readonly kind: 'elementsMissing' }
   | { readonly kind: 'selectorsMissing' }
@@ -64,7 +64,7 @@ type CountedThing =
   /** Members and items of compound values. */
   | 'values'
 
-/** Refuses more of something than are taken. */
+/** Refuses more than a limit of something. */
 export function atMost(
   max: number,
   of: CountedThing,
@@ -73,13 +73,13 @@ export function atMost(
   return given.length <= max ? ok(undefined) : err({ kind: 'tooMany', of, number: given.length, max })
 }
 
-/** Whether the parser found it: then NGSIv1 answers in another shape than for a failed check [context 10.3]. */
+/** Whether the parser found it: NGSIv1 then responds in another shape than for a failed check [context 10.3]. */
 export function isParserRefusal(refusal: PayloadRefusal): refusal is ParserRefusal {
   const { kind } = refusal
   return kind === 'jsonMalformed' || kind === 'fieldUnknown' || kind === 'charactersForbidden'
 }
 
-/** The details of the status of a payload that is refused; its code is always 400 [context 10.3], [subscriptions 2.1.1]. */
+/** The details of the status of a refused payload; its code is always 400 [context 10.3], [subscriptions 2.1.1]. */
 export function detailsOfPayload(refusal: PayloadRefusal): string {
   return worded(payloadWording, refusal)
 }
@@ -164,12 +164,11 @@ const filterWording: Wording<FilterMalformed, string> = {
 
 const areas = ['parse', 'parse.check', 'parse.dump'] as const
 
-/** Whether somebody traces how payloads are parsed. */
 export function isParseTraced(log: Log | undefined): boolean {
   return areas.some((area) => log?.traces[traceArea[area]] === 1)
 }
 
-/** Parses a payload. Traces how long that took, the check that failed, and what the broker has understood. */
+/** Parses a payload; traces the time, the failed check, and the parsed payload. */
 export function* parseTraced<Payload, Refusal extends PayloadRefusal>(
   log: Log | undefined,
   body: string,
@@ -186,7 +185,7 @@ export function* parseTraced<Payload, Refusal extends PayloadRefusal>(
   return result
 }
 
-/** As JSON: in the quotation marks of a text the log finds the secrets of a URL, whatever stands in it. */
+/** As JSON: inside the quotation marks of a text the log finds the secrets of any URL. */
 function dumpOf(payload: unknown): string {
   return String(JSON.stringify(payload, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)))
 }

@@ -23,17 +23,17 @@ import {
 } from './shape.js'
 import { parseIsPattern } from './update-payload.js'
 
-/** The entities that a query or a subscription means. An id may be a pattern, so `-strictNgsiv1Ids` does not look at it. */
+/** The entities of a query or a subscription. An id may be a pattern, so `-strictNgsiv1Ids` does not check it. */
 export const selectors = list('entity', record({ id: text, type: identifier, isPattern: text }))
 
-/** As many as results of a read: more entities are asked for in several requests. */
+/** The limit of results of a read: more entities need several requests. */
 const maxSelectors = 1000
 
 type SelectorDrafts = ReadBy<typeof selectors>
 
 /**
- * Checks which entities are meant: there has to be one at least [context 7.1, 10.3], [subscriptions 2.1.1]. In steps, as
- * some patterns take milliseconds to compile.
+ * Checks the selectors; there has to be at least one [context 7.1, 10.3], [subscriptions 2.1.1]. In steps, as some patterns take
+ * milliseconds to compile.
  */
 export function* checkSelectors(
   drafts: SelectorDrafts = [],
@@ -67,7 +67,7 @@ function checkSelector({ id = '', type = '', isPattern = '' }: SelectorDrafts[nu
   })
 }
 
-/** Clients write `.*` for every id. Entities of any id can be counted from an index, those of a pattern cannot. */
+/** Clients write `.*` for every id. An index counts entities of any id, but not those of a pattern. */
 function patternOf(pattern: string): Selector['id'] {
   return pattern === '.*' ? { kind: 'any' } : { kind: 'pattern', pattern }
 }
@@ -107,12 +107,12 @@ export function* parseQuery(body: string, strictIds: boolean): Steps<Result<Quer
   return ok({ selectors: meant.value, attributes: namesShown(attributes), scopes: scopes.value })
 }
 
-/** Names of the attributes to show, none for all, which `*` means, too [context 7.3]. */
+/** Names of the attributes to show, empty for all, which `*` means, too [context 7.3]. */
 export function namesShown(names: readonly string[]): readonly string[] {
   return names.includes('*') ? [] : names
 }
 
-/** A restriction must restrict; its expression only has to be there [context 7.4]. */
+/** A restriction must restrict; of its expression only the presence counts [context 7.4]. */
 function* checkRestriction(
   restriction: RestrictionDraft,
   patterns: PatternsTogether,
@@ -124,14 +124,14 @@ function* checkRestriction(
 
 type RestrictionDraft = ReadBy<typeof restriction>
 
-/** Whether nothing is in a restriction that has to restrict; its expression is of an old version and ignored. */
+/** Whether a restriction, which has to restrict, is empty; its expression is of an old version and ignored. */
 export function isEmptyRestriction({ attributeExpression = '', scopes = [] }: RestrictionDraft): boolean {
   return scopes.length === 0 && attributeExpression === ''
 }
 
 const maxScopes = 100
 
-/** The scopes of a restriction that mean something [context 7.4], [subscriptions 2.1.2]. */
+/** The scopes of a restriction that have an effect [context 7.4], [subscriptions 2.1.2]. */
 export function* checkScopes(
   { scopes = [] }: RestrictionDraft,
   parse: ScopeParser,
@@ -150,14 +150,14 @@ export function* checkScopes(
   return ok(checked)
 }
 
-/** Reads a scope that has a type and a value; nothing for one that restricts nothing. */
+/** Parses a scope by its type and value; undefined for one that restricts nothing. */
 type ScopeParser = (type: string, value: Json) => Result<Scope | undefined, CheckRefusal>
 
 type Parsed = ReturnType<ScopeParser>
 
 /**
- * Reads a scope of a query. All scopes must hold, so one that is not understood is refused: without it the response would
- * show too much. One of an unknown type is no scope [context 7.4].
+ * Parses a scope of a query. All scopes must hold, so a malformed one is refused: without it the response would show too much. A
+ * scope of an unknown type is ignored [context 7.4].
  */
 function parseScope(type: string, value: Json, patterns: PatternsTogether): Parsed {
   const side = filterSides.get(type)
@@ -167,7 +167,7 @@ function parseScope(type: string, value: Json, patterns: PatternsTogether): Pars
   return scopeParsers.get(type)?.(type, value) ?? noScope
 }
 
-/** Reads a scope of a subscription, which knows areas and the existence of types, no filters [subscriptions 2.1.2]. */
+/** Parses a scope of a subscription: areas and the existence of types, no filters [subscriptions 2.1.2]. */
 export function parseSubscriptionScope(type: string, value: Json): Parsed {
   return (type === untypedOfSubscriptions ? untyped : scopeParsers.get(type))?.(type, value) ?? noScope
 }
@@ -179,7 +179,7 @@ const filterSides: ReadonlyMap<string, FilterSide> = new Map([
   ['FIWARE::StringQuery::Metadata', 'metadata'],
 ])
 
-/** What subscriptions call `FIWARE::Filter::Not::Existence`, beside that name. */
+/** The second name that subscriptions have for `FIWARE::Filter::Not::Existence`. */
 const untypedOfSubscriptions = 'FIWARE::Filter::!::Existence'
 const untyped: ScopeParser = (type, value) => existence(type, value, { kind: 'untyped' })
 
@@ -199,7 +199,7 @@ function areaScope(_type: string, value: Json): Parsed {
   return area.ok ? ok({ kind: 'area', area: area.value }) : err({ kind: 'areaMalformed', why: area.error })
 }
 
-/** The members of what NGSIv2 calls an expression; what is of another kind than it should be is a word that nothing is called. */
+/** The members of an NGSIv2 expression; a member of the wrong kind becomes a word that matches nothing. */
 function placeScope(value: Json): Parsed {
   const given = storedValue(value)
   const { georel, geometry, coords } = isObject(given) ? given : {}

@@ -27,14 +27,14 @@ import {
 } from './subscription-payload.js'
 import { checkMetadata, metadatas, parseIsPattern } from './update-payload.js'
 
-/** How long a registration is to last, and which one it replaces [subscriptions 7.1]. */
+/** The duration of a registration, and the one that it replaces [subscriptions 7.1]. */
 interface RegistrationLife {
-  /** Nothing for a new one. */
+  /** Undefined for a new one. */
   readonly id: RegistrationId | undefined
-  /** The id as it was given; the empty text without one. */
+  /** The id as given; empty without one. */
   readonly givenId: string
   readonly duration_ms: number
-  /** As it was written, for the response. */
+  /** As given, for the response. */
   readonly duration: string
 }
 
@@ -47,9 +47,9 @@ interface ProviderPayload extends RegistrationLife {
   readonly provider: string
 }
 
-/** What notifyContextAvailability tells [subscriptions 7.5]. */
+/** The payload of notifyContextAvailability [subscriptions 7.5]. */
 export interface NotifiedPayload {
-  /** The empty text without one. */
+  /** Empty without one. */
   readonly subscription: string
   readonly contexts: readonly RegisteredContext[]
 }
@@ -144,7 +144,7 @@ function checkContexts(drafts: readonly ContextDraft[]): Result<readonly Registe
   return checkAll(drafts, checkContext)
 }
 
-/** Metadata are checked and not kept: nobody is ever shown them. */
+/** Metadata are checked but not kept, since they are never shown. */
 function checkContext(draft: ContextDraft): Result<RegisteredContext, CheckRefusal> {
   const entities = checkAll(draft.entities ?? [], checkEntity)
   if (!entities.ok) return entities
@@ -168,13 +168,13 @@ function checkEntity({ id = '', type = '', isPattern = '' }: EntityDraft): Resul
 function checkAttribute(draft: AttributeDraft): Result<RegisteredAttribute, CheckRefusal> {
   const { name = '', type = '', isDomain: domain = '' } = draft
   if (name === '') return err({ kind: 'registeredNameMissing' })
-  const isDomain = domain || 'false' // Agents of devices leave it out.
+  const isDomain = domain || 'false' // IoT agents leave it out.
   if (isDomain !== 'true' && isDomain !== 'false') return err({ kind: 'isDomainUnknown', value: isDomain })
   const wrong = checkMetadata(draft.metadatas ?? [])
   return wrong ? err(wrong) : ok({ name, type, isDomain: isDomain === 'true' })
 }
 
-/** Checks all of them, in order, up to the first that is refused. */
+/** Checks all of them in order; refuses with the first refusal. */
 function checkAll<Draft, Checked>(
   drafts: readonly Draft[],
   check: (draft: Draft) => Result<Checked, CheckRefusal>,
@@ -201,7 +201,7 @@ export interface AvailabilityChangePayload extends Discovery, NamedSubscription 
   readonly spans: Spans
 }
 
-/** What is looked for; the restriction is accepted and means nothing. */
+/** The entities and attributes looked for; a restriction is accepted without effect. */
 const discovery = { entities: selectors, attributes: list('attribute', identifier), restriction }
 
 const discoveryShape = record(discovery)

@@ -12,31 +12,31 @@ import { maxValues } from '../../../model/context/entity-size.js'
 import { err, ok, type Result } from '../../../result.js'
 import type { Steps } from '../../../slices.js'
 
-/** What the parser finds in a payload, before its content is looked at [context 10.3]. */
+/** A mistake that the parser finds, before the content is checked [context 10.3]. */
 export type ParserRefusal =
   | JsonMalformed
   | { readonly kind: 'fieldUnknown'; readonly path: string }
   | { readonly kind: 'charactersForbidden' }
 
-/** How a part of a payload is read; payloads are described by shapes made of shapes. */
+/** How a part of a payload is read; shapes are made of other shapes. */
 type Shape<Read> = Short<Read> | Long<Read>
 
 interface Fitting<Read> {
-  /** Whether `JSON.parse` has given exactly what reading would, provided that all texts are without forbidden characters. */
+  /** Whether `JSON.parse` has given exactly what reading would give, provided that no text has forbidden characters. */
   readonly fits: (parsed: unknown) => parsed is Read
 }
 
-/** Gives what was read; mistakes go to the walk. */
+/** A part that is read at once; mistakes go to the walk. */
 interface Short<Read> extends Fitting<Read> {
   readonly read: (json: Json, path: string, walk: Walk) => Read
 }
 
-/** A part that may have many parts, which is read in steps. */
+/** A part with possibly many parts, which is read in steps. */
 export interface Long<Read> extends Fitting<Read> {
   readonly steps: (json: Json, path: string, walk: Walk) => Steps<Read>
 }
 
-/** What a shape reads. */
+/** The result of a shape. */
 export type ReadBy<S> = S extends Shape<infer Read> ? Read : never
 
 /** The value of a scope, unchecked. */
@@ -44,7 +44,7 @@ interface Compound {
   readonly compound: Json
 }
 
-/** A compound value as it is stored: its leaves are checked already. */
+/** A compound value in its stored form: its leaves are checked already. */
 export interface CompoundValue {
   readonly stored: Value
   readonly refusal: KeyTwice | ValuesTooMany | undefined
@@ -57,7 +57,7 @@ interface KeyTwice {
   readonly path: string
 }
 
-/** The compound values of a payload have more members and items than those of an entity may have. */
+/** The compound values of a payload exceed the limit of members and items of an entity. */
 interface ValuesTooMany {
   readonly kind: 'tooMany'
   readonly of: 'values'
@@ -68,7 +68,7 @@ interface ValuesTooMany {
 /** A text: any scalar is taken by its characters [context 3.1]. */
 export const text: Short<string> = { read: readText, fits: isText }
 
-/** A text that `-strictNgsiv1Ids` looks at. */
+/** A text that `-strictNgsiv1Ids` checks. */
 export const identifier: Short<string> = {
   read: (json, path, walk) => {
     const read = readText(json, path, walk)
@@ -88,18 +88,18 @@ export const value: Long<string | CompoundValue> = {
   fits: isText,
 }
 
-/** Anything at all, looked at by whoever asked for it: the value of a scope [context 7.4]. */
+/** Any value, checked by its user: the value of a scope [context 7.4]. */
 export const anything: Short<Compound> = {
   read: (compound) => ({ compound }),
   fits: (_parsed): _parsed is Compound => false,
 }
 
-/** An object with these members, each of which may be absent. Of equal members the last one counts. */
+/** An object with these members, each of which may be absent. Of repeated members the last one counts. */
 export function record<Fields extends { readonly [key: string]: Shape<unknown> }>(
   fields: Fields,
 ): Long<{ readonly [Key in keyof Fields]?: ReadBy<Fields[Key]> }> {
   type Draft = { readonly [Key in keyof Fields]?: ReadBy<Fields[Key]> }
-  // A name from here is one that the engine knows as a key already, other than a piece of the body.
+  // A name from this table is an internalized key of the engine, not a substring of the body.
   const known = new Map(Object.entries(fields).map(([name, shape]) => [name, { name, shape }]))
   return {
     *steps(json, path, walk) {
@@ -131,7 +131,7 @@ export function record<Fields extends { readonly [key: string]: Shape<unknown> }
   }
 }
 
-/** An array; `item` is what paths call its items. */
+/** An array; `item` is the name of its items in paths. */
 export function list<Item>(item: string, shape: Shape<Item>): Long<readonly Item[]> {
   return {
     *steps(json, path, walk) {
@@ -153,11 +153,11 @@ export function list<Item>(item: string, shape: Shape<Item>): Long<readonly Item
   }
 }
 
-/** What is wrong with a payload, found in the order of the document: the first thing decides [context 1.5]. */
+/** The mistakes of a payload in the order of the document: the first one counts [context 1.5]. */
 class Walk {
   readonly strictIds: boolean
   #refusal: ParserRefusal | undefined
-  /** Members and items of compound values. */
+  /** The number of members and items of compound values. */
   values = 0
   #parts = 0
 
@@ -173,7 +173,7 @@ class Walk {
     this.#refusal ??= refusal
   }
 
-  /** Counts a part that has been read; whether it is time for the caller to look at the clock. */
+  /** Counts a part that has been read; says whether the caller should check the clock. */
   mayPause(): boolean {
     this.#parts += 1
     return this.#parts % partsAtOnce === 0
@@ -182,10 +182,10 @@ class Walk {
 
 const partsAtOnce = 256
 
-/** Longer bodies are never read in one piece, however quick that is: it takes up to 100 ms for a MiB. */
+/** Longer bodies are never read in one piece, however fast that is: it takes up to 100 ms per MiB. */
 const quickMost = 256 * 1024
 
-/** Reads a body of a known shape: quickly if it is of the usual kind, else by the rules [context 10.3]. */
+/** Reads a body of a known shape: quickly if it is a usual one, otherwise thoroughly [context 10.3]. */
 export function* parseBody<Read>(
   body: string,
   shape: Long<Read>,
@@ -207,8 +207,8 @@ export function isUsual(body: string): boolean {
 }
 
 /**
- * Reads a body in which all scalars are texts without escapes and forbidden characters, as most are, by what the engine
- * does fastest. Gives nothing for any other body, and never says why.
+ * Reads a body in which all scalars are texts without escapes and forbidden characters, as in most, in the fastest way. Undefined
+ * for any other body, without a reason.
  */
 export function readQuickly<Read>(body: string, shape: Shape<Read>): Read | undefined {
   return isUsual(body) ? readUsual(body, shape) : undefined
@@ -224,7 +224,7 @@ export function readUsual<Read>(body: string, shape: Shape<Read>): Read | undefi
   }
 }
 
-/** Reads any body; it alone says what is wrong with one. */
+/** Reads any body; only this function reports mistakes. */
 export function* readThoroughly<Read>(
   body: string,
   shape: Long<Read>,
@@ -238,7 +238,7 @@ export function* readThoroughly<Read>(
   return walk.refusal === undefined ? ok(read) : err(walk.refusal)
 }
 
-/** Reads a compound value as it is stored, and looks for what must not be in it. */
+/** Reads a compound value into its stored form and checks it. */
 class CompoundReader {
   readonly #walk: Walk
   #doubled: KeyTwice | undefined
@@ -283,14 +283,14 @@ class CompoundReader {
   }
 }
 
-/** Whether a predicate holds for one of the texts of a value, whose keys do not count. */
+/** Whether a predicate holds for one of the texts of a value, keys excluded. */
 export function hasLeaf(json: Json, isSuch: (text: string) => boolean): boolean {
   if (typeof json === 'string') return isSuch(json)
   if (isJsonArray(json)) return json.some((item) => hasLeaf(item, isSuch))
   return json.members.some(([, member]) => hasLeaf(member, isSuch))
 }
 
-/** A value as it is stored, of what was read with its kinds or without. */
+/** The stored form of a value that was read with or without the kinds of its scalars. */
 export function storedValue(json: JsonTree<JsonScalar>): Value {
   if (typeof json !== 'object' || json === null) return json
   if (isJsonArray(json)) return json.map(storedValue)
@@ -315,7 +315,7 @@ function isText(parsed: unknown): parsed is string {
   return typeof parsed === 'string'
 }
 
-/** A JSON text as NGSIv1 reads it: a scalar is its characters, so that `21.50` stays `21.50` [context 3.1]. */
+/** A JSON document as NGSIv1 reads it: a scalar is its characters, so that `21.50` stays `21.50` [context 3.1]. */
 export type Json = JsonTree<string>
 
 type JsonArray = readonly Json[]
@@ -324,12 +324,11 @@ type JsonObject = JsonMembers<string>
 
 const asWritten: JsonLeaves<string> = { text: (text) => text, other: (characters) => characters }
 
-/** Reads a text that is JSON, in steps. A scalar at the top is for the caller to judge. */
+/** Parses JSON in steps. A scalar at the top is accepted. */
 export function readJson(text: string): Steps<Result<Json, JsonMalformed>> {
   return readTree(text, asWritten)
 }
 
-/** Whether a part of a payload is an array. */
 export function isJsonArray<Leaf extends JsonScalar>(json: JsonTree<Leaf>): json is readonly JsonTree<Leaf>[] {
   return Array.isArray(json)
 }

@@ -20,7 +20,7 @@ import {
 } from './query-payload.js'
 import { identifier, type Long, list, parseBody, type ReadBy, record, text } from './shape.js'
 
-/** When a subscription fires: by changes, by time, or both. */
+/** What triggers a subscription: changes, time, or both. */
 type Conditions = Pick<Subscription, 'onChange' | 'interval_ms'>
 
 /** The conditions of a subscription. The restriction of a single one is a text without effect [subscriptions 2.1]. */
@@ -31,7 +31,7 @@ const notifyConditions = list(
 
 type ConditionDrafts = ReadBy<typeof notifyConditions>
 
-/** Without conditions every change fires [subscriptions 2.1]. */
+/** Without conditions every change triggers [subscriptions 2.1]. */
 const anyChange: Conditions = { onChange: [], interval_ms: undefined }
 
 const shortestInterval_ms = 1000
@@ -39,7 +39,7 @@ const shortestInterval_ms = 1000
 /** The most triggers of all conditions together. */
 const maxTriggers = 1000
 
-/** Checks conditions and joins those of one type; nothing when there are none [subscriptions 2.1, 2.1.1]. */
+/** Checks conditions and joins those of one type; undefined when there are none [subscriptions 2.1, 2.1.1]. */
 function checkConditions(drafts: ConditionDrafts = []): Result<Conditions | undefined, CheckRefusal> {
   if (drafts.length === 0) return ok(undefined)
   const wrong = wrongType(drafts)
@@ -67,14 +67,14 @@ function wrongType(drafts: ConditionDrafts): CheckRefusal | undefined {
   return unknown && { kind: 'conditionTypeUnknown', value: unknown.type ?? '' }
 }
 
-/** The triggering attributes of all conditions; one without any means every attribute, which others can not narrow. */
+/** The triggering attributes of all conditions; a condition without any means every attribute. */
 function triggers(drafts: ConditionDrafts): readonly string[] | undefined {
   if (drafts.length === 0) return undefined
   const named = drafts.map(({ condValues = [] }) => condValues)
   return named.some((names) => names.length === 0) ? [] : [...new Set(named.flat())]
 }
 
-/** The shortest of several intervals counts: whoever asks for both wants to hear as often. */
+/** The shortest of several intervals counts, as both conditions ask to be notified. */
 function shortestInterval(drafts: ConditionDrafts): Result<number | undefined, CheckRefusal> {
   let shortest_ms: number | undefined
   for (const { condValues: [value = ''] = [] } of drafts) {
@@ -98,7 +98,7 @@ export interface SubscriptionPayload extends Conditions {
   readonly spans: Spans
 }
 
-/** What updateContextSubscription asks for; what is not given is to stay [subscriptions 2.2]. */
+/** The payload of updateContextSubscription; absent members stay [subscriptions 2.2]. */
 export interface ChangePayload extends NamedSubscription {
   readonly duration_ms: number | undefined
   readonly throttling_ms: number | undefined
@@ -107,20 +107,22 @@ export interface ChangePayload extends NamedSubscription {
   readonly spans: Spans
 }
 
-/** Durations as they were written, for the response. What was not given is absent. */
+/** Durations as given, for the response; absent if not given. */
 export interface Spans {
   readonly duration?: string
   readonly throttling?: string
 }
 
-/** Why a payload that names a subscription or a registration is refused, with the id that its response carries [subscriptions 2.2, 7.1, 7.4]. */
+/**
+ * Why a payload that names a subscription or a registration is refused, with the id for its response [subscriptions 2.2, 7.1,
+ * 7.4].
+ */
 export type NamedRefusal = PayloadRefusal & { readonly givenId: string }
 
-/** A subscription as a payload names it. */
 export interface NamedSubscription {
   /** Undefined when the payload names none. */
   readonly id: SubscriptionId | undefined
-  /** The id as the client wrote it; the empty text without one. */
+  /** The id as given; empty without one. */
   readonly givenId: string
 }
 
@@ -137,7 +139,7 @@ const changeShape = record({ subscriptionId: text, ...terms })
 
 const idShape = record({ subscriptionId: text })
 
-/** Without a duration a subscription lives for so long [subscriptions 1.5]. */
+/** The duration of a subscription that names none [subscriptions 1.5]. */
 export const defaultDuration = 'PT24H'
 export const defaultDuration_ms = 86_400_000
 
@@ -232,7 +234,7 @@ function* checkTerms({
   return ok({ conditions: conditions.value, scopes: scopes.value, throttling_ms: throttling.value })
 }
 
-/** An empty text counts as not given [subscriptions 1.5]. */
+/** An empty text counts as absent [subscriptions 1.5]. */
 function spansOf({ duration = '', throttling = '' }: Partial<Spans>): Spans {
   return { ...(duration !== '' && { duration }), ...(throttling !== '' && { throttling }) }
 }
@@ -240,15 +242,15 @@ function spansOf({ duration = '', throttling = '' }: Partial<Spans>): Spans {
 const durationPattern =
   /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
 
-/** Seconds of the units in the order of the pattern: a year has 365 days, a month 30. */
+/** The seconds of each unit, in the order of the pattern: a year has 365 days, a month 30. */
 const units_s = [31_536_000, 2_592_000, 604_800, 86_400, 3_600, 60, 1]
 
-/** About 200,000 years; what is added to the date of now is still a date that can be written. */
+/** About 200,000 years; the sum with today's date is still a date that can be written. */
 const longest_ms = 6_000_000_000_000_000
 
 /**
- * A duration, throttling or time interval in milliseconds, by whole seconds; nothing for the empty text, which counts as
- * not given. Refuses what is no ISO 8601 duration [subscriptions 1.5].
+ * A duration, throttling or time interval in milliseconds, in whole seconds; undefined for the empty text, which counts as
+ * absent. Refuses a text that is not an ISO 8601 duration [subscriptions 1.5].
  */
 export function parseDuration(text: string): Result<number | undefined, { readonly kind: 'durationMalformed' }> {
   if (text === '') return ok(undefined)

@@ -6,10 +6,10 @@ import type { Steps } from '../../../slices.js'
 import type { CheckRefusal, NamedThing, PayloadRefusal } from './payload-errors.js'
 import { type CompoundValue, identifier, list, parseBody, readUsual, record, text, value } from './shape.js'
 
-/** A context element of an update as the request gives it [context 6.1]. */
+/** A context element of an update as given [context 6.1]. */
 export interface GivenElement {
   readonly id: EntityId
-  /** The empty text when none is given. */
+  /** Empty when none is given. */
   readonly type: EntityType
   readonly isPattern: boolean
   readonly attributes: readonly GivenAttribute[]
@@ -20,7 +20,7 @@ export interface UpdatePayload {
   readonly elements: readonly GivenElement[]
 }
 
-/** What POST of an entity has in its payload: all texts are empty when they are not given [context 8.2]. */
+/** The payload of POST of an entity; texts that are not given are empty [context 8.2]. */
 export interface AppendPayload {
   readonly id: EntityId
   readonly type: EntityType
@@ -28,7 +28,7 @@ export interface AppendPayload {
   readonly attributes: readonly GivenAttribute[]
 }
 
-/** A context element as it was read, unchecked. */
+/** A parsed context element, unchecked. */
 interface ElementDraft {
   readonly id?: string
   readonly type?: string
@@ -48,7 +48,7 @@ const elementFields = { id: identifier, type: identifier, isPattern: text, attri
 
 const contextElement = record({ ...elementFields, domainMetadatas: metadatas })
 
-/** In these payloads the metadata of an element, which mean nothing, have another name. */
+/** In these payloads the metadata of an element, which have no effect, have another name. */
 const elementWithMetadata = record({ ...elementFields, metadatas })
 
 /** The payload of updateContext; `strictIds` is `-strictNgsiv1Ids` here and below. */
@@ -58,7 +58,7 @@ const replaceShape = record({ attributes, attributeDomainName: text })
 
 const attributeShape = record({ type: identifier, value, metadatas })
 
-/** Elements that are checked between two pauses. */
+/** The number of elements that are checked between two pauses. */
 const checkedAtOnce = 256
 
 /** Reads and checks the payload of updateContext [context 6.1, 10.3]. */
@@ -78,7 +78,7 @@ export function* parseUpdate(body: string, strictIds: boolean): Steps<Result<Upd
   return action.ok ? ok({ action: action.value, elements }) : action
 }
 
-/** Reads and checks a context element that `scanElements` has found: there is nothing in it to refuse. */
+/** Parses a context element that `scanElements` has found, which is certainly valid. */
 export function parseScannedElement(text: string): GivenElement {
   const draft = readUsual(text, contextElement)
   const element = draft && parseElement(draft)
@@ -128,7 +128,7 @@ export function parseIsPattern(value: string): Result<boolean, CheckRefusal> {
   return value === 'true' || value === '1' ? ok(true) : err({ kind: 'isPatternUnknown', value })
 }
 
-/** Checks a context element by itself [context 10.3]. */
+/** Checks one context element [context 10.3]. */
 function parseElement(draft: ElementDraft): Result<GivenElement, CheckRefusal> {
   const { id = '', type = '', isPattern = '' } = draft
   if (id === '') return err({ kind: 'idEmpty' })
@@ -144,7 +144,7 @@ function parseElement(draft: ElementDraft): Result<GivenElement, CheckRefusal> {
   })
 }
 
-/** The action of an update, in whatever case [context 6.1]. */
+/** The action of an update, in any case [context 6.1]. */
 export function parseAction(value: string): Result<UpdateAction, CheckRefusal> {
   if (value === '') return err({ kind: 'actionEmpty' })
   const capitals = value.toUpperCase()
@@ -152,7 +152,7 @@ export function parseAction(value: string): Result<UpdateAction, CheckRefusal> {
   return action === undefined ? err({ kind: 'actionUnknown', value }) : ok(action)
 }
 
-/** The context elements of a notification, each in its place; nothing for one that updateContext would refuse. */
+/** The context elements of a notification, each at its position; undefined for one that updateContext would refuse. */
 export type NotifiedElements = readonly (GivenElement | undefined)[]
 
 const notificationShape = record({
@@ -183,7 +183,7 @@ export function* parseNotification(body: string, strictIds: boolean): Steps<Resu
   return ok(elements)
 }
 
-/** An attribute as it was read, unchecked. */
+/** A parsed attribute, unchecked. */
 interface AttributeDraft {
   readonly name?: string
   readonly type?: string
@@ -217,7 +217,7 @@ function checkAttributes(
   return ok(given)
 }
 
-/** Checks one attribute; its metadata ID and location become what they mean [context 2.3]. */
+/** Checks one attribute; its metadata ID and location become members [context 2.3]. */
 function checkAttribute(draft: AttributeDraft): Result<GivenAttribute, CheckRefusal> {
   const { name = '', type = '', metadatas = none } = draft
   const wrong = checkName('attribute', name, type) ?? checkMetadata(metadatas)
@@ -235,7 +235,7 @@ function checkAttribute(draft: AttributeDraft): Result<GivenAttribute, CheckRefu
 
 type Mutable<Thing> = { -readonly [Key in keyof Thing]: Thing[Key] }
 
-/** An attribute without its value. Of equal metadata the last is stored, the echo has all [context 2.3]. */
+/** An attribute without its value. Of metadata with the same name the last is stored; the echo has all [context 2.3]. */
 function meantBy(name: string, type: string, drafts: readonly MetadataDraft[]): Mutable<GivenAttribute> {
   if (drafts.length === 0) return { name, instance: '', type, metadata: none }
   const metadata: Metadata[] = []
@@ -256,7 +256,7 @@ function checkName(of: NamedThing, name: string, type: string): CheckRefusal | u
   return longType === undefined ? undefined : { kind: 'tooLong', of, part: 'type', bytes: longType }
 }
 
-/** What is wrong with metadata, if anything is [context 10.3]. */
+/** The first mistake in metadata, if any [context 10.3]. */
 export function checkMetadata(drafts: readonly MetadataDraft[]): CheckRefusal | undefined {
   for (const { name = '', type = '', value = '' } of drafts) {
     const wrong = checkName('metadata', name, type)

@@ -13,7 +13,7 @@ import { LongText, Slices, type Steps } from '../../../slices.js'
 import type { ElementResponse } from '../element-results.js'
 import { okStatus } from './status.js'
 
-/** How attributes are shown: as an array, or as an object keyed by name [context 7.8]. */
+/** The form of attributes: an array, or an object keyed by name [context 7.8]. */
 export interface AttributeFormat {
   readonly asObject: boolean
 }
@@ -35,24 +35,23 @@ export function renderHead({ type, isPattern, id }: ElementHead): string {
   return `"type":${quote(type)},"isPattern":"${isPattern}","id":${quote(id)}`
 }
 
-/** Attributes with the status of what was done or found. */
 export function renderItem(attributes: string, status: StatusText): string {
   return `{${attributes}${attributes === '' ? '' : ','}"statusCode":${renderStatus(status)}}`
 }
 
-/** The response to an update: an item for each response [context 6.3]. */
+/** The response to an update: one item per element response [context 6.3]. */
 export function renderUpdate(responses: readonly ElementResponse[], format: AttributeFormat): string {
   return wrapResponses(renderResponses(responses, format))
 }
 
-/** Items of the response to an update, with commas between them. */
+/** Items of the response to an update, separated by commas. */
 export function renderResponses(responses: readonly ElementResponse[], format: AttributeFormat): string {
   let text = ''
   for (const response of responses) text += `${text === '' ? '' : ','}${renderResponse(response, format)}`
   return text
 }
 
-/** The response to an update, of its items. */
+/** The response to an update, from its items. */
 export function wrapResponses(items: string): string {
   return `{"contextResponses":[${items}]}`
 }
@@ -76,25 +75,25 @@ function renderResponse(response: ElementResponse, format: AttributeFormat): str
   return `{"contextElement":${element},"statusCode":${renderStatus(response.status)}}`
 }
 
-/** The member `contextResponses` of entities that were found, with the attributes named [context 7.5], [subscriptions 4.2]. */
+/** The member `contextResponses` of found entities, with the named attributes [context 7.5], [subscriptions 4.2]. */
 function renderFound(entities: readonly ShownEntity[], names: readonly string[], format: AttributeFormat): string {
   let text = ''
   for (const entity of entities) text += `${text === '' ? '' : ','}${renderResult(entity, names, format)}`
   return `"contextResponses":[${text}]`
 }
 
-/** An item of `contextResponses`: an entity that was found, with the attributes named. */
+/** An item of `contextResponses`: a found entity with the named attributes. */
 export function renderResult(entity: ShownEntity, names: readonly string[], format: AttributeFormat): string {
   return `{"contextElement":${renderEntity(entity, names, format)},"statusCode":${okText}}`
 }
 
-/** An entity with the attributes named, all of them without names [context 7.3]. */
+/** An entity with the named attributes; all of them without names [context 7.3]. */
 export function renderEntity(entity: ShownEntity, names: readonly string[], format: AttributeFormat): string {
   const attributes = renderStored(shownAttributes(entity, names), format)
   return renderElement({ type: entity.type, isPattern: false, id: entity.id }, attributes)
 }
 
-/** The member `attributes` of what is stored; empty when there are none [context 2.7]. */
+/** The member `attributes` of a stored entity; empty when there are none [context 2.7]. */
 export function renderStored(attributes: readonly ShownAttribute[], format: AttributeFormat): string {
   return renderAttributes(attributes, renderStoredBody, format)
 }
@@ -136,7 +135,7 @@ function renderAttributes<Attr extends Instance>(
   return `"attributes":${asObject ? `{${text}}` : `[${text}]`}`
 }
 
-/** The instance with the smallest ID for each name, in the place where the name comes first. */
+/** For each name the instance with the smallest ID, at the place where the name comes first. */
 function firstInstances<Attr extends Instance>(attributes: readonly Attr[]): readonly Attr[] {
   const first = new Map<string, Attr>()
   for (const attribute of attributes) {
@@ -156,7 +155,7 @@ function renderEchoBody({ type, instance, location, metadata }: GivenAttribute):
   return `"type":${quote(type)},"value":""${renderMetadata(type, instance, location, metadata)}`
 }
 
-/** An attribute without a value keeps its value at the provider; an empty one would replace it. */
+/** An attribute given without a value keeps its value at the provider; an empty one would replace it. */
 function renderGivenBody({ type, value, instance, location, metadata }: GivenAttribute): string {
   const given = value === undefined ? '' : `,"value":${renderValue(value, type)}`
   return `"type":${quote(type)}${given}${renderMetadata(type, instance, location, metadata)}`
@@ -183,13 +182,13 @@ function renderMetadata(
 const array = { asObject: false }
 
 /**
- * The body of a notification: what a query would show of the entities [subscriptions 4.2]. An entity without attributes
- * can only be here if no attributes are named; then it is shown without any, as a query does [subscriptions 3.5].
+ * The body of a notification: entities in the form of a query [subscriptions 4.2]. An entity without attributes occurs here only
+ * if no attributes are named; it is then shown without any, as in a query [subscriptions 3.5].
  */
 export const renderNotice: NoticeRenderer = ({ id, attributes }, entities) =>
   renderedFor(id, renderFound(entities, attributes, array))
 
-/** A renderer for many notifications about one entity, which remembers what it has rendered last and for which subscription. */
+/** A renderer for many notifications about one entity: it keeps its last result and the attributes of that. */
 export function rememberingNotice(): NoticeRenderer {
   let last: { readonly of: Entity | undefined; readonly names: string; readonly text: string } | undefined
   return ({ id, attributes }, entities) => {

@@ -40,13 +40,13 @@ export function isOk({ code }: StatusText): boolean {
 
 const noErrors: readonly string[] = []
 
-/** The codes of what has failed, in its order. */
+/** The codes of the failed items, in order. */
 export function errorsOf(items: readonly { readonly status: StatusText }[]): readonly string[] {
   if (items.every(({ status }) => isOk(status))) return noErrors
   return items.flatMap(({ status }) => (isOk(status) ? [] : [status.code]))
 }
 
-/** What was to be done to which entity: the one found, else the one of the request. */
+/** The action and the entity of a refusal: the entity found, otherwise that of the request. */
 interface Attempt {
   readonly action: UpdateAction
   readonly id: EntityId
@@ -135,7 +135,7 @@ function offence({ id, type }: Attempt, action: UpdateAction, name: string): str
   return `action: ${action} - entity: [${id}, ${type}] - offending attribute: ${name}`
 }
 
-/** Where a status object sits in a response that is nothing else [context 1.2]. */
+/** The position of a status object in a response that has nothing else [context 1.2]. */
 export type ErrorShape = 'errorCode' | 'statusCode' | 'bare' | 'orionError'
 
 /** A status object in one of the shapes. */
@@ -143,27 +143,27 @@ export function wrapped(shape: ErrorShape, status: StatusText): unknown {
   return shape === 'bare' ? status : { [shape]: status }
 }
 
-/** A response that is a status object, with HTTP status 200 unless something else is said [context 1.1]. */
+/** A response that is a status object, with HTTP status 200 by default [context 1.1]. */
 export function statusResponse(shape: ErrorShape, status: StatusText, http = 200): ApiResponse {
   return reporting({ status: http, body: JSON.stringify(wrapped(shape, status)) }, errorsOf([{ status }]))
 }
 
-/** A response of this API that HTTP takes for a success, whatever its status object says [subscriptions 1.2]. */
+/** A response that HTTP reports as success, whatever its status object says [subscriptions 1.2]. */
 export function bodyResponse(body: unknown, status: StatusText = okStatus): ApiResponse {
   return reporting({ status: 200, body: JSON.stringify(body) }, errorsOf([{ status }]))
 }
 
-/** A response with the codes of the errors in its body, which HTTP does not say. */
+/** A response with the codes of the errors in its body, which its HTTP status does not show. */
 export function reporting(response: ApiResponse, errors: readonly string[]): ApiResponse {
   return errors.length === 0 ? response : { ...response, errors }
 }
 
-/** An error that HTTP reports, too [context 10.2]. */
+/** An error with an HTTP status of its own [context 10.2]. */
 export function badRequest(details: string): ApiResponse {
   return statusResponse('orionError', statusOf(400, details), 400)
 }
 
-/** How an operation reports a payload that is refused: what the parser finds, and what the checks find. */
+/** The forms in which an operation reports a refused payload, by parser and by checks. */
 export interface PayloadErrors {
   readonly parser: 'errorCode' | 'orionError'
   readonly checks: 'errorCode' | 'statusCode'
