@@ -40,15 +40,7 @@ export function Heads({
 }
 
 /** A share from 0 to 1 as a bar behind its text. */
-export function Bar({
-  share,
-  text,
-  tone = 'plain',
-}: {
-  readonly share: number
-  readonly text: string
-  readonly tone?: Tone
-}) {
+function Bar({ share, text, tone = 'plain' }: { readonly share: number; readonly text: string; readonly tone?: Tone }) {
   const width = `${Math.round(1000 * Math.min(1, Math.max(0, share))) / 10}%`
   return (
     <span class={`bar ${tone}`}>
