@@ -1,6 +1,6 @@
 import { parseNewRegistration } from '../../../api/ngsi2/parse/registration-body.js'
 import { parseNewSubscription } from '../../../api/ngsi2/parse/subscription-body.js'
-import { checked, type Given, type GivenObject, refuse } from '../../../api/ngsi2/parse/tree.js'
+import { checked, type Given, type GivenObject, isGivenObject, member, refuse } from '../../../api/ngsi2/parse/tree.js'
 import { newSubscription } from '../../../api/ngsi2/subscription-requests.js'
 import type {
   Attribute,
@@ -54,24 +54,75 @@ const shown =
   'attrs=*,dateCreated,dateModified,dateExpires,servicePath&metadata=*,dateCreated,dateModified&orderBy=dateCreated'
 
 function idOf(given: Given): string {
-  const id = typeof given === 'object' && given !== null && 'id' in given ? given.id : undefined
+  const id = memberOf(given, 'id')
   return typeof id === 'string' ? id : ''
 }
 
+/**
+ * All of a list. Something may be removed meanwhile, and what comes after it moves up: so each page begins with the last one of the page
+ * before. If it does not, the pages before are read again, back to one that begins with something known.
+ */
 async function* pages(address: BrokerAddress, path: string, filter: ExportFilter): AsyncGenerator<Given> {
-  const { tenant = '', path: range = everywhere } = filter
+  const read = new ReadAlready()
   for (let offset = 0; ; ) {
-    const query = `${path}&limit=${page}&offset=${offset}&options=count`
-    const request = { method: 'GET', path: query, tenant, servicePath: pathText(range) } as const
-    const { status, text, headers } = await askBroker(address, request)
-    const list: unknown = status === 200 ? JSON.parse(text) : undefined
-    if (!Array.isArray(list))
-      throw new CommandFailure(`${address.url}${query} answered ${status} ${text.slice(0, 300)}`)
-    yield* list
-    offset += list.length
-    const total = Number(headers.get('fiware-total-count') ?? Number.NaN)
-    if (list.length === 0 || offset >= total || (Number.isNaN(total) && list.length < page)) return
+    const list = await pageAt(address, `${path}&limit=${page}&offset=${offset}`, filter)
+    if (offset > 0 && (list.length === 0 || !read.has(list[0]))) {
+      offset = Math.max(0, offset - page)
+      continue
+    }
+    for (const given of list) if (read.add(given)) yield given
+    if (list.length < page) return
+    offset += page - 1
   }
+}
+
+async function pageAt(address: BrokerAddress, query: string, filter: ExportFilter): Promise<readonly Given[]> {
+  const { tenant = '', path: range = everywhere } = filter
+  const request = { method: 'GET', path: query, tenant, servicePath: pathText(range) } as const
+  const { status, text } = await askBroker(address, request)
+  const list: unknown = status === 200 ? JSON.parse(text) : undefined
+  if (!Array.isArray(list)) throw new CommandFailure(`${address.url}${query} answered ${status} ${text.slice(0, 300)}`)
+  return list
+}
+
+/**
+ * What was read of a list in the order of creation. The names of those of the last moment tell all others apart by their dates; of
+ * a list without dates all names are kept.
+ */
+class ReadAlready {
+  #last = Number.NEGATIVE_INFINITY
+  #names = new Set<string>()
+
+  has(given: Given): boolean {
+    const created = createdOf(given)
+    return created < this.#last || (created === this.#last && this.#names.has(nameOf(given)))
+  }
+
+  /** Whether it was not read before. */
+  add(given: Given): boolean {
+    if (this.has(given)) return false
+    const created = createdOf(given)
+    if (created > this.#last) this.#names = new Set()
+    this.#last = created
+    this.#names.add(nameOf(given))
+    return true
+  }
+}
+
+function memberOf(given: Given, name: string): Given {
+  return isGivenObject(given) ? member(given, name) : undefined
+}
+
+/** In seconds since 1970; 0 for what has no date. */
+function createdOf(given: Given): number {
+  const date = memberOf(memberOf(given, 'dateCreated'), 'value')
+  return (typeof date === 'string' ? parseDate(date) : undefined) ?? 0
+}
+
+/** What tells the things of a list apart. */
+function nameOf(given: Given): string {
+  const path = memberOf(memberOf(given, 'servicePath'), 'value')
+  return JSON.stringify([memberOf(given, 'id'), memberOf(given, 'type'), path])
 }
 
 /** What tells when and where an entity is. */
