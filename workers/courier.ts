@@ -131,6 +131,7 @@ function outboxOf(reader: OutboxReader, ack: Outbox['ack'], position?: SharedArr
     refresh: () => reader.refresh(),
     last: () => reader.last(),
     after: (number, limit) => reader.after(number, limit),
+    holds: (number) => reader.holds(number),
     at: (number) => reader.at(number),
     stats: () => reader.stats(),
     statsOf: (id) => reader.statsOf(id),

@@ -1,6 +1,9 @@
 import { test } from 'tap'
+import { RemoteBarriers } from '../../src/delivery/queue/remote-barriers.js'
+import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { clockStart } from '../../src/time.js'
+import { entity } from '../context/given-entity.js'
 import { FarEnd } from '../far-end.js'
 import { until } from '../until.js'
 import { courier, notice, nth, outboxes, recipient, subscriptionId } from './given.js'
@@ -107,4 +110,34 @@ test('what is on hold while its subscription is opened does not overtake what is
   only.courier.put(opened)
   await until(() => box.numbers.length + boxes.control.numbers.length === 0)
   t.same(end.bodies, ['state', 'late'])
+})
+
+test('barriers that stand are looked for without reading their notices again', async (t) => {
+  const { control } = outboxes(t, 1)
+  const stored = control.opened()
+  t.teardown(() => stored.close())
+  let read = 0
+  const gone: SubscriptionId[] = []
+  const outbox = {
+    holds: stored.holds,
+    after: (number: number, limit: number) => {
+      const found = stored.after(number, limit)
+      read += found.length
+      return found
+    },
+  }
+  const barriers = new RemoteBarriers(outbox, (id) => gone.push(id))
+  const ids = Array.from({ length: 50 }, (_, number) => subscriptionId(number + 1))
+  control.enqueue(...ids.map((id) => notice(id, initial, 'state', { after: [0] })))
+  const { subscription: _, body: __, ...common } = notice(one, 'tank', '')
+  control.enqueue({ ...common, subscriptions: [one, two], entity: entity() })
+  barriers.look()
+  t.equal(read, 52)
+  control.store([{ subscription: one, gone: [1, 51], stats: undefined }])
+  stored.refresh()
+  barriers.look()
+  t.same([read, gone], [52, [one]])
+  t.equal(barriers.boundsOf(one), undefined)
+  t.same(barriers.boundsOf(two), [0])
+  t.same([1, 2, 51, 52, 53].map(stored.holds), [false, true, false, true, false])
 })

@@ -113,6 +113,7 @@ class StreamsUnderTest {
           refresh: () => undefined,
           last: () => known[outbox] ?? 0,
           after: () => [],
+          holds: () => false,
           at: (number) => notice(id, 'any', this.keys.get(`${outbox}-${number}`) ?? ''),
           stats: () => [],
           statsOf: () => undefined,

@@ -13,7 +13,7 @@ const slice = 128
  * the outbox no longer holds it.
  */
 export class RemoteBarriers {
-  readonly #outbox: ReadOutbox
+  readonly #outbox: Pick<Outbox, 'after' | 'holds'>
   readonly #gone: (id: SubscriptionId) => void
   /** The bounds of each by its number, in ascending order, by subscription. */
   readonly #standing = new Map<SubscriptionId, Map<NoticeNumber, readonly NoticeNumber[]>>()
@@ -21,7 +21,7 @@ export class RemoteBarriers {
   #known: NoticeNumber = 0
 
   /** `gone` is called with the subscription of each barrier that has left. */
-  constructor(outbox: ReadOutbox, gone: (id: SubscriptionId) => void) {
+  constructor(outbox: Pick<Outbox, 'after' | 'holds'>, gone: (id: SubscriptionId) => void) {
     this.#outbox = outbox
     this.#gone = gone
   }
@@ -38,7 +38,7 @@ export class RemoteBarriers {
   /** Brings the barriers up to date with the outbox. */
   look(): void {
     for (const [id, barriers] of [...this.#standing]) {
-      for (const number of [...barriers.keys()]) if (!this.#holds(number)) this.#remove(id, number)
+      for (const number of [...barriers.keys()]) if (!this.#outbox.holds(number)) this.#remove(id, number)
     }
     for (let found = this.#next(); found.length > 0; found = this.#next()) {
       for (const { number, notice } of found) {
@@ -58,10 +58,6 @@ export class RemoteBarriers {
 
   #next(): ReturnType<ReadOutbox['after']> {
     return this.#outbox.after(this.#known, slice)
-  }
-
-  #holds(number: NoticeNumber): boolean {
-    return this.#outbox.after(number - 1, 1)[0]?.number === number
   }
 
   #add(id: SubscriptionId, number: NoticeNumber, bounds: readonly NoticeNumber[]): void {

@@ -42,6 +42,13 @@ export class OutboxReader {
     return noticesAfter(this.#outbox, number, limit, this.#unread)
   }
 
+  /** Whether the notice of a number is there. */
+  holds(number: NoticeNumber): boolean {
+    if (this.#outbox.notices.doesExist([number])) return true
+    const group = groupOf(this.#outbox, number, this.#unread)
+    return group?.subscriptions[number - group.first] !== undefined
+  }
+
   /** The notice of a number, if it is there, or that it cannot be read. */
   at(number: NoticeNumber): StoredNotice | 'damaged' | undefined {
     try {
