@@ -3,7 +3,7 @@ import { json, shortForm } from '../../broker/operations/response.js'
 import { parseTraceLevels, traceLevelsText } from '../../observe/log/trace.js'
 import { err, ok, type Result } from '../../result.js'
 import { logLevels, type SettingName, type Switches } from '../../threads/shared-memory/switches.js'
-import { emptyParameter, logChange, logRefusal, type ManagementParts, operation } from './parts.js'
+import { changeLog, emptyParameter, logChange, logRefusal, type ManagementParts, operation } from './parts.js'
 
 const highestVerbosity = 5
 const verboseRow = { countedAs: '/log/verbose[/{level}]', counter: 'logRequests', anyCase: true } as const
@@ -146,12 +146,13 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
   function putFor(request: ApiRequest, seconds: number, levels: ReadonlySet<number>): void {
     const begun = traceReturn.begin(traces)
     put(traces, (level) => levels.has(level))
-    logChange(log, request, `trace levels: ${shown(traces)}, for ${seconds} s`)
+    const tell = changeLog(log, request)
+    tell(`trace levels: ${shown(traces)}, for ${seconds} s`)
     const goBack = () => {
       const before = traceReturn.end(begun)
       if (before === undefined) return
       put(traces, (level) => before[level] === 1)
-      logChange(log, request, `trace levels: ${shown(traces)}, as before`)
+      tell(`trace levels: ${shown(traces)}, as before`)
     }
     setTimeout(goBack, seconds * 1000).unref()
   }

@@ -57,9 +57,17 @@ export function logRefusal(log: Log, request: ApiRequest, refused: string, known
 
 /** Logs a change that was made through the management interface [management 10.1, 2.5: 242]. */
 export function logChange(log: Log, request: ApiRequest, message: string, facts: Facts = {}): void {
+  changeLog(log, request)(message, facts)
+}
+
+/** Logs changes that a request has ordered for later, without keeping the request. */
+export function changeLog(log: Log, request: ApiRequest): (message: string, facts?: Facts) => void {
+  const { verb } = request
   const context = lineContextOf(request)
-  log.info('management:change', message, facts, context)
-  log.trace('admin', `${request.verb}: ${message}`, facts, context)
+  return (message, facts = {}) => {
+    log.info('management:change', message, facts, context)
+    log.trace('admin', `${verb}: ${message}`, facts, context)
+  }
 }
 
 /** Requests of front ends to each other, for what is not in shared memory. */
