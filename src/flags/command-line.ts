@@ -8,32 +8,32 @@ import type { Options } from './settings.js'
 import { contradiction, optionsFrom, tokenFrom } from './settings.js'
 import { type EnvironmentVariables, type Mistake, readWords, type Settings } from './words.js'
 
-/** What the command line asks for [management 9.1, 9.2]. */
+/** The outcome of the command line [management 9.1, 9.2]. */
 export type CommandLine =
   | { readonly kind: 'run'; readonly options: Options; readonly settings: readonly Setting[] }
   | { readonly kind: 'print'; readonly text: string; readonly exitCode: 0 }
   | { readonly kind: 'wrong'; readonly text: string; readonly exitCode: 1 }
 
-/** A setting as the log may show it, and where it came from [management 2.5, area 244]. */
+/** A setting for the log, and its source [management 2.5, area 244]. */
 export interface Setting {
   /** With its dash. */
   readonly flag: string
-  /** `***` for what is secret. */
+  /** `***` for secrets. */
   readonly value: string
   /** `command line`, `default` or the name of a variable. */
   readonly source: string
   readonly byDefault: string
-  /** What values it takes, as the help shows them. */
+  /** The values that it takes, as the help shows them. */
   readonly takes: string
   readonly meaning: string
-  /** The environment variable that stands in for it, if there is one. */
+  /** Its environment variable, if there is one. */
   readonly variable: string | undefined
   readonly group: string
 }
 
 /**
- * Reads the command line and the environment into complete options. Reads no file but that of `-adminTokenFile`; a mistake
- * is one line that names it, followed by the short usage. `isNode` is false for who only asks about the cluster that they name.
+ * Reads the command line and the environment into complete options. Reads no file but that of `-adminTokenFile`. A mistake is one
+ * line that names it, followed by the short usage. `isNode` is false for a command that only asks about a cluster.
  */
 export function readOptions(argv: readonly string[], env: EnvironmentVariables, isNode = true): CommandLine {
   const read = readWords(argv, env)
@@ -67,7 +67,7 @@ export function switchesOf(options: Options): Switches {
   return switches
 }
 
-/** What an operator should be told of the options at every start, one WARN line each [management 9.1, 13]. */
+/** Warnings about the options, for one WARN line each at every start [management 9.1, 13]. */
 export function warningsOf({ ignored, adminToken, dbPath }: Options): readonly string[] {
   return [
     ...(ignored.length === 0 ? [] : [`ignored command line options: ${ignored.join(', ')}`]),
@@ -86,7 +86,10 @@ function isOfDatabase(ignored: string): boolean {
   return /^(-db|-rplSet$|ORION_MONGO_)/.test(ignored)
 }
 
-/** The port on which others reach the management interface without a token, if there is one: on this machine alone everybody may. */
+/**
+ * The port on which other machines reach the management interface without a token; undefined when there is none. On this machine
+ * everybody may use it.
+ */
 export function openManagementPort(options: Options): number | undefined {
   const { adminToken, adminPort, adminIp, port, localIp } = options
   if (adminToken !== undefined) return undefined

@@ -8,7 +8,7 @@ interface ProgramCommand {
   readonly script: string
 }
 
-/** What the first word of the command line may be, when it is no flag. Without one the broker serves. */
+/** The first words of a command line that start another program. Without such a word the broker serves. */
 const programs: ReadonlyMap<string, ProgramCommand> = new Map([
   ['bench', { summary: 'measures brokers and writes reports', script: builtFile('bench/run.js') }],
   [
@@ -35,7 +35,7 @@ const programs: ReadonlyMap<string, ProgramCommand> = new Map([
   ],
 ])
 
-/** Commands on the data of a broker, which are part of the program, with what they do. */
+/** Commands on the data of a broker, which are part of this program, with their descriptions. */
 const dataCommands = {
   backup: 'writes a backup of a running broker, or of a stopped one, to a folder',
   restore: 'puts a backup into a data folder, or back what was there before',
@@ -45,7 +45,6 @@ const dataCommands = {
   import: 'reads such lines, or what was dumped of an Orion, into a data folder',
 } as const
 
-/** The name of a command on the data of a broker. */
 export type DataCommand = keyof typeof dataCommands
 
 function isDataCommand(word: string): word is DataCommand {
@@ -57,7 +56,7 @@ const others = new Map([
   ['help', 'this text, or that of a command: rigel help bench'],
 ])
 
-/** What a command line asks for that begins with a word instead of a flag. */
+/** The meaning of a command line that begins with a word instead of a flag. */
 export type Asked =
   | { readonly kind: 'program'; readonly script: string; readonly words: readonly string[] }
   | { readonly kind: 'data'; readonly command: DataCommand; readonly words: readonly string[] }
@@ -65,7 +64,7 @@ export type Asked =
   | { readonly kind: 'print'; readonly text: string }
   | { readonly kind: 'wrong'; readonly text: string }
 
-/** Reads the command off a command line; without a command it is about the flags of the broker. */
+/** Reads the command of a command line; without one, the words are flags of the broker. */
 export function readCommand(words: readonly string[]): Asked {
   const [first, ...rest] = words
   if (first === undefined || first.startsWith('-')) return { kind: 'flags', words }
@@ -108,7 +107,7 @@ ${summaries.map(([name, summary]) => `  ${name.padEnd(10)}${summary}`).join('\n'
 `
 }
 
-/** The name that a mistyped word most likely means; nothing when none is alike. Case is no difference. */
+/** The name that a mistyped word most likely means, case ignored; undefined when none is similar. */
 export function nearest(word: string, names: readonly string[]): string | undefined {
   const lower = word.toLowerCase()
   const alike = closest(
@@ -118,7 +117,7 @@ export function nearest(word: string, names: readonly string[]): string | undefi
   return distance(lower, alike) <= mistakesIn(lower) ? names.find((name) => name.toLowerCase() === alike) : undefined
 }
 
-/** How many letters may be wrong, a swapped pair counting as two: with more, the guess would be a riddle. */
+/** How many letters may be wrong, a swapped pair counting as two: beyond that the suggestion would confuse. */
 function mistakesIn(word: string): number {
   if (word.length < 3) return 0
   return word.length === 3 ? 1 : Math.max(2, Math.floor(word.length / 3))

@@ -25,7 +25,7 @@ export function helpText(): string {
   return `${[introduction, ...groups.map((lines) => lines.join('\n')), examples].join('\n\n')}\n`
 }
 
-/** How flags are written, and which of several values counts: in the help and on the pages of the flags. */
+/** How flags are written, and which of several values counts: for the help and the pages of the flags. */
 export const flagRules = `A flag takes one dash or two, and its value after a space or an equals sign. The last of
 several equal flags counts. A flag wins over its environment variable, the variable over the default.`
 

@@ -34,7 +34,7 @@ export function oneOfAnyCase<Word extends Uppercase<string>>(...words: readonly 
   return { shown: exact.shown, parse: (given) => exact.parse(given.toUpperCase()) }
 }
 
-/** Any text; that it is not empty is a rule of all flags. */
+/** Any text; all flags refuse the empty text anyway. */
 export function textFlag(shown: string): ValueKind<string> {
   return { shown, parse: ok }
 }
@@ -59,9 +59,9 @@ export type NotificationMode =
   | { readonly kind: 'transient' | 'persistent' }
   | {
       readonly kind: 'threadpool'
-      /** Attempts at a time, in place of `-notifTotal`; nothing when the flag does not say. */
+      /** Concurrent attempts, in place of `-notifTotal`; undefined when the flag does not say. */
       readonly total: number | undefined
-      /** Attempts at a time by service. */
+      /** Concurrent attempts by service. */
       readonly services: Readonly<Record<string, number>>
     }
 
@@ -116,14 +116,14 @@ export const rateLimits: ValueKind<RateLimits> = {
   },
 }
 
-/** Where messages may or may not go: plain data, so that it reaches every thread. */
+/** Hosts that messages may or must not be sent to: plain data, so that it reaches every thread. */
 export interface DestinationList {
   readonly networks: readonly Network[]
   /** In lower case: `host.example`, or `*.example` for all names below it. */
   readonly names: readonly string[]
 }
 
-/** An address with all its bits, or a network. */
+/** A network, or a single address with all its bits. */
 export interface Network {
   readonly family: 'ipv4' | 'ipv6'
   readonly address: string
@@ -171,7 +171,7 @@ function parseNetwork(word: string): Result<Network, 'none'> {
 
 const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i
 
-/** The last label is no number, not even a hexadecimal one: what a URL would take for an address and is none is a mistake. */
+/** The last label must not be a number, decimal or hexadecimal: URLs would take such a name for an address. */
 function isName(word: string): boolean {
   if (word.length > 253) return false
   const labels = word.replace(/^\*\./, '').replace(/\.$/, '').split('.')

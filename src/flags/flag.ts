@@ -1,6 +1,6 @@
 import type { Result } from '../result.js'
 
-/** The groups of the help, in its order [management 9.2]. */
+/** The groups of the help, in order [management 9.2]. */
 export const flagGroups = [
   'Network',
   'HTTP limits',
@@ -15,26 +15,24 @@ export const flagGroups = [
 ] as const
 type FlagGroup = (typeof flagGroups)[number]
 
-/** What a kind of value takes: its name in the help, what is wrong with a text, and what a right one means. */
+/** A kind of value: its name in the help, and its parser. */
 export interface ValueKind<Value> {
   /** As the help and the usage show it, for example `1-65535`. */
   readonly shown: string
-  /** The value, or what the text is not: `is not an integer from 1 to 65535` [management 9.1]. */
+  /** The value, or the mistake in the text: `is not an integer from 1 to 65535` [management 9.1]. */
   readonly parse: (text: string) => Result<Value, string>
 }
 
-/** What the tables of flags say of each of them. */
 interface Described {
   readonly group: FlagGroup
   /** One line of the help, without what the other members say. */
   readonly meaning: string
-  /** The environment variable that stands in for the flag; a few flags of Orion have none [management 9.3]. */
+  /** The flag's environment variable; a few flags of Orion have none [management 9.3]. */
   readonly variable?: string | undefined
   /** The flag without which this one is refused. */
   readonly needs?: string
 }
 
-/** A flag that takes a value. */
 export interface ValueFlag<Value> extends Described {
   readonly kind: 'value'
   readonly takes: ValueKind<Value>
@@ -44,20 +42,20 @@ export interface ValueFlag<Value> extends Described {
   readonly secret?: true
 }
 
-/** A flag without a value: given, or with `=true`, it is on. */
+/** A flag without a value: on if it is given alone or with `=true`. */
 export interface Switch extends Described {
   readonly kind: 'switch'
 }
 
-/** A flag that is accepted for the sake of existing start scripts and has no effect [management 9.1]. */
+/** A flag that is accepted for the sake of existing start scripts, without effect [management 9.1]. */
 export interface Ignored extends Described {
   readonly kind: 'ignored'
-  /** The value it takes, as the help shows it; none for a switch. */
+  /** The value that it takes, as the help shows it; absent for a switch. */
   readonly takes?: { readonly shown: string }
   readonly secret?: true
 }
 
-/** A flag that asks for something whose absence would be noticed too late [management 9.1]. */
+/** A flag that is refused because the lack of its effect would be noticed too late [management 9.1]. */
 export interface Refusing extends Described {
   readonly kind: 'refused'
   readonly takes?: { readonly shown: string }
@@ -71,7 +69,10 @@ export interface Printing extends Described {
 
 export type Flag = ValueFlag<unknown> | Switch | Ignored | Refusing | Printing
 
-/** The makers of the flags of one group, or of those in it that need another flag. Only a variable of Orion's is named: see `named`. */
+/**
+ * The constructors for the flags of one group, or for those that need another flag. Only Orion's variables are given here, see
+ * `named`.
+ */
 export function flagsOf(group: FlagGroup, needs?: string) {
   const common = { group, ...(needs !== undefined && { needs }) }
 
@@ -87,10 +88,10 @@ export function flagsOf(group: FlagGroup, needs?: string) {
 
   return {
     other,
-    /** A flag with a default that could have been given just so. */
+    /** A flag whose default is one of its values. */
     value: <Value>(takes: ValueKind<Value>, byDefault: Value, meaning: string, variable?: string) =>
       other(takes, [byDefault, String(byDefault)], meaning, variable),
-    /** A flag that stands for nothing unless it is given. */
+    /** A flag without a default. */
     optional: <Value>(takes: ValueKind<Value>, meaning: string, variable?: string) =>
       other<Value | undefined>(takes, [undefined, 'none'], meaning, variable),
     onOff: (meaning: string, variable?: string): Switch => ({
@@ -102,14 +103,14 @@ export function flagsOf(group: FlagGroup, needs?: string) {
 }
 
 /**
- * The name of a flag, from its key in a table. Where an option has its name from the flag, the key is that of the option, with the unit:
- * `idleTimeout_s` is that of `-idleTimeout`.
+ * The name of a flag, from its key in a table. The key is the name of the option, with its unit: `idleTimeout_s` for
+ * `-idleTimeout`.
  */
 export function flagName(key: string): string {
   return key.split('_', 1).join()
 }
 
-/** The flags of a table; those of Rigel's own have the variable that their name makes: `RIGEL_DB_PATH` of `-dbPath`. */
+/** The flags of a table; those of Rigel get the variable that follows from their name: `RIGEL_DB_PATH` for `-dbPath`. */
 export function named<Table extends Readonly<Record<string, Flag>>>(table: Table): Table {
   const flags = Object.entries(table).map(([key, flag]) => {
     if ('variable' in flag || (flag.kind !== 'value' && flag.kind !== 'switch')) return [key, flag] as const

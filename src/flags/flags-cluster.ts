@@ -8,7 +8,7 @@ const needing = (flag: string) => flagsOf('Cluster', flag)
 
 const nameMost = 64
 
-/** What names a cluster or a node: it stands in keys, in records and in lines. */
+/** The name of a cluster or a node, which occurs in keys, records and lines. */
 const plainName: ValueKind<string> = {
   shown: 'name',
   parse: (text) =>
@@ -32,7 +32,7 @@ const memberUrls: ValueKind<readonly string[]> = {
   },
 }
 
-/** Where the keys of a cluster begin. */
+/** The prefix of a cluster's keys. */
 const keyPrefix: ValueKind<string> = {
   shown: 'prefix',
   parse: (text) =>
@@ -43,7 +43,7 @@ const keyPrefix: ValueKind<string> = {
         ),
 }
 
-/** Where other nodes reach a node; without a port that of its listener. */
+/** Where other nodes reach a node; without a port, that of its listener is meant. */
 interface Advertised {
   readonly host: string
   readonly port: number | undefined
@@ -62,7 +62,7 @@ const advertised: ValueKind<Advertised> = {
 
 const noUrls: readonly string[] = []
 
-/** The flags of a broker whose logs stand in etcd. */
+/** The flags of a broker whose logs are in etcd. */
 export const clusterFlags = named({
   cluster: cluster.optional(
     plainName,
@@ -124,7 +124,7 @@ export const clusterFlags = named({
   ),
 } as const)
 
-/** The name of this node where none was given: that of the host, as far as it is one. */
+/** The default name of this node: that of the host, reduced to allowed characters. */
 export function defaultNodeName(): string {
   return hostname()
     .replaceAll(/[^A-Za-z0-9._-]/g, '-')

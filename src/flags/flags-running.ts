@@ -6,7 +6,7 @@ const statistics = flagsOf('Statistics')
 const logging = flagsOf('Logging')
 const administration = flagsOf('Administration')
 
-/** For settings that are kept in 32-bit cells of shared memory. */
+/** The limit of settings in 32-bit cells of shared memory. */
 const highest32 = 2 ** 31 - 1
 const silent: Switch = { kind: 'switch', group: 'Logging', variable: undefined, meaning: 'the same as -logLevel ERROR' }
 const noNames: readonly string[] = []

@@ -6,7 +6,7 @@ const limits = flagsOf('HTTP limits')
 const storage = flagsOf('Storage')
 const api = flagsOf('API behaviour')
 
-/** Node's timers wait no longer. */
+/** The longest time of Node's timers. */
 const longestTimer_ms = 2 ** 31 - 1
 
 /** The flags of what is served, where, from what and within which limits [management 9.3, 9.4]. */

@@ -8,7 +8,7 @@ const mongo = 'there is no MongoDB'
 const fresh = 'the index of subscriptions is never out of date'
 const forwarding = 'registrations would not be forwarded'
 
-/** Flags of Orion that mean nothing here: accepted and named once, or refused with the reason [management 9.1, 9.3]. */
+/** Flags of Orion without a meaning here: accepted and logged once, or refused with the reason [management 9.1, 9.3]. */
 const foreignFlags = {
   db: ignored(mongo, 'ORION_MONGO_DB', 'name'),
   dbURI: { ...ignored(mongo, 'ORION_MONGO_URI', 'uri'), secret: true },
@@ -35,15 +35,14 @@ const foreignFlags = {
   ngsi9: refusing(forwarding),
 } as const
 
-/** Every flag. What is parsed, the help and the usage come from here and from nowhere else [management 9]. */
+/** Every flag. Parsing, the help and the usage come from this table alone [management 9]. */
 export const flags = { ...servingFlags, ...clusterFlags, ...deliveryFlags, ...runningFlags, ...foreignFlags } as const
 
-/** All of them by name, in the order of the help. */
+/** All flags by name, in the order of the help. */
 export const flagsByName: ReadonlyMap<string, Flag> = new Map(
   Object.entries(flags).map(([key, flag]) => [flagName(key), flag]),
 )
 
-/** Whether a flag needs a value after it. */
 export function takesValue(flag: Flag): boolean {
   return flag.kind === 'value' || ('takes' in flag && flag.takes !== undefined)
 }

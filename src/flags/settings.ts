@@ -11,8 +11,8 @@ import { servingFlags } from './flags-serving.js'
 import type { Settings } from './words.js'
 
 /**
- * The line that names settings which are right alone and wrong together; nothing when there are none [management 9.1]. Who only asks
- * about a cluster, and is no node of it, needs nothing that nodes know each other by.
+ * The line that names settings which contradict each other; undefined when there are none [management 9.1]. A command that only
+ * asks about a cluster (`isNode` false) needs no settings for links between nodes.
  */
 export function contradiction(settings: Settings, isNode: boolean): string | undefined {
   const { value, on } = reading(settings)
@@ -76,13 +76,13 @@ export function tokenFrom(settings: Settings): Result<string | undefined, string
   }
 }
 
-/** Everything that can be set from outside, complete and frozen; read once from the command line and the environment [management 9]. */
+/** All options, complete and frozen; read once from the command line and the environment [management 9]. */
 export type Options = ReturnType<typeof optionsFrom>
 
 /** How notifications are delivered and requests forwarded [subscriptions 5.5, 8.4]. */
 export type NotificationOptions = ReturnType<typeof notificationsFrom>
 
-/** The options, from settings without contradiction: those that compute something, and those that are what the flag says. */
+/** The options from settings without contradiction: first those that are computed, then those that are the flag's value. */
 export function optionsFrom(settings: Settings, adminToken: string | undefined) {
   const { on } = reading(settings)
   const { ipv4, ipv6, https, key, cert, answerMemory_MiB, reqPoolSize, ...serving } = optionsOf(servingFlags, settings)
@@ -110,7 +110,7 @@ export function optionsFrom(settings: Settings, adminToken: string | undefined) 
     adminToken,
     cluster: clusterFrom(settings),
     notifications: notificationsFrom(settings),
-    // Those that were given and have no effect, for a warning at the start.
+    // Flags that were given without effect, for a warning at the start.
     ignored: namesOf(settings, (flag) => flag.kind === 'ignored' || (!on(flags.https) && isOfHttps(flag))),
   })
 }
@@ -196,15 +196,15 @@ function notificationsFrom(settings: Settings) {
   })
 }
 
-/** What means nothing without HTTPS: whoever gives it alone believes to have that. */
+/** Whether a flag has no effect without HTTPS: an operator who gives it alone may believe that HTTPS is on. */
 function isOfHttps(flag: Flag): boolean {
   return flag === flags.key || flag === flags.cert
 }
 
-/** Node's timers take at most 2³¹ - 1 ms and fire at once beyond it; nobody notices whether it was 24 days or more. */
+/** Node's timers take at most 2³¹ - 1 ms and fire at once beyond it; a limit of 24 days is as good as a longer one. */
 const longestTimer_s = 2_147_483
 
-/** What the flags of a table say, by their keys; those that print something say nothing. */
+/** The values of a table of flags, by their keys; those that print something have none. */
 type OptionsOf<Flags> = {
   readonly [Key in keyof Flags as Flags[Key] extends Printing ? never : Key]: Flags[Key] extends ValueFlag<infer Value>
     ? Value
@@ -219,7 +219,7 @@ function optionsOf<Flags extends Readonly<Record<string, Flag>>>(table: Flags, s
   return Object.fromEntries(options)
 }
 
-/** Reads single settings; what was wrong with a text has been said before. */
+/** Reads single settings, which were validated before. */
 function reading(settings: Settings) {
   return {
     value: <Value>(flag: ValueFlag<Value>): Value => {
@@ -233,12 +233,12 @@ function reading(settings: Settings) {
   }
 }
 
-/** The text of the one of several flags that was set last. */
+/** The text of the flag among several that was set last. */
 function latest(settings: Settings, ...meant: readonly Flag[]): string | undefined {
   return [...settings.values()].findLast(({ flag }) => meant.includes(flag))?.text
 }
 
-/** `-silent` is another way to write `-logLevel ERROR`: the later of the two counts. */
+/** `-silent` means `-logLevel ERROR`: the later of the two counts. */
 function silenced(settings: Settings): boolean {
   const relevant = [...settings.values()].filter(({ flag, text }) => flag !== flags.silent || text === 'true')
   return relevant.findLast(({ flag }) => flag === flags.silent || flag === flags.logLevel)?.flag === flags.silent

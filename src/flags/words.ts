@@ -4,33 +4,32 @@ import { nearest } from './command-words.js'
 import type { Flag, Printing } from './flag.js'
 import { flagsByName, takesValue } from './flags.js'
 
-/** A flag that was set, and by what. */
 interface GivenValue {
   readonly flag: Flag
   /** The value; `true` or `false` for switches. */
   readonly text: string
-  /** The variable that set it; none for the command line. */
+  /** The variable that set it; absent for the command line. */
   readonly variable?: string
-  /** As messages name it: `'-port'` or `ORION_PORT`. */
+  /** The source in messages: `'-port'` or `ORION_PORT`. */
   readonly source: string
 }
 
 /**
- * What is set, in rising precedence: the environment, then the command line from left to right. So of two flags that
- * mean the same, the one that comes later in the map counts [management 9.1].
+ * The settings in rising precedence: the environment, then the command line from left to right. Of two flags with the same
+ * meaning the later one in the map counts [management 9.1].
  */
 export type Settings = ReadonlyMap<Flag, GivenValue>
 
-/** What is wrong with a command line [management 9.1]. */
+/** A mistake in a command line [management 9.1]. */
 export interface Mistake {
   readonly line: string
-  /** A line of its own, where one is likely to help. */
+  /** A line with advice, where there is some. */
   readonly advice?: string
 }
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
-/** What the words and variables ask for: a start with settings, or a text to print. Refuses with the one line that names a mistake. */
+/** The settings of a start, or a text to print. Refuses with the one line that names a mistake. */
 export function readWords(
   argv: readonly string[],
   env: EnvironmentVariables,
@@ -49,7 +48,7 @@ function fromWords(argv: readonly string[]): Result<Map<Flag, GivenValue> | Prin
     const flag = token.kind === 'option' && name !== undefined ? flagsByName.get(name) : undefined
     if (flag === undefined || token.kind !== 'option') return err(notRecognized(word.replace(/=.*/s, '')))
     if (flag.kind === 'refused') return err({ line: `'-${name}' is not supported: ${flag.meaning}` })
-    // The next word as it was written: the tokens show it with two dashes.
+    // The next word as it was written: tokens show it with two dashes.
     const text = token.inlineValue === false ? (argv[token.index + 1] ?? '') : (token.value ?? '')
     const source = `'-${name}'`
     const mistake = takesValue(flag)
@@ -68,13 +67,13 @@ function fromWords(argv: readonly string[]): Result<Map<Flag, GivenValue> | Prin
   return ok(settings)
 }
 
-/** Names a word that is no flag, and the flag that it is almost. */
+/** Names a word that is not a flag, and the flag that it resembles. */
 function notRecognized(word: string): Mistake {
   const near = nearest(word.replace(/^--?/, ''), [...flagsByName.keys()])
   return { line: `'${word}' not recognized`, ...(near === undefined ? {} : { advice: `did you mean '-${near}'?` }) }
 }
 
-/** Splits the words with the library, which knows two dashes only; what it does not know, it takes for a switch. */
+/** Splits the words by the library, which knows only two dashes and takes unknown flags for switches. */
 function tokensOf(argv: readonly string[]) {
   const options = Object.fromEntries(
     [...flagsByName].map(([name, flag]) => [name, { type: takesValue(flag) ? 'string' : 'boolean' } as const]),

@@ -17,30 +17,30 @@ import {
   type Work,
 } from './api.js'
 
-/** A request of a tenant, with the services that its operation uses. */
+/** A request of a tenant, with the services of its operation. */
 export interface Call<Services> {
   readonly services: Services
   readonly request: ApiRequest
   readonly tenant: Tenant
 }
 
-/** What every operation of an interface needs. */
+/** The services that every operation needs. */
 interface OperationServices {
   readonly options: Pick<Options, 'multiservice'>
 }
 
-/** An operation for whatever services; those of one interface read their long payloads one after the other. */
+/** An operation without its services; the operations of one interface parse long payloads one after the other. */
 export type Unbound<Services> = (services: Services, longPayloads: LongPayloads) => Operation
 
-/** How an operation treats a request, in the order of the members. */
+/** The steps of an operation, in the order of the members. */
 export interface OperationParts<Services, Payload> {
   readonly use: Use
   readonly wrapStatus?: ((status: StatusText) => unknown) | undefined
-  /** The response to a path that is refused, whatever the payload. */
+  /** The response to a refused path, whatever the payload. */
   readonly check?: ((request: ApiRequest, services: Services) => ApiResponse | undefined) | undefined
-  /** The work on a short payload as it came; undefined when the payload has to be parsed here. */
+  /** The work on a short payload as received; undefined when the payload has to be parsed here. */
   readonly raw?: ((request: ApiRequest, services: Services) => Work | UncheckedWork | undefined) | undefined
-  /** The payload, at once or in steps; the steps for a long one are taken in slices. */
+  /** Parses the payload, at once or in steps; a long one is parsed in slices. */
   readonly parse: (
     request: ApiRequest,
     services: Services,
@@ -81,12 +81,12 @@ export function operationOf<Services extends OperationServices, Payload>(
   }
 }
 
-/** Parses the payload of an operation that has none. */
+/** For operations without a payload. */
 export function noPayload(): Result<undefined, never> {
   return ok(undefined)
 }
 
-/** The tenant of a request; without `multiservice` the header is checked but means nothing [context 5.1]. */
+/** The tenant of a request; without `multiservice` the header is checked and otherwise ignored [context 5.1]. */
 export function tenantOf(
   { headers }: Pick<ApiRequest, 'headers'>,
   { multiservice }: Pick<Options, 'multiservice'>,

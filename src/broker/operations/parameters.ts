@@ -1,4 +1,4 @@
-/** The words of the URI parameter `options`, which paths of both interfaces take [NGSIv2 context 1.5]. */
+/** The words of the URI parameter `options`, which both interfaces take [NGSIv2 context 1.5]. */
 const optionWords = [
   'count',
   'keyValues',
@@ -22,7 +22,7 @@ export type OptionWord = (typeof optionWords)[number]
 
 const known: ReadonlySet<string> = new Set(optionWords)
 
-/** At most one of them may be given; each stands for a form of its own [NGSIv2 context 1.5]. */
+/** At most one of them may be given [NGSIv2 context 1.5]. */
 export const optionForms = ['keyValues', 'values', 'unique'] as const
 
 /** Whether a value of `options` is a list of its words, with one form at most [NGSIv2 context 1.5], [context 1.6]. */
@@ -33,7 +33,7 @@ function isOptions(text: string): boolean {
   return true
 }
 
-/** What is wrong with `options`; nothing when they are empty or absent. */
+/** The mistake in `options`; undefined also when they are empty or absent. */
 export function wrongOptions(options: string | undefined): string | undefined {
   return !options || isOptions(options) ? undefined : 'Invalid value for URI param /options/'
 }
@@ -49,17 +49,17 @@ export function isDecimal(text: string): boolean {
 const defaultLimit = 20
 const maxLimit = 1000
 
-/** What is wrong with `offset`; nothing when it is empty or absent. */
+/** The mistake in `offset`; undefined also when it is empty or absent. */
 export function wrongOffset(offset: string | undefined): string | undefined {
   return !offset || isDecimal(offset) ? undefined : `Bad pagination offset: /${offset}/ [must be a decimal number]`
 }
 
-/** What is wrong with a `limit` that is a number. */
+/** The mistake in a `limit` that is a number. */
 export function excessiveLimit(limit: string): string | undefined {
   return Number(limit) > maxLimit ? `Bad pagination limit: /${limit}/ [max: ${maxLimit}]` : undefined
 }
 
-/** The part of the results that is requested, by `offset` and `limit` that have been checked; an empty value counts as none. */
+/** The requested page, by checked `offset` and `limit`; an empty value counts as absent. */
 export function pageGiven(parameters: ReadonlyMap<string, string>): {
   readonly offset: number
   readonly limit: number

@@ -17,7 +17,7 @@ export const reasonPhrases = {
   503: 'Service Unavailable',
 } as const
 
-/** The status of an error that is not of an interface's own. */
+/** The status of an error that all interfaces share. */
 export type ErrorStatus = keyof typeof reasonPhrases
 
 /** An error as the management interface and NGSIv2 report it: its reason phrase without blanks [management 1]. */
@@ -25,7 +25,6 @@ export function shortForm(status: ErrorStatus, description: string): ApiResponse
   return { status, body: JSON.stringify({ error: reasonPhrases[status].replaceAll(' ', ''), description }) }
 }
 
-/** 200 with a body in JSON. */
 export function json(value: unknown): ApiResponse {
   return { status: 200, body: JSON.stringify(value) }
 }

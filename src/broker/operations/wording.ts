@@ -2,12 +2,12 @@ import type { Excess } from '../../model/context/entity-size.js'
 import type { FilterMalformed } from '../../model/context/filter-parse.js'
 import { detailsOfTooCostly } from '../../model/context/pattern.js'
 
-/** What is said of each kind of a union of refusals: complete, or the build fails. */
+/** The texts for a union of refusals, one for each kind: complete, or the build fails. */
 export type Wording<Refusal extends { readonly kind: string }, Words, More extends readonly unknown[] = []> = {
   readonly [Kind in Refusal['kind']]: (refusal: Extract<Refusal, { kind: Kind }>, ...more: More) => Words
 }
 
-/** What a table says of a refusal. */
+/** The text of a refusal. */
 export function worded<Refusal extends { readonly kind: string }, Words, More extends readonly unknown[]>(
   wording: Wording<Refusal, Words, More>,
   refusal: Refusal,
@@ -46,7 +46,7 @@ const excesses: { readonly [What in Excess]: string } = {
   metadata: 'metadata of the entity',
 }
 
-/** Why an update is refused that would make an entity larger than it may be. */
+/** Why an update is refused that would make an entity exceed a limit. */
 export function excessText(what: Excess, max: number): string {
   return `${excesses[what]} would exceed the max supported: ${max}`
 }

@@ -2,7 +2,7 @@ import { type Milliseconds, now } from '../../time.js'
 import type { LineContext, Log } from './log.js'
 import { alarmSubject } from './secrets.js'
 
-/** What can be wrong for a while [management 10.7]. */
+/** The conditions that raise alarms [management 10.7]. */
 export const alarmKinds = [
   'BadInput',
   'NotificationError',
@@ -22,17 +22,17 @@ export interface AlarmCount {
 }
 export type AlarmCounts = Readonly<Record<AlarmKind, AlarmCount>>
 
-/** An alarm that is active: what is wrong, since when, and how often it has occurred [console: data]. */
+/** An active alarm: its cause, since when it is active, and how often it has occurred [console: data]. */
 export interface ActiveAlarm {
   readonly kind: AlarmKind
-  /** An address or URL without secrets; nothing where the kind says it all. */
+  /** An address or URL without secrets; absent where the kind says it all. */
   readonly subject?: string | undefined
   readonly since: Milliseconds
   readonly occurrences: number
   readonly last: Milliseconds
-  /** What was said when it occurred last. */
+  /** The reason of the last occurrence. */
   readonly reason: string
-  /** Whether the condition is over, and the release is held for a while. */
+  /** Whether the condition is over, while the release is held. */
   readonly isOver: boolean
 }
 
@@ -40,17 +40,17 @@ export interface ActiveAlarm {
 const mostKept = 10_000
 
 /**
- * The least time between the raising of an alarm and its release. Some clients send good and bad requests in turns: the
- * release is held, so that each of them has two lines a minute and not two for each pair of requests.
+ * The least time between the raising and the release of an alarm. Some clients send good and bad requests in turns: holding the
+ * release gives each of them two lines a minute, not two for each pair of requests.
  */
 const hold_ms: Partial<Readonly<Record<AlarmKind, number>>> = { BadInput: 60_000 }
 
 interface AlarmSettings {
   /** Repetitions are logged as well (`-relogAlarms`). */
   readonly relog: boolean
-  /** Told of every change of the counts. */
+  /** Called at every change of the counts. */
   readonly changed?: (counts: AlarmCounts) => void
-  /** How many are kept; fewer in tests. */
+  /** The limit of kept alarms; lower in tests. */
   readonly mostKept?: number
 }
 
@@ -58,7 +58,7 @@ interface AlarmSettings {
 export class Alarms {
   readonly #log: Log
   readonly #settings: AlarmSettings
-  /** The oldest first; how often each has occurred. */
+  /** The oldest first. */
   readonly #active = new Map<string, Alarm>()
   readonly #counts = {
     BadInput: zero(),
@@ -74,8 +74,8 @@ export class Alarms {
   }
 
   /**
-   * The condition has occurred. The subject is an address or URL; that of a DatabaseError is not shown, it only tells
-   * the conditions of several partitions apart.
+   * The condition has occurred. The subject is an address or URL; that of a DatabaseError only tells the partitions apart and is
+   * not shown.
    */
   raise(kind: AlarmKind, of: string, reason: string, context?: LineContext): void {
     const subject = alarmSubject(of)
@@ -97,7 +97,7 @@ export class Alarms {
     this.#changed()
   }
 
-  /** The condition is over; costs next to nothing when there was none. The release of some kinds is held for a while. */
+  /** The condition is over; cheap when there was none. The release of some kinds is held for a while. */
   release(kind: AlarmKind, of: string, context?: LineContext): void {
     if (this.#active.size === 0) return
     const subject = alarmSubject(of)
@@ -108,17 +108,16 @@ export class Alarms {
     else alarm.held = setTimeout(() => this.#end(alarm, subject, context), left_ms).unref()
   }
 
-  /** A copy, for summaries and metrics. */
   get counts(): AlarmCounts {
     return structuredClone(this.#counts)
   }
 
-  /** The alarms that are active, the newest first; at most so many. */
+  /** The active alarms, the newest first, at most so many. */
   list(most: number): readonly ActiveAlarm[] {
     return [...this.#active.values()].slice(-most).reverse().map(alarmShown)
   }
 
-  /** Those of some kinds that are active, the ones whose condition has occurred most often first; at most so many. */
+  /** Active alarms of some kinds, those that have occurred most often first, at most so many. */
   worst(kinds: readonly AlarmKind[], most: number): readonly ActiveAlarm[] {
     const found = [...this.#active.values()].filter(({ kind }) => kinds.includes(kind))
     return found
@@ -203,13 +202,13 @@ function shown(kind: AlarmKind, subject: string): string {
   return kind === 'DatabaseError' ? kind : `${kind} ${subject}`
 }
 
-/** What a summary is made of: all numbers since the start [management 10.7]. */
+/** The counts of a summary since the start [management 10.7]. */
 interface SummaryCounts {
   readonly transactions: number | bigint
   readonly alarms: AlarmCounts
 }
 
-/** The lines of a summary, with what is new since the one before. */
+/** The lines of a summary, with the differences from the one before. */
 export function summaryLines(counts: SummaryCounts, before: SummaryCounts): readonly string[] {
   const { alarms, transactions } = counts
   const fresh = BigInt(transactions) - BigInt(before.transactions)
@@ -226,7 +225,7 @@ export function summaryLines(counts: SummaryCounts, before: SummaryCounts): read
   ]
 }
 
-/** Writes a summary in every period until the returned function is called; none with 0. */
+/** Writes a summary in every period until the returned function is called; none for 0. */
 export function startSummaries(
   period_s: number,
   counts: () => SummaryCounts,
@@ -235,7 +234,7 @@ export function startSummaries(
   if (period_s === 0) return () => {}
   let before = counts()
   let left_s = period_s
-  // A timer can not hold the longest period of `-logSummary`, so it is waited for in parts.
+  // A timer cannot hold the longest period of `-logSummary`, so it is split.
   const part_s = () => Math.min(left_s, 86400)
   let waited_s = part_s()
   let timer = setTimeout(tick, waited_s * 1000).unref()
@@ -259,7 +258,7 @@ function changesOf(now: AlarmCount, before: AlarmCount): string {
   return `${text('raised')}, ${text('released')}`
 }
 
-/** What a thread says of a condition: it has occurred, for a reason, or is over. */
+/** A thread's report: a condition has occurred, with the reason, or is over. */
 export interface AlarmReport {
   readonly kind: 'alarm'
   readonly alarm: AlarmKind
@@ -267,21 +266,21 @@ export interface AlarmReport {
   readonly reason: string | undefined
 }
 
-/** Subjects of which it is remembered that they were said to be well. */
+/** The most subjects whose last report "over" is remembered. */
 const mostRemembered = 10_000
 
 /**
- * How threads tell the main thread, which keeps the alarms, of conditions [management 10.7]. That all is well is worth a
- * message only while an alarm of that kind is active, once per subject and alarm: so what is usual costs one look.
+ * Reports conditions of threads to the main thread, which keeps the alarms [management 10.7]. "Over" is reported only while an
+ * alarm of that kind is active, once per subject and alarm: the usual case costs one look at shared memory.
  */
 export class AlarmReports {
   /**
-   * For each kind how many alarms are active, and how often one was raised, or came back while its release was held; written
-   * by the main thread.
+   * Per kind, the number of active alarms, and how often one was raised or came back while its release was held; written by the
+   * main thread.
    */
   readonly #counts: Int32Array
   readonly #tell: (said: AlarmReport) => void
-  /** How often alarms had been raised or come back when a subject was last said to be well. */
+  /** By subject: how often alarms had been raised or had come back at its last report "over". */
   readonly #saidWell = new Map<string, number>()
 
   static memory(): SharedArrayBuffer {
@@ -293,7 +292,7 @@ export class AlarmReports {
     this.#tell = tell
   }
 
-  /** Whether there is an alarm of this kind, of whatever subject. */
+  /** Whether an alarm of this kind is active, for whatever subject. */
   isActive(alarm: AlarmKind): boolean {
     return Atomics.load(this.#counts, 2 * alarmKinds.indexOf(alarm)) > 0
   }
@@ -302,7 +301,7 @@ export class AlarmReports {
     this.#tell({ kind: 'alarm', alarm, subject: alarmSubject(subject), reason })
   }
 
-  /** The condition does not hold of this subject. */
+  /** The condition does not hold for this subject. */
   over(alarm: AlarmKind, subject: string): void {
     if (!this.isActive(alarm)) return
     const raised = Atomics.load(this.#counts, 2 * alarmKinds.indexOf(alarm) + 1)
@@ -315,7 +314,7 @@ export class AlarmReports {
   }
 }
 
-/** Lets all threads know how the alarms stand; for the main thread only. */
+/** Publishes the state of the alarms to all threads; for the main thread only. */
 export function publishAlarms(memory: SharedArrayBuffer, counts: AlarmCounts): void {
   const cells = new Int32Array(memory)
   for (const [at, kind] of alarmKinds.entries()) {

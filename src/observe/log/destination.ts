@@ -1,25 +1,25 @@
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
 import sonicBoom, { type SonicBoom } from 'sonic-boom'
 
-/** What is told of a destination, to whoever logs it. */
+/** Events of a destination, to be logged. */
 interface DestinationEvents {
-  /** Everything is written again, after this number of lines had to be dropped. */
+  /** Everything is written again, after this number of dropped lines. */
   caughtUp(dropped: number): void
-  /** The file could not be opened anew; lines go to the one that was open. */
+  /** The file could not be reopened; lines go to the one that was open. */
   notReopened(fault: NodeJS.ErrnoException): void
 }
 
-/** sonic-boom's type does not say that it takes bytes when its content mode is `buffer`. */
+/** sonic-boom's type lacks that it takes bytes when its content mode is `buffer`. */
 type ByteDestination = Omit<SonicBoom, 'write'> & { write(line: string | Uint8Array): boolean }
 
-/** How many bytes of lines below ERROR may wait for a slow reader, and of any lines [management 10.2]. */
+/** How many bytes may wait for a slow reader before lines below ERROR are dropped, and before all are [management 10.2]. */
 const usual_bytes = 1 << 20
 const most_bytes = 8 << 20
 
-/** Lines are gathered into writes of at most this size. */
+/** The most bytes of a write of gathered lines. */
 const write_bytes = 64 * 1024
 
-/** How long a full pipe or disk is left alone before the next try. */
+/** How long the next try waits after a full pipe or disk. */
 const pause_ms = 20
 
 /**
@@ -32,7 +32,7 @@ const pause_ms = 20
  * nothing calls `flushSync` here; the process ends after `flush`.
  */
 export class LineDestination {
-  /** Undefined once its reader has gone. */
+  /** Undefined once its reader is gone. */
   #sonic: ByteDestination | undefined
   #waiting_bytes = 0
   #dropped = 0
@@ -44,7 +44,7 @@ export class LineDestination {
   constructor(to: number | string, events: DestinationEvents) {
     const sonic: ByteDestination = new sonicBoom.SonicBoom({
       dest: to,
-      contentMode: 'buffer', // It would measure the whole of a gathered text again with every line.
+      contentMode: 'buffer', // Otherwise it measures the whole gathered text again with every line.
       maxLength: most_bytes,
       maxWrite: write_bytes,
       append: true,
@@ -64,8 +64,8 @@ export class LineDestination {
   }
 
   /**
-   * Takes a line with its line end; false if it is dropped. Lines that matter are only dropped at the outermost limit. Once
-   * a line was dropped, the others are dropped too until the reader has caught up.
+   * Takes a line with its line end; false if the line is dropped. Lines that matter are dropped only at the upper limit. After a
+   * dropped line all others are dropped too until the reader has caught up.
    */
   put(line: string, matters: boolean): boolean {
     if (this.#sonic === undefined) {
@@ -85,17 +85,17 @@ export class LineDestination {
     return this.#dropped === dropped
   }
 
-  /** Lines that were dropped since the start, also for want of a reader. */
+  /** The number of lines dropped since the start, also because the reader was gone. */
   get lost(): number {
     return this.#lost
   }
 
-  /** Opens the file at its path anew: what is being written is finished in the file that was open. */
+  /** Reopens the file at its path; the write under way completes in the old file. */
   reopen(): void {
     this.#sonic?.reopen()
   }
 
-  /** Resolves when everything is written or after this time; says whether everything is written. */
+  /** Resolves when everything is written, or after the limit; says whether everything is written. */
   async flush(limit_ms: number): Promise<boolean> {
     if (this.#waiting_bytes > 0 && this.#sonic !== undefined) {
       await new Promise<void>((resolve) => {
@@ -116,17 +116,17 @@ export class LineDestination {
     if (this.#waiting_bytes === 0) this.#resolveFlushes()
   }
 
-  /** sonic-boom keeps what it could not write and goes on with it at the next write. */
+  /** sonic-boom keeps what it could not write and continues with it at the next write. */
   #failed(fault: NodeJS.ErrnoException, { notReopened }: DestinationEvents): void {
     if (fault.code === 'EPIPE' || fault.code === 'EBADF') {
-      // The reader has gone and does not come back.
+      // The reader is gone and does not come back.
       this.#sonic = undefined
       this.#waiting_bytes = 0
       this.#resolveFlushes()
       return
     }
     if (fault.syscall === 'open') {
-      // They close the old descriptor, each of them, after the next reopening that succeeds: twice after one failure.
+      // After a failed reopening these listeners would close the old descriptor twice at the next successful one.
       this.#sonic?.removeAllListeners('ready')
       notReopened(fault)
     }
@@ -144,9 +144,9 @@ export class LineDestination {
 }
 
 /**
- * The descriptor to write to for one that the process was given, so that a stuck reader leaves no write hanging: that
- * would keep the process from ending. A pipe is opened anew where the system allows it, so that only this end does not
- * block. A socket can not be; Node makes that of standard output non-blocking, until it exits, when it opens its stream.
+ * A descriptor to write to instead of an inherited one, so that a stuck reader leaves no write hanging, which would keep the
+ * process from ending. A pipe is reopened where the system allows it, so that only this end becomes non-blocking. A socket cannot
+ * be reopened; Node makes standard output non-blocking until it exits, when it opens its stream.
  */
 export function unblocked(descriptor: number): number {
   try {
@@ -154,7 +154,7 @@ export function unblocked(descriptor: number): number {
     if (stats.isFIFO()) return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK)
     if (stats.isSocket() && descriptor === 1) process.stdout.on('error', () => {})
   } catch {
-    // Not on this system, or not by this user: the descriptor is used as it is.
+    // Not on this system, or not for this user: the descriptor is used as it is.
   }
   return descriptor
 }
@@ -164,7 +164,7 @@ export function checkAppendable(path: string): void {
   closeSync(openSync(path, 'a'))
 }
 
-/** Writes before the call returns, for a short while against a full pipe; what is not taken by then is lost. */
+/** Writes before the call returns, trying for a short while against a full pipe; the rest is lost. */
 export function writeNow(descriptor: number, text: string): void {
   let rest: Uint8Array = Buffer.from(text)
   for (let tries = 0; rest.length > 0 && tries < 10; ) {

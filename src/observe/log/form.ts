@@ -2,18 +2,18 @@ import pino from 'pino'
 import type { Line, LineContext } from './log.js'
 import { traceArea } from './trace.js'
 
-/** Turns a line into text of at most `maxSize` bytes, its line end not counted [management 10.2]. */
+/** Renders a line as text of at most `maxSize` bytes, its line end not counted [management 10.2]. */
 export type Form = (line: Line, maxSize: number) => string
 
 const formNames = ['json', 'pipe', 'humans'] as const
 export type FormName = (typeof formNames)[number]
 
-/** What a value ends with that was cut. */
+/** The end of a cut value. */
 const mark = '(...)'
 
 const outsideRequests: LineContext = { corr: 'N/A', trans: 'N/A', from: 'N/A', srv: 'N/A', subsrv: 'N/A' }
 
-/** The forms of a line: a JSON object, the fields of Orion, or something short for people [management 10.2]. */
+/** The forms of a line: a JSON object, the fields of Orion, or a short one for people [management 10.2]. */
 export const forms: Readonly<Record<FormName, Form>> = {
   json: jsonForm(),
   pipe: (line, maxSize) => `${cutText(pipeText(line), maxSize)}\n`,
@@ -29,7 +29,7 @@ const pinoLevel = {
   SUMMARY: 'summary',
 } as const
 
-/** The members of a line after time and level, in their order. */
+/** The members of a line after time and level, in order. */
 type Members = Readonly<Record<string, string | number | boolean | undefined>>
 
 function membersOf({ op, message, area, partition, facts, context }: Line): Members {
@@ -38,7 +38,7 @@ function membersOf({ op, message, area, partition, facts, context }: Line): Memb
   const fixed = { corr, trans, from, srv, subsrv, comp: 'Rigel', op, msg: message, t, area, partition }
   if (facts === undefined) return fixed
   const taken = new Set([...Object.keys(fixed), 'time', 'lvl'])
-  // A fact may not replace what every line has.
+  // A fact must not replace a member that every line has.
   const named = Object.entries(facts).map(([name, value]) => [taken.has(name) ? `${name}_` : name, value] as const)
   return { ...fixed, ...Object.fromEntries(named) }
 }
@@ -60,14 +60,14 @@ function jsonForm(): Form {
     { write: (text: string) => (written = text) },
   )
 
-  /** pino puts the level first, and the time of the line is that of the thread it comes from. */
+  /** pino puts the level first, and the time of a line is that of its thread. */
   function serialised(line: Line): string {
     serialiser[pinoLevel[line.level]](membersOf(line))
-    // JSON leaves some characters as they are that readers may take for line ends; they only stand inside of texts.
+    // JSON leaves some characters as they are that readers may take for line ends; they occur only inside texts.
     return `{"time":"${timeText(line)}",${oneLine(written.slice(1, -1))}`
   }
 
-  /** Cut inside `msg`; only when that is not enough the facts are left out and what a client sent is cut as well. */
+  /** `msg` is cut first; only when that is not enough, the facts are left out and client texts are cut as well. */
   return (line, maxSize) => {
     const message = line.message.slice(0, maxSize)
     const whole = serialised({ ...line, message })
@@ -92,7 +92,7 @@ function shortened(context: LineContext = outsideRequests, room: number): LineCo
 }
 
 function pipeText(line: Line): string {
-  // A bar in a value would look like the next field; `msg`, which may hold anything, keeps its own.
+  // A bar in a value would look like the next field; `msg`, the last field, keeps its own.
   const fields = Object.entries(membersOf(line))
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${name === 'msg' ? value : String(value).replaceAll('|', '\\u007c')}`)
@@ -109,10 +109,10 @@ function humanText(line: Line): string {
   return oneLine([start, ...worker, ...facts, ...who].join(' '))
 }
 
-/** The longest start of a text that takes at most `room` bytes when it is written in JSON. */
+/** The longest prefix of a text that takes at most `room` bytes in JSON. */
 function cutEscaped(text: string, room: number): string {
   const escaped = cutBytes(oneLine(JSON.stringify(text)).slice(1, -1), Math.max(room, 0))
-  // An escape that was cut through is not valid; the longest has six characters.
+  // A cut escape is not valid; the longest has six characters.
   for (let length = escaped.length; length > 0; length -= 1) {
     const start = parsedText(escaped.slice(0, length))
     if (start !== undefined) return start
@@ -133,7 +133,7 @@ function cutText(text: string, maxSize: number): string {
   return Buffer.byteLength(text) <= maxSize ? text : cutBytes(text, maxSize - mark.length) + mark
 }
 
-/** The longest start of a text that takes at most `size` bytes; no character is cut through. */
+/** The longest prefix of a text that takes at most `size` bytes; no character is cut. */
 function cutBytes(text: string, size: number): string {
   const bytes = Buffer.from(text.slice(0, Math.max(size, 0)))
   if (bytes.length <= size) return bytes.toString()
@@ -143,8 +143,8 @@ function cutBytes(text: string, size: number): string {
 }
 
 /**
- * A text on one line: line breaks, control characters and what else some readers take for the end of a line are written
- * as escapes, so that nobody can forge a record of a log or a second line of an error [management 10.2].
+ * A text on one line: line breaks, control characters and other characters that some readers take for line ends are escaped, so
+ * that a client cannot forge a log record or a second line of an error [management 10.2].
  */
 export function oneLine(text: string): string {
   return unsafe.test(text) ? text.replaceAll(everyUnsafe, escaped) : text

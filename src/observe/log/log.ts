@@ -8,7 +8,7 @@ import { type TraceArea, traceArea } from './trace.js'
 /** Numbers and texts beside the message; durations in ns as texts. Their names are stable per operation [management 10.2]. */
 export type Facts = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** On whose behalf a line is written [management 10.3]; `N/A` outside of requests. */
+/** The request of a line [management 10.3]; `N/A` outside of requests. */
 export interface LineContext {
   readonly corr: string
   readonly trans: string
@@ -17,10 +17,10 @@ export interface LineContext {
   readonly subsrv: string
 }
 
-/** What a line can be of: NONE shows no lines, and summaries are shown at every level [management 10.1]. */
+/** The level of a line: NONE is only for the log level, and summaries are shown at every level [management 10.1]. */
 type LineLevel = Exclude<LogLevel, 'NONE'> | 'SUMMARY'
 
-/** A line before it has a form: plain data that crosses threads. */
+/** A line before it is rendered: plain data that can be sent to other threads. */
 export interface Line {
   readonly time: Milliseconds
   readonly level: LineLevel
@@ -32,20 +32,20 @@ export interface Line {
   readonly partition: number | undefined
 }
 
-/** What a thread hands over to the one that writes. */
+/** The lines that a thread hands over to the writing thread. */
 export interface HandedLines {
   readonly lines: readonly Line[]
-  /** How many it has dropped since it handed over before. */
+  /** The lines that the thread has dropped since the last handover. */
   readonly dropped: number
 }
 
-/** What a line counts for between threads: one, and one for each KiB of its texts. */
+/** The weight of a line in queues between threads: one, and one for each KiB of its texts. */
 export function lineWeight({ message, context }: Line): number {
   const { corr = '', from = '', srv = '', subsrv = '' } = context ?? {}
   return 1 + ((message.length + corr.length + from.length + srv.length + subsrv.length) >> 10)
 }
 
-/** The log of one thread: decides what is shown and hands the lines on [management 10.1]. */
+/** The log of one thread: filters lines by level and hands them on [management 10.1]. */
 export class LineLog {
   /** 1 where a trace level is on. */
   readonly traces: Uint8Array
@@ -60,12 +60,15 @@ export class LineLog {
     this.#partition = partition
   }
 
-  /** Whether lines of an area are shown now, for callers whose text costs something to build. */
+  /** Whether lines of an area are shown now, for callers whose text is costly to build. */
   isTraced(area: TraceArea): boolean {
     return this.traces[traceArea[area]] === 1
   }
 
-  /** Whether lines of a level are shown now, by the log level and by the verbosity, which raises it; NONE silences both [management 3.1]. */
+  /**
+   * Whether lines of a level are shown now, by the log level and by the verbosity, which raises it; NONE silences both
+   * [management 3.1].
+   */
   shows(level: LogLevel): boolean {
     const shown = this.#switches.get('logLevel')
     const verbosity = this.#switches.get('verbosity')
@@ -100,7 +103,7 @@ export class LineLog {
     this.line('DEBUG', area, message, facts, context, area)
   }
 
-  /** A line that is shown whatever the levels are. */
+  /** A line that is shown at every level. */
   protected line(
     level: LineLevel,
     op: string,
@@ -121,7 +124,7 @@ export class LineLog {
 /** The log of a thread, as its users see it. */
 export type Log = Pick<LineLog, keyof LineLog>
 
-/** What a line says, as it may be shown: every line of every thread comes through here [management 10.5]. */
+/** The message, facts and context of a line with secrets hidden: every line of every thread passes here [management 10.5]. */
 export function shownLine(
   message: string,
   facts: Facts | undefined,
@@ -134,7 +137,7 @@ export function shownLine(
   }
 }
 
-/** The same object where nothing is secret, which is nearly always. */
+/** The same object if it has no secrets, as nearly always. */
 function shownMembers<Members extends Facts | LineContext>(members: Members): Members {
   const secret = Object.entries(members).flatMap(([name, value]) => {
     if (typeof value !== 'string') return []
@@ -144,13 +147,13 @@ function shownMembers<Members extends Facts | LineContext>(members: Members): Me
   return secret.length === 0 ? members : { ...members, ...Object.fromEntries(secret) }
 }
 
-/** A fault as facts: what it says, and its stack with those of its causes. */
+/** A fault as facts: its message, and its stack with those of its causes. */
 export function errorFacts(fault: unknown): Facts {
   if (!(fault instanceof Error)) return { error: String(fault) }
   return { error: `${fault.name}: ${fault.message}`, errorStack: err(fault).stack }
 }
 
-/** What a fault says, on its own. */
+/** The message of a fault on its own. */
 export function faultText(fault: unknown): string {
   return fault instanceof Error ? fault.message : String(fault)
 }
@@ -160,7 +163,7 @@ interface RequestHead {
   readonly headers: IncomingHttpHeaders
 }
 
-/** On whose behalf a line is written, as far as the head of a request says it [management 10.3]. */
+/** The context of lines about a request, from its head [management 10.3]. */
 export function lineContextOf({ correlator, headers }: RequestHead): LineContext {
   return {
     corr: correlator,

@@ -10,25 +10,24 @@ import { checkAppendable, LineDestination, unblocked, writeNow } from './destina
 import { type Form, type FormName, forms } from './form.js'
 import { type Facts, type HandedLines, type Line, type LineContext, LineLog, lineWeight, shownLine } from './log.js'
 
-/** Where lines go and in which form [management 10.2, 10.6]. */
+/** The destination and form of lines [management 10.2, 10.6]. */
 export interface LogSettings {
-  /** Form in the file, and on stdout unless lines there are for humans. */
+  /** The form in the file, and on stdout unless lines there are for humans. */
   readonly logFormat: 'json' | 'pipe'
   readonly logForHumans: boolean
   readonly logDir: string | undefined
   readonly logAppend: boolean
 }
 
-/** The descriptors that stand for standard output and standard error. */
+/** The descriptors for standard output and standard error. */
 export interface Outputs {
   readonly stdout: number
   readonly stderr: number
 }
 
-/** Why a log can not be opened: exit code 1 [management 10.6]. */
+/** Why a log cannot be opened: exit code 1 [management 10.6]. */
 interface LogDirUnusable {
   readonly kind: 'logDirUnusable'
-  /** One line for stderr. */
   readonly text: string
 }
 
@@ -74,7 +73,7 @@ export class MainLog extends LineLog {
     this.#file = file === undefined ? undefined : this.#target(settings.logFormat, file)
   }
 
-  /** Writes the lines that another thread hands over through this port, in their order. */
+  /** Writes the lines that another thread hands over on this port, in order. */
   take(port: MessagePort): void {
     this.#ports.add(port)
     onMessages(port, (handed: HandedLines) => this.#take(handed, port))
@@ -82,7 +81,7 @@ export class MainLog extends LineLog {
     port.unref()
   }
 
-  /** Tells of every line that is written, of whatever thread, until the function that it gives is called. */
+  /** Calls back with every written line, of all threads, until the returned function is called. */
   listen(listener: (line: Line) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -94,25 +93,25 @@ export class MainLog extends LineLog {
   }
 
   /**
-   * The reason why the process ends [management 9.5]. It is on stderr when the level hides it, and after `flush` when
-   * standard output has not taken it.
+   * The reason why the process ends [management 9.5]. It goes to stderr when the level hides it, and after `flush` when standard
+   * output has not taken it.
    */
   override fatal(op: string, message: string, facts?: Facts, context?: LineContext): void {
     if (this.shows('FATAL')) super.fatal(op, message, facts, context)
     else this.#writeToStderr({ ...bare, time: now(), op, ...shownLine(message, facts, context) })
   }
 
-  /** Lines that were dropped since the start, by this thread and by those that hand theirs over. */
+  /** The number of lines dropped since the start, by this thread and those that hand lines over. */
   get dropped(): number {
     return this.#droppedElsewhere + this.#stdout.destination.lost + (this.#file?.destination.lost ?? 0)
   }
 
-  /** Opens the file anew, so that it can be rotated [management 10.6]. */
+  /** Reopens the file, so that it can be rotated [management 10.6]. */
   reopen(): void {
     this.#file?.destination.reopen()
   }
 
-  /** Writes everything that was logged until now, also what other threads have handed over; waits for a slow reader at most this long. */
+  /** Writes everything logged so far, other threads' lines included; waits for a slow reader at most this long. */
   async flush(limit_ms = 1000): Promise<void> {
     this.#drainPorts()
     const [written] = await Promise.all([
@@ -138,7 +137,7 @@ export class MainLog extends LineLog {
   }
 
   #write(line: Line): void {
-    // What other threads have logged before the end comes before its reason.
+    // Lines that other threads have logged before the end come before its reason.
     if (line.level === 'FATAL') this.#drainPorts()
     if (this.#listeners.size > 0) for (const listener of this.#listeners) listener(line)
     const maxSize = this.#switches.get('lineMaxSize')
@@ -155,7 +154,7 @@ export class MainLog extends LineLog {
     writeNow(this.#stderr, forms.json(line, this.#switches.get('lineMaxSize')))
   }
 
-  /** The other side counts what is on the way and hands over no more than this side can bear. */
+  /** The other side counts the lines under way and hands over no more than this side can take. */
   #take({ lines, dropped }: HandedLines, port: MessagePort): void {
     this.#droppedElsewhere += dropped
     for (const line of lines) this.#write(line)

@@ -3,7 +3,7 @@
  * looked at again, wherever the next URL begins.
  */
 
-/** What stands in a log for what is secret [management 10.5]. */
+/** The replacement of a secret [management 10.5]. */
 export const hidden = '***'
 
 const secretParameters = new Set([
@@ -16,20 +16,20 @@ const secretParameters = new Set([
   'password',
 ])
 
-/** What a URL begins with, up to its user. */
+/** The beginning of a URL, up to its user. */
 interface Opening {
   readonly start: number
   readonly end: number
 }
 
-/** In a text of JSON a URL ends with its quotation mark; it may have spaces, and its slashes may be escaped. */
+/** In JSON a URL ends at its quotation mark; it may have spaces, and its slashes may be escaped. */
 const quotedOpening = /"(?:https?:[\\/]*|([a-z][a-z0-9+.-]*:)?(?:\\?\/){2})/iy
-/** Of a scheme, with its colon. */
+/** The most characters of a scheme with its colon. */
 const longestScheme = 32
 const plainOpening = /https?:[\\/]*|(?:\\?\/){2}/gi
 const plainEnd = /[\s/?#"]/g
 
-/** A text with the users of the URLs hidden that stand in it as strings of JSON. */
+/** A text with the users hidden of all URLs in JSON strings. */
 export function withoutQuotedUsers(text: string): string {
   const users = new QuotedUsers(text)
   return replaced(
@@ -39,7 +39,7 @@ export function withoutQuotedUsers(text: string): string {
   )
 }
 
-/** A text with the users of the URLs hidden that stand in it as they are. */
+/** A text with the users hidden of all URLs outside of JSON strings. */
 export function withoutPlainUsers(text: string): string {
   const users = new PlainUsers(text)
   return replaced(
@@ -49,7 +49,7 @@ export function withoutPlainUsers(text: string): string {
   )
 }
 
-/** A text that was cut off: a URL at its end whose `@` was lost may be a part of a password, and is hidden. */
+/** A cut text: if a URL at its end has lost its `@`, the end may be part of a password and is hidden. */
 export function withoutOpenUser(text: string): string {
   let user = text.length
   while (user > 0 && !/[\s/?#"@]/.test(text.charAt(user - 1))) user -= 1
@@ -81,7 +81,7 @@ const parameter = /[?&;]([^=&;#?\s"\\]+)=/g
 const value = /[^&;#\s"]*/y
 const longestName = 64
 
-/** A name that is written with escapes means the same parameter. */
+/** A name with escapes means the same parameter. */
 function decoded(name: string): string {
   try {
     return decodeURIComponent(name)
@@ -90,7 +90,7 @@ function decoded(name: string): string {
   }
 }
 
-/** From where to where a user stands, the `@` behind it not included. */
+/** The range of a user, without the `@` behind it. */
 interface User {
   readonly start: number
   readonly end: number
@@ -129,10 +129,10 @@ function plainOpeningIn(text: string, from: number): Opening | undefined {
   return found === null ? undefined : { start: found.index, end: plainOpening.lastIndex }
 }
 
-/** Users that end at a blank, a quotation mark or what ends the host of a URL. */
+/** Users that end at a blank, at a quotation mark or at the end of a URL's host. */
 class PlainUsers {
   readonly #text: string
-  /** Up to where the text was searched, and the last `@` before. */
+  /** How far the text was searched, and the last `@` before. */
   #searched = -1
   #last = -1
 
@@ -157,7 +157,7 @@ const backslash = '\\'.charCodeAt(0)
 const at = '@'.charCodeAt(0)
 const endsQuoted: ReadonlySet<number> = new Set([...'"/?#'].map((character) => character.charCodeAt(0)))
 
-/** Users in strings of JSON: a backslash takes the next character with it, and ends the user before a slash. */
+/** Users in JSON strings: a backslash belongs to the next character, and before a slash it ends the user. */
 class QuotedUsers {
   readonly #text: string
   /** Up to here there is no further `@`, for every user but one that begins behind a backslash. */
@@ -170,7 +170,7 @@ class QuotedUsers {
   of({ end: start }: Opening): User | undefined {
     const end = this.#lastAt(start)
     if (end !== undefined) return { start, end }
-    // The last backslash of an opening may be the one that takes a character of the user with it.
+    // The last backslash of an opening may belong to the first character of the user.
     if (this.#text.charCodeAt(start - 1) !== backslash || start >= this.#text.length) return undefined
     const other = this.#lastAt(start + 1)
     return other === undefined ? undefined : { start: start - 1, end: other }
@@ -181,7 +181,7 @@ class QuotedUsers {
     let last: number | undefined
     let place = from
     while (place < text.length) {
-      // An earlier search came by here, in step with this one.
+      // An earlier search passed here, in step with this one.
       if (place < this.#searched && text.charCodeAt(place - 1) !== backslash) return last
       const unit = text.charCodeAt(place)
       if (endsQuoted.has(unit)) break

@@ -4,26 +4,22 @@ import { onMessages } from '../../threads/calls/messages.js'
 import type { Switches } from '../../threads/shared-memory/switches.js'
 import { type HandedLines, type Line, type LineContext, LineLog, type Log, lineWeight } from './log.js'
 
-/** Lines that may be on their way to the writing thread, long ones for several; below ERROR, and any. */
+/** The most lines under way to the writing thread, long ones counted several times: for lines below ERROR, and for any. */
 const usualUnderWay = 20_000
 const mostUnderWay = 40_000
-/** A tick that logs without end hands over in parts. */
+/** A tick that logs without end hands its lines over in parts. */
 const batch = 500
 
-/**
- * The log of another thread than the main one: the lines of a tick are handed over together, in their order
- * [management 10.2].
- */
+/** The log of a thread other than the main one: the lines of a tick are handed over together, in order [management 10.2]. */
 export function workerLog(port: MessagePort, switches: Switches, partition?: number): WorkerLog {
   return new WorkerLog(port, switches, partition)
 }
 
-/** See `workerLog`. */
 class WorkerLog extends LineLog {
   readonly #port: MessagePort
   #gathered: Line[] = []
   #underWay = 0
-  /** Since there was a line that says so, and since the writing thread was told. */
+  /** The dropped lines since the last line about them, and since the last handover. */
   #dropped = 0
   #unreported = 0
 
@@ -34,7 +30,7 @@ class WorkerLog extends LineLog {
     port.unref()
   }
 
-  /** Hands over what was gathered, before the thread ends or is busy for long. */
+  /** Hands over the gathered lines, before the thread ends or is busy for long. */
   flush(): void {
     if (this.#gathered.length === 0) return
     const lines = this.#gathered
@@ -66,20 +62,20 @@ class WorkerLog extends LineLog {
   }
 }
 
-/** Writes to standard error why the process ends at once, without the main thread, which would write it if it ran. */
+/** Writes to standard error why the process ends at once, in place of the main thread, which stands still. */
 export function tellReason(op: string, message: string): void {
   const line = { time: new Date().toISOString(), lvl: 'FATAL', comp: 'Rigel', op, msg: message }
   try {
     writeSync(2, `${JSON.stringify(line)}\n`)
   } catch {
-    // Nobody reads it.
+    // Standard error is closed.
   }
 }
 
-/** Damaged records that are remembered as named; of more, those that were met longest ago are named again. */
+/** The most damaged records that are remembered; beyond it the oldest ones are logged again. */
 const mostNamed = 1000
 
-/** Names each damaged record that this thread meets in one line, however often it is met, and counts every time. */
+/** Logs each damaged record that this thread meets once, and counts every time. */
 export class DamageLog {
   readonly #log: Pick<Log, 'error'>
   readonly #count: () => void
@@ -90,7 +86,7 @@ export class DamageLog {
     this.#count = count
   }
 
-  /** A record was met that is damaged; the message names its file, its key and the way out. */
+  /** A damaged record was met; the message names its file, its key and the remedy. */
   met({ message }: Error, context?: LineContext): void {
     this.#count()
     const isNew = !this.#named.delete(message)
