@@ -14,7 +14,7 @@ type Parameters = ReadonlyMap<string, string>
 
 export type EntityQuery = Pick<Query, 'selectors' | 'attributes' | 'scopes'>
 
-/** Which entities `GET /v2/entities` means; refuses the first wrong criterion with its text [NGSIv2 context 1.4, 8.1]. */
+/** The criteria of `GET /v2/entities`; refuses the first wrong one with its text [NGSIv2 context 1.4, 8.1]. */
 export function queryOf(parameters: Parameters): Result<EntityQuery, string> {
   if (parameters.has('id') && parameters.has('idPattern')) return err('Incompatible parameters: id, IdPattern')
   if (parameters.has('type') && parameters.has('typePattern')) return err('Incompatible parameters: type, typePattern')
@@ -47,7 +47,7 @@ export function filterScope(text: string, side: FilterSide, patterns: PatternsTo
   return filter.ok ? ok({ kind: 'filter', filter: filter.value }) : err(filterMistake(filter.error, side))
 }
 
-/** The order that `orderBy` asks for, that of creation without it; refuses with the text of the mistake [NGSIv2 context 7.6]. */
+/** The order in `orderBy`, otherwise that of creation; refuses with the text of the mistake [NGSIv2 context 7.6]. */
 export function orderOf(
   parameters: Parameters,
   { scopes }: Pick<EntityQuery, 'scopes'>,
@@ -64,15 +64,15 @@ function centreOf(scopes: readonly Scope[]): Point | undefined {
   return undefined
 }
 
-/** Clients write `.*` for all ids. Entities of any id can be counted from an index, those of a pattern cannot. */
+/** Clients write `.*` for all ids. An index counts entities of any id, but not those of a pattern. */
 export function idMeant(pattern: string): Selector['id'] {
   return pattern === '.*' ? { kind: 'any' } : { kind: 'pattern', pattern }
 }
 
-/** Up to so many types are looked up one by one; more are a condition on all entities. */
+/** Up to this many types are looked up one by one; more are a condition on all entities. */
 const lookedUpTypes = 100
 
-/** Lists of ids and types mean each id with each type: the types are a condition of their own where ids are looked up. */
+/** Lists of ids and types mean each id with each type. Where ids are looked up, the types are a condition of their own. */
 function selectorsOf(parameters: Parameters): {
   readonly selectors: readonly Selector[]
   readonly types: readonly EntityType[] | undefined
@@ -102,12 +102,12 @@ function idsOf(parameters: Parameters): readonly Selector['id'][] {
   return [idMeant(parameters.get('idPattern') ?? '.*')]
 }
 
-/** The names of a list, each once; an empty one is none. */
+/** The names of a list, each once, without empty ones. */
 function namesIn(parameters: Parameters, name: string): readonly string[] {
   return [...new Set(listOf(parameters, name))].filter((item) => item !== '')
 }
 
-/** The three parts of a geographical query as they are given. */
+/** The three parts of a geographical query as given. */
 export interface PlaceTexts {
   readonly georel?: string | undefined
   readonly geometry?: string | undefined
@@ -116,7 +116,7 @@ export interface PlaceTexts {
 
 type PlaceScope = Result<Scope | undefined, string>
 
-/** The place that the URI parameters ask for, if they do; refuses with the text of the mistake [NGSIv2 context 10.4]. */
+/** The place in the URI parameters, if any; refuses with the text of the mistake [NGSIv2 context 10.4]. */
 export function placeOfParameters({ georel, geometry, coords }: PlaceTexts): PlaceScope {
   if (geometry === undefined) {
     if (coords !== undefined) return unpaired('coords', 'geometry')
@@ -144,7 +144,7 @@ function placeScope(before: string, georel: string | undefined, geometry: string
   return place.ok ? ok({ kind: 'place', place: place.value }) : err(`${before}${detailsOfPlace(place.error)}`)
 }
 
-/** Semicolons part the words of `georel` and `geometry`, and the points of `coords`. */
+/** Semicolons separate the words of `georel` and `geometry`, and the points of `coords`. */
 function wordsOf(georel: string | undefined, geometry: string, coords: string): PlaceWords {
   return {
     georel: georel?.split(';'),
@@ -153,12 +153,12 @@ function wordsOf(georel: string | undefined, geometry: string, coords: string): 
   }
 }
 
-/** What is wrong with `q`, or with `mq`, which filters by metadata [NGSIv2 context 10.2, 10.3]. */
+/** The text of a mistake in `q`, or in `mq`, which filters by metadata [NGSIv2 context 10.2, 10.3]. */
 function filterMistake(mistake: FilterMalformed, side: FilterSide): string {
   return worded(wording, mistake, side)
 }
 
-/** What is wrong with a pattern of ids or types. */
+/** The text of a mistake in a pattern of ids or types. */
 export function patternMistake(refused: PatternRefused, name: string): string {
   return refused.kind === 'patternMalformed' ? `Invalid regex for entity ${name}` : detailsOfTooCostly(refused.pattern)
 }

@@ -16,7 +16,6 @@ const statuses = {
   NotImplemented: 501,
 } as const
 
-/** An error of NGSIv2 [NGSIv2 context 1.2]. */
 export function refused(error: keyof typeof statuses, description: string): ApiResponse {
   return { status: statuses[error], body: JSON.stringify({ error, description }) }
 }
@@ -32,10 +31,10 @@ export function unavailable(refusal: Unavailable): ApiResponse {
   return { ...shortForm(status, text), ...(headers && { headers }) }
 }
 
-/** There is no entity of that id, or none of that type [NGSIv2 context 8.3]. */
+/** No entity has that id, or that id and type [NGSIv2 context 8.3]. */
 export const entityUnknown = refused('NotFound', 'The requested entity has not been found. Check type and id')
 
-/** Several entities have that id where one is meant [NGSIv2 context 2.1]. */
+/** Several entities have that id, and the request means one [NGSIv2 context 2.1]. */
 export const entityAmbiguous = refused('TooManyResults', 'More than one matching entity. Please refine your query')
 
 /** The entity has no attribute of that name [NGSIv2 context 9.1]. */

@@ -96,7 +96,6 @@ function untypedFirst(types: readonly TypeSummary[]): readonly TypeSummary[] {
   return last?.type === '' ? [last, ...types.slice(0, -1)] : types
 }
 
-/** A list of types, in steps. */
 export function* typesText(types: readonly TypeSummary[]): Steps<string> {
   const texts = new LongText()
   for (const summary of types) {
@@ -106,7 +105,7 @@ export function* typesText(types: readonly TypeSummary[]): Steps<string> {
   return `[${texts.joined}]`
 }
 
-/** The expiration of an entity is no attribute of its type. In steps: a type may have any number of attributes. */
+/** The expiration of an entity is not an attribute of its type. In steps: a type may have any number of attributes. */
 function* membersOf({ attributes, attributeTypes, entities }: TypeSummary): Steps<string> {
   const members = new LongText()
   for (const [at, name] of attributes.entries()) {

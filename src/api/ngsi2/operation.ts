@@ -25,7 +25,7 @@ import { encodeWrite, partitionResponse, type SingleWrite } from './single-write
 
 export interface Ngsi2Services extends ForwardingServices {
   readonly options: Pick<Options, 'multiservice' | 'queryTimeout_ms'> & {
-    /** Without it no template is too long. */
+    /** Absent: no template is too long. */
     readonly notifications?: Pick<NotificationOptions, 'maxSize'>
   }
   /** Identifies this broker in `Via`. Without it, a loop of forwarded requests is not recognized. */
@@ -35,7 +35,6 @@ export interface Ngsi2Services extends ForwardingServices {
 
 export type Ngsi2Call = Call<Ngsi2Services>
 
-/** An operation of NGSIv2. */
 export function operation<Payload>(parts: OperationParts<Ngsi2Services, Payload>): Unbound<Ngsi2Services> {
   return operationOf(parts, badInput)
 }
@@ -45,15 +44,17 @@ export function pathOperation(use: Use, work: (call: Ngsi2Call) => ReturnType<Wo
   return operation({ use, check: checkPath, parse: noPayload, work })
 }
 
-/** An operation with a payload, which is read after the path has been checked [NGSIv2 context 1.4]. */
+/** An operation whose payload is parsed after the path has been checked [NGSIv2 context 1.4]. */
 interface PayloadWrite<Payload> extends Pick<OperationParts<Ngsi2Services, Payload>, 'parse' | 'work'> {
-  /** Whether the name in the path is checked as the id is. */
+  /** Whether the name in the path is checked like the id. */
   readonly checksName?: boolean
-  /** The request as a write of one entity, for operations that can write one only: its partition may parse the payload. */
+  /**
+   * For operations that can write a single entity: the request as such a write, whose payload the entity's partition may parse.
+   */
   readonly single?: (request: ApiRequest) => SingleWrite
 }
 
-/** An operation that writes what its payload says; the partition of its entity reads a short payload where it has only one entity. */
+/** An operation that writes its payload; a short payload with only one entity is parsed by the partition of that entity. */
 export function payloadWrite<Payload>({
   checksName = true,
   single,
@@ -94,12 +95,12 @@ function rawWork(services: Ngsi2Services, request: ApiRequest, write: SingleWrit
   }
 }
 
-/** The response to an id of an entity in the path that is no identifier [NGSIv2 context 4.1]. */
+/** The response to an invalid entity id in the path [NGSIv2 context 4.1]. */
 function checkId({ segments }: ApiRequest): ApiResponse | undefined {
   return hasForbiddenInId(segments['id'] ?? '') ? badInput('invalid character in URI') : undefined
 }
 
-/** The response to an id or a name of an attribute in the path that is no identifier [NGSIv2 context 4.1]. */
+/** The response to an invalid entity id or attribute name in the path [NGSIv2 context 4.1]. */
 function checkPath(request: ApiRequest): ApiResponse | undefined {
   return hasForbiddenInId(request.segments['name'] ?? '') ? badInput('invalid character in URI') : checkId(request)
 }

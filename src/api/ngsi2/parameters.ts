@@ -19,7 +19,7 @@ import type { Representation } from './render/entity-text.js'
 
 type Parameters = ReadonlyMap<string, string>
 
-/** The characters that parameters with a syntax of their own may have although they are forbidden elsewhere. */
+/** The characters that parameters with a syntax of their own may have, although they are forbidden elsewhere. */
 const separators: ReadonlyMap<string, RegExp> = new Map([
   ['georel', /[;=]/g],
   ['geometry', /[;=]/g],
@@ -67,7 +67,7 @@ interface OptionsAsked {
 
 const noOptions: OptionsAsked = new Set()
 
-/** The words of `options`, which `checkUriParameters` has checked [NGSIv2 context 1.5]. */
+/** The words of `options`, checked by `checkUriParameters` [NGSIv2 context 1.5]. */
 export function optionsOf(parameters: Parameters): OptionsAsked {
   const options = parameters.get('options')
   return options === undefined ? noOptions : new Set(options.split(','))
@@ -79,8 +79,8 @@ export function listOf(parameters: Parameters, name: string): readonly string[] 
 }
 
 /**
- * How the entities of a read are to be shown; the older options for dates add to the names of attributes, which are those
- * of `attrs` unless the payload has them [NGSIv2 context 6, 7].
+ * The form of the entities of a read. The older options for dates add names to the attributes, which are those of `attrs` unless
+ * the payload has them [NGSIv2 context 6, 7].
  */
 export function representationOf(parameters: Parameters, names = listOf(parameters, 'attrs')): Representation {
   if (parameters.size === 0 && names.length === 0) return plain
@@ -95,19 +95,19 @@ export function representationOf(parameters: Parameters, names = listOf(paramete
 
 const plain: Representation = { form: 'normalized', attributes: [], metadata: [] }
 
-/** Which part of the results is asked for, and whether their number is [NGSIv2 context 7.5]. */
+/** The requested page, and whether the number of results is requested [NGSIv2 context 7.5]. */
 interface PageAsked {
   readonly offset: number
   readonly limit: number
   readonly counted: boolean
 }
 
-/** Reads `limit`, `offset` and `options=count`, which have been checked. */
+/** Reads the checked parameters `limit`, `offset` and `options=count`. */
 export function pageOf(parameters: Parameters): PageAsked {
   return { ...pageGiven(parameters), counted: optionsOf(parameters).has('count') }
 }
 
-/** A page of a list, and how many items the whole list has where the request asks for that [NGSIv2 context 7.5]. */
+/** A page of a list, and the length of the whole list if it is requested [NGSIv2 context 7.5]. */
 export function listed(body: string, count: number | undefined): ApiResponse {
   return { status: 200, body, ...(count !== undefined && { headers: { 'Fiware-Total-Count': String(count) } }) }
 }
@@ -115,15 +115,13 @@ export function listed(body: string, count: number | undefined): ApiResponse {
 /** The type of an entity that is created without one [NGSIv2 context 2.1]. */
 export const defaultEntityType = 'Thing' as EntityType
 
-/** The options of a request that writes [NGSIv2 context 1.6]. */
 export interface WriteOptions {
-  /** How the attributes of its payload are given [NGSIv2 context 7.2]. */
+  /** The form of the attributes in its payload [NGSIv2 context 7.2]. */
   readonly form: AttributeForm
   readonly overridesMetadata: boolean
   readonly forced: boolean
 }
 
-/** Reads the options of a request that writes. */
 export function writeOptionsOf({ parameters }: Pick<ApiRequest, 'parameters'>): WriteOptions {
   const options = optionsOf(parameters)
   return {
@@ -142,7 +140,7 @@ export function updateTerms(
   return { entity, typeOfNew: defaultEntityType, overridesMetadata, forced, valueOnly }
 }
 
-/** The one service path that an update works in, or the response to several or a wildcard [NGSIv2 context 5]. */
+/** The single service path of an update, or the response to several paths or a wildcard [NGSIv2 context 5]. */
 export function pathOfWrite({ paths, verb }: Pick<ApiRequest, 'paths' | 'verb'>): Result<ServicePath, ApiResponse> {
   const path = onePath(paths)
   return path.ok ? path : err(badInput(textsOf(verb)[path.error]))

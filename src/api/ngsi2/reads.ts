@@ -51,7 +51,10 @@ function entityRead(render: (entity: ShownEntity, representation: Representation
   })
 }
 
-/** Responds with the one entity that the path names, of which these attributes are shown, or with why there is none [NGSIv2 context 2.1, 8.3]. */
+/**
+ * Responds with these attributes of the single entity in the path, or with the reason why there is none [NGSIv2 context 2.1,
+ * 8.3].
+ */
 async function respondWithEntity(
   call: Ngsi2Call,
   shown: NamesShown,
@@ -78,7 +81,7 @@ async function entityOf(call: Ngsi2Call, shown: NamesShown): Promise<Result<Show
   return found.ok ? onlyOne([...found.value.entities]) : err(unavailable(found.error))
 }
 
-/** Providers are asked for at most so many entities of the id; the response is an error if there are several [NGSIv2 subscriptions 11.2]. */
+/** The most entities of the id that providers are asked for; several make the response an error [NGSIv2 subscriptions 11.2]. */
 const entitiesOfId = 20
 
 function onlyOne([entity, ...others]: readonly ShownEntity[]): Result<ShownEntity, ApiResponse> {
@@ -119,7 +122,7 @@ function valueResponse(attribute: ShownAttribute, accept: string): ApiResponse {
 
 const textOnly = refused('NotAcceptable', 'accepted MIME types: text/plain')
 
-/** Text stands between quotation marks, without escapes. */
+/** A text is between quotation marks, without escapes. */
 function scalarText(value: Value, type: string): string {
   return typeof value === 'string' ? `"${value}"` : (plainDate(value, type) ?? JSON.stringify(value))
 }
@@ -142,7 +145,7 @@ interface AcceptedRange {
   readonly quality: number
 }
 
-/** The ranges of an Accept header, whose syntax has been checked; what has quality 0 is not accepted. */
+/** The ranges of an Accept header, whose syntax has been checked, without those of quality 0. */
 function accepted(accept: string): readonly AcceptedRange[] {
   return accept
     .split(',')

@@ -11,7 +11,7 @@ import { listed, pageOf } from './parameters.js'
 import { parseNewRegistration } from './parse/registration-body.js'
 import { renderRegistration, renderRegistrations } from './render/shown-resources.js'
 
-/** There is no such registration in the tenant, or none in the path of the request [NGSIv2 subscriptions 10]. */
+/** The tenant has no such registration, or not in the path of the request [NGSIv2 subscriptions 10]. */
 export const registrationUnknown = refused('NotFound', 'The requested registration has not been found. Check id')
 
 /** `POST /v2/registrations` [NGSIv2 subscriptions 10]. */

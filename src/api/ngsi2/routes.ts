@@ -36,14 +36,14 @@ import {
   writeAttributes,
 } from './writes.js'
 
-/** NGSIv2 as the HTTP layer knows it: everything under `/v2` [NGSIv2 context 1]. */
+/** The interface under `/v2` [NGSIv2 context 1]. */
 export function ngsi2Interface(services: Ngsi2Services): Interface {
   return {
     resources: ngsi2Resources(services),
     parseServicePaths: (header, verb) => {
       const paths = parseServicePaths(header, 'one')
       if (!paths.ok) return err(badInput(paths.error))
-      // PATCH and DELETE refuse several paths before they look at the body [NGSIv2 context 1.4].
+      // PATCH and DELETE refuse several paths before the body is parsed [NGSIv2 context 1.4].
       if (verb !== 'PATCH' && verb !== 'DELETE') return paths
       const one = pathOfWrite({ paths: paths.value, verb })
       return one.ok ? paths : one
@@ -131,7 +131,7 @@ const entryPoint = (): Operation => ({
     ),
 })
 
-/** Where a segment is empty, an identifier without length is what is wrong [NGSIv2 context 1.1]. */
+/** An empty segment is reported as an identifier without length [NGSIv2 context 1.1]. */
 function unknownPath([, collection, id, attrs, name, value, ...more]: readonly string[], method: string): ApiResponse {
   if (collection === 'types' && id === '' && attrs === undefined) return tooShort('entity type')
   if (collection === 'subscriptions' && id === '' && attrs === undefined) return subscriptionUnnamed(method)

@@ -17,25 +17,25 @@ import { parseAttributeMembers, parseBatch, parseEntity, parseOneAttribute, pars
 import { batchResponse, respondTo, tooMuch, type WriteOutcome, writeOutcome } from './update-errors.js'
 
 /**
- * A request that writes one entity, without its payload. The front end and the partition parse and answer it with the functions of
- * this file, which look at nothing else of the request.
+ * A request that writes one entity, without its payload. Front end and partition parse and answer it by the functions of this
+ * file, which use nothing else of the request.
  */
 export interface SingleWrite extends WriteOptions {
   readonly operation: WriteOperation
-  /** What is done with the attributes; that of a batch stands in its payload. */
+  /** The action on the attributes; that of a batch is in its payload. */
   readonly action: UpdateAction
-  /** Whether the entity that is to be created may exist. */
+  /** Whether the entity to create may exist. */
   readonly isUpsert: boolean
   /** Whether the payload is plain text. */
   readonly isText: boolean
-  /** What the path names; nothing where the payload names the entity. */
+  /** The target in the path; undefined where the payload names the entity. */
   readonly target: RawTarget | undefined
 }
 
 export const writeOperations = ['create', 'attributes', 'attribute', 'value', 'batch'] as const
 type WriteOperation = (typeof writeOperations)[number]
 
-/** An update of one entity as its payload asks for it. */
+/** An update of one entity, as its payload asks for it. */
 export interface AskedWrite {
   readonly id: EntityId
   readonly type: EntityType | undefined
@@ -46,7 +46,7 @@ export interface AskedWrite {
 
 type Read = Steps<Result<AskedWrite, ApiResponse>>
 
-/** Reads the payload of a write of one entity; a batch has to have exactly one. */
+/** Parses the payload of a write of one entity; a batch has to have exactly one. */
 export function readWrite(write: SingleWrite, body: string): Read {
   return readers[write.operation](write, body)
 }
@@ -85,7 +85,7 @@ const readers: { readonly [Operation in WriteOperation]: (write: SingleWrite, bo
   },
 }
 
-/** A write of the entity that the path names, which has to be there. */
+/** A write of the entity in the path, which has to exist. */
 function named(
   write: Pick<SingleWrite, 'action' | 'target' | 'overridesMetadata' | 'forced'>,
   attributes: readonly GivenAttribute[],
@@ -108,7 +108,7 @@ function targetOf({ target }: Pick<SingleWrite, 'target'>): RawTarget {
 
 const maxKey_bytes = 1013
 
-/** The response to a write that is refused whatever is stored; undefined when it has to be sent. */
+/** The response to a write that is refused whatever is stored; undefined for one that has to be sent to its partition. */
 export function refusedBeforeSending(
   { operation }: Pick<SingleWrite, 'operation'>,
   { id, type = defaultEntityType, attributes }: AskedWrite,
@@ -149,17 +149,17 @@ function created(
   return { status: isUpsert ? 204 : 201, headers: { Location: `/v2/entities/${encodeURI(id)}?type=${query}` } }
 }
 
-/** The entity as errors name it: with its type where the request has one [NGSIv2 context 8.5]. */
+/** The entity in error texts: with its type where the request has one [NGSIv2 context 8.5]. */
 function shownEntity({ id, type }: RawTarget): string {
   return type === undefined ? id : `${id}/${type}`
 }
 
-/** An attribute that is not there is not found, where the path names it [NGSIv2 context 9.2]. */
+/** An attribute that the path names and that does not exist is `not found` [NGSIv2 context 9.2]. */
 function respondToOne(outcome: WriteOutcome): ApiResponse {
   return outcome.kind === 'missing' ? attributeUnknown : respondTo(outcome, '', noContent)
 }
 
-/** A write without its payload and target, as a number for a command. */
+/** Encodes a write without its payload and target as a number, for a command. */
 export function encodeWrite(write: Omit<SingleWrite, 'target'>): number {
   const { operation, action, form, overridesMetadata, forced, isUpsert, isText } = write
   const options = (form === 'keyValues' ? 1 : 0) | (overridesMetadata ? 2 : 0) | (forced ? 4 : 0)
@@ -167,7 +167,7 @@ export function encodeWrite(write: Omit<SingleWrite, 'target'>): number {
   return bits | (updateActions.indexOf(action) << 5) | (writeOperations.indexOf(operation) << 8)
 }
 
-/** The write that `encodeWrite` has made this number of. */
+/** Decodes the number of `encodeWrite`. */
 export function decodeWrite(number: number, target: RawTarget): SingleWrite {
   const action = updateActions[(number >> 5) & 7]
   const operation = writeOperations[number >> 8]
@@ -185,8 +185,8 @@ export function decodeWrite(number: number, target: RawTarget): SingleWrite {
 }
 
 /**
- * Parses and answers raw writes of NGSIv2 in their partition, with the responses that the front end would give [NGSIv2 context 1.4, 8,
- * 9, 11.1]. While `isTimed`, the replies have the times of parsing and rendering.
+ * Parses and answers raw writes of NGSIv2 in their partition, with the responses that the front end would give [NGSIv2 context
+ * 1.4, 8, 9, 11.1]. While `isTimed`, replies carry the times of parsing and rendering.
  */
 export function rawWriteInterpreter(isTimed: () => boolean): Interpreter {
   return ({ tenant, path, body, flags, target, origin }) => {
@@ -214,7 +214,6 @@ function rawReply(accepted: boolean, { status, body = '', headers }: ApiResponse
   return { kind: 'rawUpdate', accepted, status, text, headers }
 }
 
-/** The response that a partition has rendered. */
 export function partitionResponse({ status = 200, text, headers }: RawUpdateReply): ApiResponse {
   return { status, ...(text !== '' && { body: text }), ...(headers && { headers }) }
 }

@@ -21,11 +21,11 @@ import {
 } from './parse/subscription-body.js'
 import { renderSubscriptions, subscriptionShown } from './render/shown-resources.js'
 
-/** There is no subscription of that id, or it is bound to another path. */
+/** No subscription has that id, or it has another path. */
 export const subscriptionNotFound = refused('NotFound', 'The requested subscription has not been found. Check id')
 const notPatched = refused('NotFound', 'subscription id not found')
 
-/** The response to an empty id in the path, which is a malformed one, by the method [NGSIv2 context 1.1]. */
+/** The response to an empty id in the path, which counts as malformed, by the method [NGSIv2 context 1.1]. */
 export function subscriptionUnnamed(method: string): ApiResponse {
   if (method === 'DELETE') return subscriptionNotFound
   return method === 'PATCH' ? notPatched : badInput('Invalid subscription ID: bad length - 24 chars expected')
@@ -49,7 +49,7 @@ export const createSubscription = operation({
   },
 })
 
-/** Refuses a template of which every notification would be dropped as too long (`-notifMaxSize`). */
+/** Refuses a template all of whose notifications would be dropped as too long (`-notifMaxSize`). */
 function tooLongTemplate({ options }: Ngsi2Services, { notification }: SubscriptionBody): ApiResponse | undefined {
   const template = notification?.target.custom
   const max = options.notifications?.maxSize

@@ -18,7 +18,10 @@ import type { EntityGiven } from './parse/entities.js'
 export type WriteOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'entityUnknown' }
-  /** These attributes, in the order of the payload, do not exist, or do, and were left alone; `isPartial` when others were updated. */
+  /**
+   * These attributes, in the order of the payload, do not exist, or exist and were left alone; `isPartial` when others were
+   * updated.
+   */
   | { readonly kind: 'missing' | 'existing'; readonly names: readonly string[]; readonly isPartial: boolean }
   /** Nothing was done. */
   | { readonly kind: 'refused'; readonly response: ApiResponse }
@@ -47,30 +50,29 @@ export function writeOutcome(attributes: readonly GivenAttribute[], { items, mis
   }
 }
 
-/** The names of the attributes at these positions of the request; all names without positions. */
+/** The names of the attributes at these positions; all names without positions. */
 function namesAt(attributes: readonly GivenAttribute[], shown: readonly number[] | undefined): readonly string[] {
   const meant = shown === undefined ? attributes : shown.flatMap((at) => attributes[at] ?? [])
   return meant.map(({ name }) => name)
 }
 
-/** The response to more attributes or metadata than any entity may have; such an update is not sent. */
+/** The response to more attributes or metadata than an entity may have; such an update is not sent. */
 export function tooMuch(attributes: readonly GivenAttribute[]): ApiResponse | undefined {
   if (attributes.length > maxAttributes) return excessResponse('attributes', maxAttributes)
   return metadataOf(attributes) > maxMetadata ? excessResponse('metadata', maxMetadata) : undefined
 }
 
-/** The names of attributes as errors list them. */
 function namesText(names: readonly string[]): string {
   return `[ ${names.join(', ')} ]`
 }
 
-/** How the description of missing attributes begins, and that of existing ones [NGSIv2 context 8.5, 11.1]. */
+/** The beginning of the description of missing attributes, and that of existing ones [NGSIv2 context 8.5, 11.1]. */
 const beginnings = {
   missing: 'do not exist: ',
   existing: 'one or more of the attributes in the request already exist: ',
 } as const
 
-/** The response to an update of one entity that its path names; `shown` is the entity as errors name it [NGSIv2 context 8.5]. */
+/** The response to an update of the entity in the path; `shown` is the entity in error texts [NGSIv2 context 8.5]. */
 export function respondTo(outcome: WriteOutcome, shown: string, success: ApiResponse): ApiResponse {
   switch (outcome.kind) {
     case 'done':
@@ -92,7 +94,10 @@ interface BatchItem {
   readonly outcome: WriteOutcome
 }
 
-/** One response to all items: that of the first one that was refused, else one that lists what is missing and what exists [NGSIv2 context 11.1]. */
+/**
+ * One response for all items: that of the first refused one, otherwise one that lists missing and existing attributes [NGSIv2
+ * context 11.1].
+ */
 export function batchResponse(items: readonly BatchItem[], success: ApiResponse): ApiResponse {
   for (const { outcome } of items) if (outcome.kind === 'refused') return outcome.response
   const failed = items.filter(({ outcome }) => outcome.kind !== 'done')
@@ -104,7 +109,7 @@ export function batchResponse(items: readonly BatchItem[], success: ApiResponse)
   return refused(isDone ? 'PartialUpdate' : 'Unprocessable', description)
 }
 
-/** The part of an item that failed in the description, which the first item begins. */
+/** The description of a failed item; the first one has the beginning. */
 function partOf({ entity: { id, type }, outcome }: BatchItem, at: number): string {
   const shown = type === undefined ? id : `${id}/${type}`
   if (outcome.kind === 'entityUnknown') {
@@ -114,7 +119,7 @@ function partOf({ entity: { id, type }, outcome }: BatchItem, at: number): strin
   return `${at === 0 ? beginnings[outcome.kind] : ''}${shown} - ${namesText(outcome.names)}`
 }
 
-/** The response to an update that was refused for what is stored [NGSIv2 context 1.2, 3.5, 8.2, 12.3]. */
+/** The response to an update that was refused because of what is stored [NGSIv2 context 1.2, 3.5, 8.2, 12.3]. */
 function refusalResponse(refusal: UpdateRefusal): ApiResponse {
   return worded(wording, refusal)
 }
@@ -158,7 +163,7 @@ const unmet: Wording<UnmetTerms, ApiResponse> = {
   locationsTooMany: () => tooManyLocations,
 }
 
-/** What is wrong with a shape, and where; malformed GeoJSON is reported without the place [NGSIv2 context 3.5]. */
+/** The mistake in a shape and its place; malformed GeoJSON is reported without the place [NGSIv2 context 3.5]. */
 function shapeText(why: ShapeMalformed, when: ShapeMoment): string {
   if (why.kind === 'geoJsonNoObject') return 'geo:json needs an object or null as value'
   if (why.kind === 'geoJsonMalformed') return 'Wrong GeoJson'
@@ -197,12 +202,12 @@ const shapeCauses: {
   featuresTooMany: 'features in FeatureCollection has more than 1 item',
 }
 
-/** The response to an update that would make an entity larger than it may be. */
+/** The response to an update that would make an entity exceed a limit. */
 function excessResponse(what: Excess, max: number): ApiResponse {
   return refused('Unprocessable', excessText(what, max))
 }
 
-/** The responses to an element that could not be stored while others of its request were [management 11.9]. */
+/** The responses to an element that was not stored while others of its request were [management 11.9]. */
 const failures: { readonly [Why in ElementFailure]: ApiResponse } = {
   storageFull: unavailable({ kind: 'storageFull' }),
   recordTooLarge: unavailable({ kind: 'recordTooLarge' }),

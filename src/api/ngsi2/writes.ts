@@ -39,7 +39,7 @@ export function appendOf({ parameters }: ApiRequest): UpdateAction {
 /** `PUT /v2/entities/{id}/attrs/{name}` [NGSIv2 context 9.2]. */
 export const putAttribute = entityWrite(
   (request) => writeOfNamed(request, 'attribute', 'UPDATE'),
-  // The reader of the payload checks the name, and refuses it with other texts than other paths.
+  // The parser of the payload checks the name, with other error texts than those for other paths.
   false,
 )
 
@@ -51,7 +51,7 @@ export const removeAttribute = removal('attribute', (request) => [
 /** `PUT /v2/entities/{id}/attrs/{name}/value` [NGSIv2 context 9.3]. */
 export const putValue = entityWrite((request) => writeOfNamed(request, 'value', 'UPDATE'))
 
-/** A write of the entity that the path names. */
+/** A write of the entity in the path. */
 function writeOfNamed(request: ApiRequest, operation: SingleWrite['operation'], action: UpdateAction): SingleWrite {
   return singleWrite(request, operation, action, targetOf(request))
 }
@@ -85,7 +85,7 @@ function entityWrite(writeOf: (request: ApiRequest) => SingleWrite, checksName =
   })
 }
 
-/** An operation without a payload that removes something of the entity that its path names. */
+/** An operation without a payload that removes something of the entity in the path. */
 function removal(
   operation: SingleWrite['operation'],
   attributesOf: (request: ApiRequest) => readonly GivenAttribute[],
@@ -120,7 +120,7 @@ async function carryOut(call: Ngsi2Call, write: SingleWrite, entity: AskedWrite)
 
 /** `POST /v2/op/update` [NGSIv2 context 11.1]. */
 export const updateBatch = payloadWrite({
-  // The action is that of the payload.
+  // A batch takes the action of its payload.
   single: (request) => singleWrite(request, 'batch', 'APPEND', undefined),
   parse: (request) => parseBatch(request.body, writeOptionsOf(request).form),
   work: (call, { action, entities }) => carryOutBatch(call, action, entities, { status: 204 }),
@@ -146,7 +146,7 @@ function wrongFormat({ headers }: ApiRequest): ApiResponse | undefined {
     : badInput('invalid render format for notifications')
 }
 
-/** Updates the entities in their order; one that fails does not stop the others. */
+/** Updates the entities in order; a failed one does not stop the others. */
 async function carryOutBatch(
   call: Ngsi2Call,
   action: UpdateAction,

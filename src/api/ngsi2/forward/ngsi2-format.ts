@@ -16,7 +16,7 @@ import { readValue } from '../parse/attributes.js'
 import { isTreeArray, isTreeObject, readPayload, type Tree, type TreeObject } from '../parse/tree.js'
 import { metadataText } from '../render/entity-text.js'
 
-/** How providers are asked in the form of NGSIv2 [NGSIv2 subscriptions 11.2, 11.3]. */
+/** Requests to providers in the form of NGSIv2 [NGSIv2 subscriptions 11.2, 11.3]. */
 export const ngsi2Format: ProviderFormat = {
   query: (forward, page) => ({ path: 'op/query', parameters: pageText(page), body: queryForProvider(forward) }),
   readQuery: readQueryAnswer,
@@ -29,19 +29,19 @@ function pageText({ limit, offset }: ForwardPage): string {
   return `limit=${limit}&offset=${offset}&options=count`
 }
 
-/** `attrs` is empty for the whole entity; there is no type where neither the client nor the registration names one. */
+/** `attrs` is empty for the whole entity; the type is absent where neither client nor registration names one. */
 function queryForProvider({ entity: { id, type, everyId }, attributes }: QueryForward): string {
   const which = everyId ? '"idPattern":".*"' : `"id":${quote(id)}`
   const typed = type === '' ? '' : `,"type":${quote(type)}`
   return `{"entities":[{${which}${typed}}],"attrs":${JSON.stringify(attributes)}}`
 }
 
-/** The action of an update that is passed on is always `update`. */
+/** A forwarded update always has the action `update`. */
 function updateForProvider({ shares }: UpdateForward): string {
   return `{"actionType":"update","entities":[${shares.flatMap(entityTexts).join(',')}]}`
 }
 
-/** An entity has one attribute of a name: several instances of one stand in as many entities. */
+/** An entity has one attribute of a name, so several instances become as many entities. */
 function entityTexts({ id, type, attributes }: Share): readonly string[] {
   const head = type === '' ? `"id":${quote(id)}` : `"id":${quote(id)},"type":${quote(type)}`
   const texts: string[] = []
@@ -66,14 +66,14 @@ function attributeText({ type: given, value, instance, location, metadata }: Giv
   return `{"type":${quote(type)}${valued},"metadata":${metadataText(own)}}`
 }
 
-/** Dates are texts again, those that an operator takes too [NGSIv2 context 3.2]. */
+/** Dates become texts again, also those in operators [NGSIv2 context 3.2]. */
 function valueText(value: Value, type: string): string {
   if (!isDateType(type) || !isObject(value)) return renderValue(value, type)
   const members = Object.entries(value).map(([operator, date]) => `${quote(operator)}:${renderValue(date, type)}`)
   return `{${members.join(',')}}`
 }
 
-/** The status is that of everything that was sent: all was done, or some of it was not found. */
+/** The status covers the whole request: all was done, or some of it was not found. */
 async function readUpdateAnswer({ status }: ProviderResponse): Promise<Result<UpdateAnswer, ProviderFailure>> {
   if (status >= 200 && status < 300) return ok({ elements: [], status: done })
   if (status === 404 || status === 422) return ok({ elements: [], status: undefined })
@@ -85,8 +85,8 @@ const done = { code: '200', reasonPhrase: 'OK' }
 const notFound: QueryAnswer = { elements: [], details: undefined, count: 0 }
 
 /**
- * Reads the answer of a provider to a query: normalized entities, with values, types and metadata as they are given
- * [NGSIv2 subscriptions 11.2]. It is not trusted: entities and attributes that are malformed are left out.
+ * Parses the response of a provider to a query: normalized entities, with values, types and metadata as given [NGSIv2
+ * subscriptions 11.2]. Providers are not trusted: malformed entities and attributes are left out.
  */
 async function readQueryAnswer({
   status,
@@ -101,7 +101,7 @@ async function readQueryAnswer({
   return ok({ elements, details: undefined, count: countIn(totalCount) })
 }
 
-/** A count beyond what a number can hold is none. */
+/** A count that a number cannot hold counts as absent. */
 function countIn(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined
 }
@@ -117,7 +117,7 @@ function* readEntities(body: string): Steps<readonly ShownEntity[] | undefined> 
   return entities
 }
 
-/** Reads an entity; the last one of several members with one name counts. */
+/** Reads an entity; of repeated members the last one counts. */
 function* readEntity({ members }: TreeObject): Steps<ShownEntity | undefined> {
   let [id, type] = ['', '']
   const attributes = new Map<string, ShownAttribute>()
@@ -147,7 +147,7 @@ function* readAttributeOf(name: string, tree: TreeObject): Steps<ShownAttribute 
   return { name, instance: '', ...read, metadata, isLocation: false }
 }
 
-/** A type and a value, both of which may be missing; nothing when the value is nested too deep. */
+/** A type and a value, both of which may be missing; undefined when the value is nested too deep. */
 function* readTyped({ members }: TreeObject): Steps<{ readonly type: string; readonly value: Value } | undefined> {
   const last = (name: string): Tree | undefined => members.findLast(([key]) => key === name)?.[1]
   const read = yield* readValue(last('value') ?? null)

@@ -11,13 +11,13 @@ import { builtinAttribute, type NamesShown } from '../render/entity-text.js'
 interface FoundEverywhere {
   /** Read one by one where no provider is asked. */
   readonly entities: Iterable<ShownEntity>
-  /** How many results there are, here and at the providers that were asked, if that was asked for. */
+  /** The number of results, here and at the providers that were asked, if the request asks for it. */
   readonly count: number | undefined
 }
 
 /**
- * The page of a query, completed with what providers hold, unless the request asks for what is held here only [NGSIv2 subscriptions
- * 11.2]. `shown` are the attributes that results show.
+ * The page of a query, completed by providers, unless the request asks only for what is held here [NGSIv2 subscriptions 11.2].
+ * `shown` are the attributes that results show.
  */
 export async function foundEverywhere(
   call: Ngsi2Call,
@@ -39,19 +39,21 @@ export async function foundEverywhere(
   })
 }
 
-/** Whether a tenant has no registrations, so that what is held here is all there is to read. */
+/** Whether a tenant has no registrations, so that this broker has all of its data. */
 export function isAllHeldHere({ services: { forwarding, broker }, tenant }: Ngsi2Call): boolean {
   return forwarding === undefined || broker.registry.index.isEmpty(tenant)
 }
 
-/** The names that providers are asked for, none for all; undefined when only builtin attributes are shown, which they do not have. */
+/**
+ * The names to ask providers for, empty for all; undefined when only builtin attributes are shown, which providers do not have.
+ */
 function namesAsked(shown: NamesShown): readonly string[] | undefined {
   if (shown.includes('*')) return []
   const names = shown.filter((name) => builtinAttribute(name) === undefined)
   return names.length === 0 && shown.length > 0 ? undefined : names
 }
 
-/** Attributes come ascending by name, wherever they are from. */
+/** Attributes are in ascending order of names, wherever they are from. */
 function inOrder(entity: ShownEntity): ShownEntity {
   return { ...entity, attributes: entity.attributes.toSorted(compareAttributes) }
 }

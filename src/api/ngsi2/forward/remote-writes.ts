@@ -25,8 +25,9 @@ export interface WrittenHere {
 }
 
 /**
- * Forwards what an update of existing attributes has left undone because it is not held here. Gives the response to the whole update,
- * `success` when everything was done; undefined when nobody is registered for any of it [NGSIv2 subscriptions 11.3].
+ * Forwards those parts of an update of existing attributes that were not done because they are not held here. Gives the response
+ * to the whole update, `success` when everything was done; undefined when no registration covers any of it [NGSIv2 subscriptions
+ * 11.3].
  */
 export async function writeAtProviders(
   call: Ngsi2Call,
@@ -65,7 +66,7 @@ function isDoneHere({ outcome }: WrittenEntity): boolean {
   return outcome.kind === 'done' || ('isPartial' in outcome && outcome.isPartial)
 }
 
-/** What is lacking of an entity and was not updated by a provider either, in the order of the request. */
+/** The attributes that neither this broker nor a provider has updated, in the order of the request. */
 function notUpdated(
   { attributes }: Lacking,
   sharing: Sharing | undefined,
@@ -81,7 +82,7 @@ function notUpdated(
   return attributes.filter(({ name }) => !done.has(name))
 }
 
-/** An update that was forwarded reports this error with another status and text than one that was not [NGSIv2 context 1.2]. */
+/** For a forwarded update this error has another status and text [NGSIv2 context 1.2]. */
 function partialUpdate(entities: readonly WrittenEntity[], left: readonly (readonly GivenAttribute[])[]): ApiResponse {
   const parts = entities.flatMap(({ entity: { id, type }, reply }, at) => {
     const found = reply?.items[0]?.type ?? ''

@@ -16,19 +16,19 @@ import { noSteps, type Steps } from '../../../slices.js'
 import { badInput } from '../errors.js'
 import { isTreeArray, isTreeObject, type Tree, type TreeObject, tooDeep, wrongIdentifier } from './tree.js'
 
-/** The characters of a value do not fit its type [NGSIv2 context 4.1]. */
+/** The characters of a value are not allowed by its type [NGSIv2 context 4.1]. */
 export const valueForbidden = badInput('Invalid characters in attribute value')
 
-/** A value of a date's type is no date [NGSIv2 context 3.2]. */
+/** The value of an attribute with a date's type is not a date [NGSIv2 context 3.2]. */
 export const dateMalformed = badInput('date has invalid format in attribute value')
 
-/** How attributes are given: as objects, or as their values alone [NGSIv2 context 7.2]. */
+/** The form of attributes: objects, or their values alone [NGSIv2 context 7.2]. */
 export type AttributeForm = 'normalized' | 'keyValues'
 
-/** Attributes without parts that are read between two pauses. */
+/** The number of attributes without parts that are read between two pauses. */
 const attributesAtOnce = 64
 
-/** Gathers the attributes of an entity, in the order of the payload, and refuses one that is there twice. */
+/** Gathers the attributes of an entity in the order of the payload; refuses a repeated one. */
 export class AttributeGatherer {
   readonly #form: AttributeForm
   readonly #names = new Set<string>()
@@ -38,7 +38,7 @@ export class AttributeGatherer {
     this.#form = form
   }
 
-  /** Reads one attribute; gives the refusal of a wrong one. */
+  /** Reads one attribute; gives the refusal of a wrong one, otherwise undefined. */
   *add(name: string, tree: Tree): Steps<ApiResponse | undefined> {
     const wrong = wrongIdentifier('attribute name', name)
     if (wrong) return wrong
@@ -69,7 +69,7 @@ interface AttributeMembers {
   readonly name: string
   readonly type: string | undefined
   readonly value: GivenValue
-  /** The value as it stands in the payload; nothing without one. */
+  /** The value in the payload; undefined without one. */
   readonly given: Tree | undefined
   readonly metadata: readonly Metadata[]
 }
@@ -102,11 +102,11 @@ function* readMembers(name: string, tree: TreeObject): Steps<Result<GivenAttribu
   return checked({ name, type, value, given, metadata })
 }
 
-/** What a value may be under its type, and what the metadata `ID` means [NGSIv2 context 3.2, 3.4, 4.1, 12.1, 14.3]. */
+/** Checks the value against its type, and applies the metadata `ID` [NGSIv2 context 3.2, 3.4, 4.1, 12.1, 14.3]. */
 function checked({ name, type, value, given, metadata }: AttributeMembers): Result<GivenAttribute, ApiResponse> {
   const typed = shownType({ type: type ?? '', value: value.value })
   if (value.isForbidden && !isUnrestricted(typed, metadata)) return err(valueForbidden)
-  // A date's type refuses everything that is no date as such, wrong update operators included.
+  // A date's type refuses everything that is not a date, wrong update operators included.
   const wrong = isDateType(typed) ? undefined : wrongOperation(given)
   if (wrong) return err(wrong)
   if (isExpiration(name) && !isDateType(typed)) {
@@ -120,10 +120,10 @@ function checked({ name, type, value, given, metadata }: AttributeMembers): Resu
   return ok({ name, instance, type: typed, value: stored.value, metadata: own })
 }
 
-/** Elements without parts that are read between two pauses. */
+/** The number of elements without parts that are read between two pauses. */
 const elementsAtOnce = 64
 
-/** Reads the metadata of an attribute; of elements of one name the last one counts [NGSIv2 context 2.3, 15]. */
+/** Reads the metadata of an attribute; of elements with one name the last one counts [NGSIv2 context 2.3, 15]. */
 function* readMetadata(tree: Tree): Steps<Result<readonly Metadata[], ApiResponse>> {
   if (!isTreeObject(tree)) return err(badInput('metadata not a JSON object'))
   const elements: Metadata[] = []
@@ -157,7 +157,9 @@ function* readElement(name: string, tree: Tree): Steps<Result<Metadata, ApiRespo
   return typed(name, shownType({ type: type ?? '', value }), value)
 }
 
-/** Dates are stored as instants; only a text that is the value itself is looked at for characters [NGSIv2 context 3.2, 4.1]. */
+/**
+ * Dates are stored as instants; only a value that is a text itself is checked for forbidden characters [NGSIv2 context 3.2, 4.1].
+ */
 function typed(name: string, type: string, value: Value): Result<Metadata, ApiResponse> {
   if (typeof value === 'string' && hasForbidden(value) && !isUnrestricted(type, [])) {
     return err(badInput('Invalid characters in metadata value'))
@@ -169,28 +171,28 @@ function typed(name: string, type: string, value: Value): Result<Metadata, ApiRe
     : ok({ name, type, value: date })
 }
 
-/** A value as a payload gives it. */
+/** A value in a payload. */
 export interface GivenValue {
   readonly value: Value
-  /** Whether one of its texts has characters that only unrestricted text may have; keys do not count [NGSIv2 context 4.1]. */
+  /** Whether one of its texts has characters that only unrestricted text may have; keys are not checked [NGSIv2 context 4.1]. */
   readonly isForbidden: boolean
 }
 
-/** Parts that are read between two pauses. */
+/** The number of parts that are read between two pauses. */
 const partsAtOnce = 256
 
-/** A value without parts, which cannot be wrong; undefined for one with parts. */
+/** A value without parts, which is always valid; undefined for one with parts. */
 function scalarGiven(tree: Tree): Result<GivenValue, never> | undefined {
   if (typeof tree === 'string') return ok({ value: tree, isForbidden: hasForbidden(tree) })
   return typeof tree === 'object' && tree !== null ? undefined : ok({ value: tree, isForbidden: false })
 }
 
-/** Whether what was read has a value with parts, which may be many. */
+/** Whether it has a value with parts, possibly many. */
 function hasParts({ value }: { readonly value?: Value | undefined }): boolean {
   return typeof value === 'object' && value !== null
 }
 
-/** Reads a value; refuses one that is nested too deep, and an object with a key twice [NGSIv2 context 3.1, 4.1]. */
+/** Reads a value; refuses one that is nested too deep, and an object with a repeated key [NGSIv2 context 3.1, 4.1]. */
 export function* readValue(tree: Tree): Steps<Result<GivenValue, ApiResponse>> {
   const reader = new ValueReader()
   const value = yield* reader.read(tree, 0, '')
@@ -242,7 +244,7 @@ class ValueReader {
   }
 }
 
-/** What is wrong with a value whose first key is an update operator: what stands beside it [NGSIv2 context 12.1]. */
+/** The refusal of an update operator with other members beside it [NGSIv2 context 12.1]. */
 export function wrongOperation(tree: Tree | undefined): ApiResponse | undefined {
   if (typeof tree !== 'object' || tree === null || isTreeArray(tree)) return undefined
   const keys = tree.members.map(([key]) => key)

@@ -25,7 +25,7 @@ import {
   wrongIdentifier,
 } from './tree.js'
 
-/** An entity as a payload gives it [NGSIv2 context 2.1]. */
+/** An entity in a payload [NGSIv2 context 2.1]. */
 export interface EntityGiven {
   readonly id: EntityId
   readonly type: EntityType | undefined
@@ -38,7 +38,7 @@ export function* parseEntity(body: string, form: AttributeForm): Steps<Result<En
   return tree.ok ? yield* readEntity(tree.value, form) : tree
 }
 
-/** Reads an entity that has to have an id [NGSIv2 context 8.2, 15]. */
+/** Reads an entity, whose id is mandatory [NGSIv2 context 8.2, 15]. */
 function* readEntity(tree: TreeObject, form: AttributeForm): Steps<Result<EntityGiven, ApiResponse>> {
   let id: string | undefined
   let type: string | undefined
@@ -64,7 +64,7 @@ function identifierIn(member: 'id' | 'type', tree: Tree): Result<string, ApiResp
   return wrong ? err(wrong) : ok(tree)
 }
 
-/** Reads an entity of POST /v2/op/update, which says with different words what is wrong with its id [NGSIv2 context 11.1]. */
+/** Reads an entity of POST /v2/op/update, where mistakes in the id have other texts [NGSIv2 context 11.1]. */
 function* readBatchEntity(tree: TreeObject, form: AttributeForm): Steps<Result<EntityGiven, ApiResponse>> {
   const [hasId, hasPattern] = [hasMember(tree, 'id'), hasMember(tree, 'idPattern')]
   if (hasId && hasPattern) return err(badInput('both /id/ and /idPattern/ present'))
@@ -95,7 +95,7 @@ export function* parseAttributeMembers(
   return gatherer.attributes.length === 0 ? err(emptyPayload) : ok(gatherer.attributes)
 }
 
-/** Reads the payload of PUT of the attribute that the path names [NGSIv2 context 9.2]. */
+/** Reads the payload of PUT of the attribute in the path [NGSIv2 context 9.2]. */
 export function* parseOneAttribute(body: string, name: string): Steps<Result<GivenAttribute, ApiResponse>> {
   const wrong = wrongIdentifier('attribute name', name)
   if (wrong) return err(wrong)
@@ -143,16 +143,16 @@ interface BatchBody {
   readonly entities: readonly EntityGiven[]
 }
 
-/** The words of NGSIv1, by their letters in capitals. */
+/** The action words of NGSIv1, in capitals. */
 const oldWords: ReadonlyMap<string, UpdateAction> = new Map(updateActions.map((action) => [action, action]))
 
 const longestWord = Math.max(...updateActions.map(({ length }) => length))
 
-/** The action that a word names: `appendStrict` exactly as it stands, the words of NGSIv1 in capitals, small letters or both. */
+/** The action of a word: `appendStrict` as written, the words of NGSIv1 in any case. */
 function actionOf(word: Tree): UpdateAction | undefined {
   if (typeof word !== 'string') return undefined
   if (word === 'appendStrict') return 'APPEND_STRICT'
-  // `\w` keeps out letters of other alphabets whose capital is one of these, such as the long s.
+  // `\w` excludes letters of other alphabets whose capital is one of these, such as the long s.
   return word.length <= longestWord && /^\w+$/.test(word) ? oldWords.get(word.toUpperCase()) : undefined
 }
 
@@ -180,7 +180,7 @@ export function* parseBatch(body: string, form: AttributeForm): Steps<Result<Bat
   return ok({ action, entities })
 }
 
-/** The response to a payload that lacks one of its members, in this order. */
+/** The response to the first member that the payload lacks, in the order of `names`. */
 function missingOf({ members }: TreeObject, names: readonly string[]): ApiResponse | undefined {
   if (members.length === 0) return emptyPayload
   const missing = names.find((name) => !members.some(([key]) => key === name))
@@ -202,7 +202,7 @@ function* readEntities(tree: Tree, form: AttributeForm): Steps<Result<readonly E
   return ok(entities)
 }
 
-/** Reads the payload of POST /v2/op/notify: the entities that are to be appended [NGSIv2 context 11.3]. */
+/** Reads the payload of POST /v2/op/notify: the entities to append [NGSIv2 context 11.3]. */
 export function* parseNotified(body: string): Steps<Result<readonly EntityGiven[], ApiResponse>> {
   const tree = yield* readObject(body)
   if (!tree.ok) return tree

@@ -27,7 +27,6 @@ import {
   refuse,
 } from './tree.js'
 
-/** What a payload says of a registration [NGSIv2 subscriptions 10]. */
 export interface RegistrationBody {
   readonly context: RegisteredContext
   /** `never` for one that does not expire. */
@@ -63,7 +62,7 @@ function refuseTooMany(entries: number): void {
   refuse(`number of registered entities and attributes: ${entries}, max number supported: ${maxEntries}`)
 }
 
-/** Lists that are too long anyway are not read: that could take long. */
+/** Lists over the limit are not parsed, since that could take long. */
 function refuseLong(given: Given): void {
   if (Array.isArray(given)) refuseTooMany(given.length)
 }
@@ -75,7 +74,7 @@ function readProvided(given: Given): Pick<RegisteredContext, 'entities' | 'attri
   const entities = member(given, 'entities')
   const attrs = member(given, 'attrs')
   for (const list of [entities, attrs]) refuseLong(list)
-  // Without entities nothing finds it; it is kept all the same.
+  // Without entities it is stored but never found.
   const registered = entities === undefined ? [] : readEntities(entities)
   const names = readNames(attrs, 'attrs')
   return { entities: registered, attributes: names.map((name) => ({ name, type: '', isDomain: false })) }
@@ -141,7 +140,6 @@ function readStatus(given: Given): RegistrationTerms['status'] {
   return given === undefined ? 'active' : readWord(given, registrationStatuses, wrong)
 }
 
-/** Reads one of some words. */
 function readWord<Word extends string>(
   given: Given,
   words: readonly Word[],

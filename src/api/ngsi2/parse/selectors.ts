@@ -10,10 +10,10 @@ import type { FiringCondition } from '../../../model/subscription/terms.js'
 import { filterScope, patternMistake, placeOfExpression } from '../entity-query.js'
 import { accepted, type Given, type GivenObject, isGivenObject, member, refuse } from './tree.js'
 
-/** As many as a query may have of entities and of names. */
+/** The limit of entities and of names in a query. */
 const mostItems = 1000
 
-/** A list of a subscription that is not too long: each notification is compared with it, or made of it. */
+/** A list of a subscription within the limit: each notification is compared with it, or made from it. */
 export function limitedList(given: Given, name: string): Given {
   if (Array.isArray(given) && given.length > mostItems) refuse(`too many items in /${name}/ [max: ${mostItems}]`)
   return given
@@ -35,8 +35,8 @@ export function readNames(given: Given, name: string): readonly string[] {
 }
 
 /**
- * Reads the entities of a subscription or a registration [NGSIv2 subscriptions 2.3]; their patterns are checked with the
- * others of the request.
+ * Reads the entities of a subscription or a registration [NGSIv2 subscriptions 2.3]; their patterns count among those of the
+ * request.
  */
 export function readSelectors(given: Given, patterns = new PatternsTogether()): readonly Selector[] {
   if (!Array.isArray(given)) refuse('/entities/ is not an array')
@@ -95,7 +95,7 @@ function readPattern(given: Given, name: 'idPattern' | 'typePattern', patterns: 
   return given
 }
 
-/** Reads the expression of a condition [NGSIv2 subscriptions 2.2]; its patterns are checked with the others of the request. */
+/** Reads the expression of a condition [NGSIv2 subscriptions 2.2]; its patterns count among those of the request. */
 export function readExpression(
   given: Given,
   patterns = new PatternsTogether(),

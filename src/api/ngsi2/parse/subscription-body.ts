@@ -35,7 +35,7 @@ export interface SubjectBody extends Omit<FiringCondition, 'onMetadata'> {
   readonly onMetadata: boolean | undefined
 }
 
-/** How to notify. A member that PATCH leaves unchanged is absent [NGSIv2 subscriptions 3.4]. */
+/** The notification of a subscription. A member that PATCH leaves unchanged is absent [NGSIv2 subscriptions 3.4]. */
 export interface NotificationBody extends Omit<NotificationTerms, 'onlyChanged' | 'covered'> {
   readonly reference: string
   readonly attributes: readonly string[]
@@ -44,12 +44,12 @@ export interface NotificationBody extends Omit<NotificationTerms, 'onlyChanged' 
   readonly maxFails: number | undefined
 }
 
-/** The payload of a subscription; members that it lacks are absent [NGSIv2 subscriptions 2.1]. */
+/** The payload of a subscription; missing members are undefined [NGSIv2 subscriptions 2.1]. */
 export interface SubscriptionBody {
   readonly description: string | undefined
   readonly subject: SubjectBody | undefined
   readonly notification: NotificationBody | undefined
-  /** `never` for one that does not end. */
+  /** `never` for one that does not expire. */
   readonly expires: Milliseconds | 'never' | undefined
   readonly status: SetStatus | undefined
   /** In seconds. */
@@ -152,7 +152,7 @@ function readNotification(given: Given, use: Use): NotificationBody | 'kafka' | 
   return { ...target, ...shown, metadata, format, onlyChanged, covered, maxFails }
 }
 
-/** Refuses `covered` without a list of attributes to cover. */
+/** The text of the refusal of `covered` without a list of attributes to cover. */
 export const coveredWithoutAttributes = 'covered true cannot be used if notification attributes list is empty'
 
 function readShown(given: GivenObject): Pick<NotificationBody, 'attributes' | 'excepts'> {

@@ -19,7 +19,9 @@ interface TargetPayload {
 const kinds = ['http', 'httpCustom', 'mqtt', 'mqttCustom', 'kafka', 'kafkaCustom'] as const
 const kindNames = 'http, httpCustom, mqtt, mqttCustom, kafka or kafkaCustom'
 
-/** Reads the one target of a notification, of six kinds [NGSIv2 subscriptions 2.2, 2.5]. Kafka is known but not supported. */
+/**
+ * Reads the single target of a notification, one of six kinds [NGSIv2 subscriptions 2.2, 2.5]. Kafka is known but not supported.
+ */
 export function readTarget(notification: GivenObject): TargetPayload | 'kafka' {
   const [kind, ...others] = kinds.filter((name) => member(notification, name) !== undefined)
   if (kind === undefined) refuse(`${kindNames} is missing`)
@@ -53,7 +55,7 @@ function readHttpCustom(given: GivenObject): TargetPayload {
   const reference = readUrl(given, 'httpCustom', 'forbidden characters in custom /url/')
   const url = parseNotificationUrl(reference)
   if (url === undefined && reference !== streamReference && !hasMacro(reference)) refuse('invalid custom /url/')
-  // The scheme is checked even where macros leave the rest open until they are filled in.
+  // The scheme is checked even where macros leave the rest open.
   const [, scheme = url?.scheme ?? ''] = /^(mqtt|kafka):\/\//i.exec(reference) ?? []
   refuseOtherThanHttp(scheme.toLowerCase())
   const method = readMethod(member(given, 'method'))
@@ -116,7 +118,7 @@ function readTemplate(given: GivenObject): Template {
       refuse('json fields in httpCustom, mqttCustom or kafkaCustom must be object or array')
     }
     refuseTooDeep(json)
-    return { json: json as Value } // It was read as JSON.
+    return { json: json as Value } // It was parsed as JSON.
   }
   return ngsi === undefined ? {} : { ngsi: readNgsiTemplate(ngsi) }
 }
@@ -128,7 +130,7 @@ function readPayload(given: Given): string | null {
   return given
 }
 
-/** As many headers as Rigel takes itself; of parameters as many as lists of a subscription have items. */
+/** Headers: the limit for requests to Rigel. Parameters: the limit for lists of a subscription. */
 const mostPairs = { headers: 200, qs: 1000 } as const
 
 function readPairs(given: Given, name: 'qs' | 'headers'): Readonly<Record<string, string>> | undefined {
@@ -195,8 +197,8 @@ const metadataMembers: ReadonlySet<string> = new Set(['value', 'type'])
 const maxPriority = 100_000
 
 /**
- * Reads the attributes that a custom notification lays upon its entity. They are kept as they were given: special types mean
- * nothing in them, and forbidden characters are allowed [NGSIv2 subscriptions 2.5].
+ * Reads the attributes that a custom notification sets on its entity. They are kept as given: special types have no meaning in
+ * them, and forbidden characters are allowed [NGSIv2 subscriptions 2.5].
  */
 function readNgsiTemplate(given: Given): { readonly [name: string]: Value } {
   if (!isGivenObject(given)) refuse('ngsi field in httpCustom, mqttCustom or kafkaCustom must be object')
@@ -208,7 +210,7 @@ function readNgsiTemplate(given: Given): { readonly [name: string]: Value } {
       checkAttribute(item)
     }
   }
-  return given as { readonly [name: string]: Value } // It was read as JSON.
+  return given as { readonly [name: string]: Value } // It was parsed as JSON.
 }
 
 function checkName(name: string): void {

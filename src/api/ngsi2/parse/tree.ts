@@ -17,22 +17,20 @@ import type { Steps } from '../../../slices.js'
 import type { Milliseconds } from '../../../time.js'
 import { badInput, refused } from '../errors.js'
 
-/** A payload as it was read: members in their order, doubled ones included. */
+/** A parsed payload: members in order, repeated ones included. */
 export type Tree = JsonTree<JsonScalar>
 
 export type TreeObject = JsonMembers<JsonScalar>
 
-/** Whether a part of a payload is an array. */
 export function isTreeArray(tree: Tree | undefined): tree is readonly Tree[] {
   return Array.isArray(tree)
 }
 
-/** Whether a part of a payload is an object. */
 export function isTreeObject(tree: Tree | undefined): tree is TreeObject {
   return typeof tree === 'object' && tree !== null && !isTreeArray(tree)
 }
 
-/** The payload is no JSON, or not of the kind that is expected [NGSIv2 context 15]. */
+/** The payload is not JSON, or not of the expected kind [NGSIv2 context 15]. */
 export const malformedPayload = refused('ParseError', 'Errors found in incoming JSON buffer')
 
 /** The refusal of a value, or of a payload, that is nested deeper than it may be [NGSIv2 context 3.1]. */
@@ -48,25 +46,24 @@ export function* readPayload(body: string): Steps<Result<Tree, ApiResponse>> {
   return err(tree.error.isTooDeep ? tooDeep : malformedPayload)
 }
 
-/** Reads a payload that is an object at the top. */
+/** Reads a payload whose top level is an object. */
 export function* readObject(body: string): Steps<Result<TreeObject, ApiResponse>> {
   const tree = yield* readPayload(body)
   if (!tree.ok) return tree
   return isTreeObject(tree.value) ? ok(tree.value) : err(malformedPayload)
 }
 
-/** The response to a member that means nothing. */
+/** The response to an unknown member. */
 export function unrecognized(member: string): ApiResponse {
   return badInput(`Unrecognized field in JSON payload: /${member}/`)
 }
 
-/** There is nothing in the payload. */
 export const emptyPayload = badInput('empty payload')
 
-/** What an identifier names, as errors call it [NGSIv2 context 4.1]. */
+/** What an identifier names, in the words of the errors [NGSIv2 context 4.1]. */
 type Identified = 'entity id' | 'entity type' | 'attribute name' | 'attribute type' | 'metadata name' | 'metadata type'
 
-/** What is wrong with an identifier: its length in bytes, then its characters [NGSIv2 context 4.1]. */
+/** The mistake in an identifier: first its length in bytes, then its characters [NGSIv2 context 4.1]. */
 export function identifierMistake(what: Identified, text: string): string | undefined {
   if (text === '') return `${what} length: 0, min length supported: 1`
   const excess = excessiveLength(text)
@@ -74,7 +71,7 @@ export function identifierMistake(what: Identified, text: string): string | unde
   return hasForbiddenInIdentifier(text) ? `Invalid characters in ${what}` : undefined
 }
 
-/** The response to a wrong identifier [NGSIv2 context 4.1]. */
+/** The response to an invalid identifier; undefined for a valid one [NGSIv2 context 4.1]. */
 export function wrongIdentifier(what: Identified, text: string): ApiResponse | undefined {
   const mistake = identifierMistake(what, text)
   return mistake === undefined ? undefined : badInput(mistake)
@@ -104,7 +101,7 @@ export function refuse(description: string, error: PayloadError = 'BadRequest'):
   throw new Refused({ error, description })
 }
 
-/** What the checks of a payload read, one after another in the order of the interface's tables, or the first refusal. */
+/** The result of the checks of a payload, made one after another in the order of the interface's tables, or the first refusal. */
 export function checked<Read>(read: () => Read): Result<Read, BodyRefusal> {
   try {
     return ok(read())
@@ -114,23 +111,22 @@ export function checked<Read>(read: () => Read): Result<Read, BodyRefusal> {
   }
 }
 
-/** The value of a result whose error is the text of a refusal. Only within `checked`. */
+/** The value of a result, or a refusal with the text of its error. Only within `checked`. */
 export function accepted<Value>(parsed: Result<Value, string>): Value {
   return parsed.ok ? parsed.value : refuse(parsed.error)
 }
 
-/** A member of a JSON object as it was read. */
+/** A part of parsed JSON. */
 export type Given = unknown
 
-/** A JSON object as it was read. */
+/** A parsed JSON object. */
 export type GivenObject = { readonly [name: string]: Given }
 
-/** Whether something read is a JSON object. */
 export function isGivenObject(given: Given): given is GivenObject {
   return typeof given === 'object' && given !== null && !Array.isArray(given)
 }
 
-/** The member of an object, unless it has none of its own. */
+/** A member of an object; undefined if the object itself has none of the name. */
 export function member(given: GivenObject, name: string): Given {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }
@@ -149,7 +145,7 @@ export function parsedJson(body: string): Result<Given, JsonMalformed> {
 
 const maxDescription_bytes = 1024
 
-/** Reads a description, undefined without one. `noText` refuses one that is no string [NGSIv2 subscriptions 2.2, 10]. */
+/** Reads a description, undefined without one. `noText` refuses one that is not a string [NGSIv2 subscriptions 2.2, 10]. */
 export function readDescription(given: Given, noText: string): string | undefined {
   if (given === undefined) return undefined
   if (typeof given !== 'string') refuse(noText)
@@ -158,7 +154,7 @@ export function readDescription(given: Given, noText: string): string | undefine
   return given
 }
 
-/** Reads a date. `noText` refuses one that is no string, `malformed` one that is no date [NGSIv2 subscriptions 1.3]. */
+/** Reads a date. `noText` refuses one that is not a string, `malformed` one that is not a date [NGSIv2 subscriptions 1.3]. */
 export function readDate(given: Given, noText: string, malformed: string): Milliseconds {
   if (typeof given !== 'string') refuse(noText)
   const seconds = parseDate(given)

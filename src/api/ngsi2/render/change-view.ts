@@ -12,26 +12,25 @@ import { bodyWith, formOf, type NotifiedEntity, notifiedEntity, notifiedItem } f
 type LookUp = ExpressionScope['lookUp']
 
 interface Kept {
-  /** By the metadata that are shown. */
+  /** By the shown metadata. */
   readonly entities: Map<string, NotifiedEntity>
-  /** By the form and the metadata that are shown. */
+  /** By the form and the shown metadata. */
   readonly members: Map<string, MemberTexts>
-  /** By the list of attributes (equal lists are one object), then by all else that the text depends on. */
+  /** By the list of attributes (equal lists are one object), then by everything else that the text depends on. */
   readonly items: Map<readonly string[], Map<string, string | undefined>>
 }
 
 /**
- * What notifications show of a change, rendered once for all subscriptions that show the same. What is kept makes no difference to
- * any message.
+ * What notifications show of a change, rendered once for all subscriptions that show the same. The cache never changes a message.
  */
 class ChangeView {
   readonly #change: Change
   readonly #kept: Kept | undefined
-  /** The names of metadata that change what is shown of this entity. */
+  /** The metadata names that make a difference for this entity. */
   #found: ReadonlySet<string> | undefined
   #names: { readonly cause: Cause; readonly lookUp: LookUp } | undefined
 
-  /** `isKept` false for a small change: rendering it again costs less than keeping it. */
+  /** `isKept` is false for a small change: rendering it again costs less than caching it. */
   constructor(change: Change, isKept: boolean) {
     this.#change = change
     this.#kept = isKept ? { entities: new Map(), members: new Map(), items: new Map() } : undefined
@@ -56,7 +55,7 @@ class ChangeView {
     return JSON.stringify(metadata.filter((name) => this.#found?.has(name)))
   }
 
-  /** The texts of the attributes of {@link entity}, as a notification in a format shows all of them. */
+  /** The texts of the attributes of {@link entity}, for a format that shows all of them. */
   members(metadata: readonly string[], format: AttributesFormat): MemberTexts {
     const key = `${formOf(format)} ${this.#keyOf(metadata)}`
     const known = this.#kept?.members.get(key)
@@ -66,13 +65,13 @@ class ChangeView {
     return made
   }
 
-  /** The body of a notification in one of the five forms; nothing when there is nothing to show [NGSIv2 subscriptions 5]. */
+  /** The body of a notification in one of the five forms; undefined when there is nothing to show [NGSIv2 subscriptions 5]. */
   body(subscription: Subscription): string | undefined {
     const item = this.#item(subscription)
     return item === undefined ? undefined : bodyWith(subscription, item)
   }
 
-  /** Looks up the names that expressions use [NGSIv2 subscriptions 6.3]. */
+  /** Looks up names in expressions [NGSIv2 subscriptions 6.3]. */
   lookUp(cause: Cause): LookUp {
     if (this.#names?.cause !== cause) this.#names = { cause, lookUp: this.#namesSeen(cause) }
     return this.#names.lookUp
@@ -111,7 +110,7 @@ class ChangeView {
 
 const noNames: readonly string[] = []
 
-/** The names of metadata that a subscription may list with some effect: those of the attributes, and those made for notifications. */
+/** The metadata names that make a difference in a subscription: those of the attributes, and those made for notifications. */
 function metadataFound({ entity }: Change): ReadonlySet<string> {
   const found = new Set(madeMetadata)
   for (const { metadata } of entity.attributes) for (const { name } of metadata) found.add(name)
@@ -121,7 +120,7 @@ function metadataFound({ entity }: Change): ReadonlySet<string> {
 /** Metadata made for notifications [NGSIv2 subscriptions 5.4, context 6, 14], and `*`, which stands for all. */
 const madeMetadata = ['*', 'ID', 'location', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
 
-/** The metadata that expressions can use [NGSIv2 subscriptions 6.3]. */
+/** The metadata for expressions [NGSIv2 subscriptions 6.3]. */
 const metadataSeen = ['*', 'previousValue', 'actionType', 'dateCreated', 'dateModified']
 
 /** Expressions see dates as text. */
@@ -129,13 +128,13 @@ function asSeen({ value, type }: { readonly value: Value; readonly type: string 
   return plainDate(value, type) ?? value
 }
 
-/** The views of the changes of a thread. */
+/** The views of one thread. */
 export class ChangeViews {
   readonly #large = new WeakMap<Change, ChangeView>()
-  /** The last small change: keeping one is cheap, and several subscriptions render it in a row. */
+  /** The last small change: caching one is cheap, and several subscriptions render it in a row. */
   #lastSmall: { readonly change: Change; readonly view: ChangeView } | undefined
 
-  /** The one view of a change that all its renderers share. */
+  /** The view of a change, shared by all its renderers. */
   of(change: Change): ChangeView {
     if (this.#lastSmall?.change === change) return this.#lastSmall.view
     if (isSmallChange(change)) {

@@ -4,7 +4,7 @@ import { geometryOf } from '../../../model/context/geo/shape-parse.js'
 import { ignoresShape, isMarked } from '../../../model/context/location.js'
 import { isObject, quote, renderValue, shownType } from '../../../model/context/value.js'
 
-/** How entities are shown [NGSIv2 context 7]. */
+/** The form of entities in responses [NGSIv2 context 7]. */
 export interface Representation {
   readonly form: 'normalized' | 'keyValues' | 'values' | 'unique'
   readonly attributes: NamesShown
@@ -20,7 +20,6 @@ export function entityText(entity: ShownEntity, representation: Representation):
     : attributesInEntity(entity, attributes, form)
 }
 
-/** An entity as JSON that shows these attributes. */
 export function attributesInEntity(
   entity: { readonly id: string; readonly type: string },
   attributes: readonly VisibleAttribute[],
@@ -29,7 +28,6 @@ export function attributesInEntity(
   return entityWith(entity, membersText(attributes, { form }))
 }
 
-/** An entity as JSON that has these members beside its id and type. */
 export function entityWith({ id, type }: { readonly id: string; readonly type: string }, members: string): string {
   const head = `"id":${quote(id)},"type":${quote(type === '' ? 'Thing' : type)}`
   return members === '' ? `{${head}}` : `{${head},${members}}`
@@ -40,7 +38,7 @@ export function attributesAsValues(attributes: readonly VisibleAttribute[]): str
   return valuesText(attributes, { form: 'values' })
 }
 
-/** The attributes of an entity alone, in the same forms [NGSIv2 context 8.3]. */
+/** The attributes of an entity alone, in the form of the representation [NGSIv2 context 8.3]. */
 export function attributesText(entity: ShownEntity, representation: Representation): string {
   const attributes = visibleAttributes(entity, representation.attributes, representation.metadata)
   return isArrayForm(representation)
@@ -48,7 +46,7 @@ export function attributesText(entity: ShownEntity, representation: Representati
     : `{${membersText(attributes, representation)}}`
 }
 
-/** One attribute, by itself [NGSIv2 context 9.1] or as the one member of an object [NGSIv2 context 7.2]. */
+/** One attribute, by itself [NGSIv2 context 9.1] or as the only member of an object [NGSIv2 context 7.2]. */
 export function attributeText(
   attribute: ShownAttribute,
   form: 'normalized' | 'keyValues',
@@ -68,7 +66,7 @@ function membersText(attributes: readonly VisibleAttribute[], { form }: Pick<Rep
   return text
 }
 
-/** What an entity, or the array of its values, shows of one attribute. */
+/** The text of one attribute within an entity, or within the array of its values. */
 export function memberText(attribute: VisibleAttribute, form: Representation['form']): string {
   if (form === 'values' || form === 'unique') return valueText(attribute)
   const body = form === 'keyValues' ? valueText(attribute) : bodyText(attribute)
@@ -94,50 +92,49 @@ export function metadataText(metadata: readonly Metadata[]): string {
   return `{${elements}}`
 }
 
-/** The values alone; with `unique` each one once, those with the same JSON being one [NGSIv2 context 7.3]. */
+/** The values alone; with `unique` each one once, where equal JSON means equal [NGSIv2 context 7.3]. */
 function valuesText(attributes: readonly VisibleAttribute[], { form }: Pick<Representation, 'form'>): string {
   const values = attributes.map(valueText)
   return `[${(form === 'unique' ? [...new Set(values)] : values).join(',')}]`
 }
 
-/** Which names are shown, and in which order: those of `attrs` or of `metadata` [NGSIv2 context 7.1]. Empty for all. */
+/** The names to show in order: those of `attrs` or of `metadata` [NGSIv2 context 7.1]. Empty for all. */
 export type NamesShown = readonly string[]
 
-/** An element of metadata as it is shown. */
 type ShownMetadata = Metadata
 
-/** An attribute as it is shown: one for each name, with its type and the value that clients see. */
+/** An attribute as clients see it: one per name, with its shown type and value. */
 export interface VisibleAttribute {
   readonly name: string
   readonly type: string
   readonly value: Value
   readonly metadata: readonly ShownMetadata[]
-  /** The value is shown by its kind, whatever the type means [NGSIv2 subscriptions 6.2]. */
+  /** The value is shown by its kind, whatever its type [NGSIv2 subscriptions 6.2]. */
   readonly byKind?: true
 }
 
-/** The names that stand for all that are not built in. */
+/** The name that stands for all attributes that are not builtin. */
 const all = '*'
 
-/** Makes a builtin attribute; nothing for an entity of a provider, whose dates and path nobody knows here. */
+/** Makes a builtin attribute; undefined for an entity of a provider, whose dates and path are unknown here. */
 type MakeBuiltin = (entity: ShownEntity) => VisibleAttribute | undefined
 
-/** Attributes that every entity that is held here has without anybody giving them [NGSIv2 context 6]. */
+/** The builtin attributes of every entity that is held here [NGSIv2 context 6]. */
 const builtin: ReadonlyMap<string, MakeBuiltin> = new Map<string, MakeBuiltin>([
   ['dateCreated', ({ created }) => date('dateCreated', created)],
   ['dateModified', ({ modified }) => date('dateModified', modified)],
   ['servicePath', ({ path }) => path && { name: 'servicePath', type: 'Text', value: path, metadata: [] }],
 ])
 
-/** An attribute like any other that shows only when it is named [NGSIv2 context 3.4, 6]. */
+/** An ordinary attribute that is shown only when it is named [NGSIv2 context 3.4, 6]. */
 export const expiration = 'dateExpires'
 
-/** These mean the entity in payloads; NGSIv1 may have given attributes such names [NGSIv2 context 14.1]. */
+/** In payloads these names mean the entity; NGSIv1 may have made attributes with such names [NGSIv2 context 14.1]. */
 const unshown: ReadonlySet<string> = new Set(['id', 'type'])
 
 /**
- * The attributes of an entity that a request for these names shows, each name once: in the order of the names, or ascending
- * by name when all are shown [NGSIv2 context 2.5, 6, 7.1, 14.3].
+ * The attributes of an entity for a request with these names, each name once: in the order of the names, or ascending by name
+ * when all are shown [NGSIv2 context 2.5, 6, 7.1, 14.3].
  */
 function visibleAttributes(
   entity: ShownEntity,
@@ -169,17 +166,17 @@ export function clientAttributes<Shown extends { readonly name: string }>({
   return firstInstances(attributes)
 }
 
-/** What makes the builtin attribute of a name; nothing for other names [NGSIv2 context 6]. */
+/** The maker of the builtin attribute of a name; undefined for other names [NGSIv2 context 6]. */
 export function builtinAttribute(name: string): MakeBuiltin | undefined {
   return builtin.get(name)
 }
 
-/** The one attribute of a name that is shown; undefined when the entity has none [NGSIv2 context 6, 9.1]. */
+/** The shown attribute of a name; undefined when the entity has none [NGSIv2 context 6, 9.1]. */
 export function attributeNamed({ attributes }: ShownEntity, name: string): ShownAttribute | undefined {
   return unshown.has(name) ? undefined : attributes.find((attribute) => attribute.name === name)
 }
 
-/** An attribute with the metadata of these names, as it is shown. */
+/** An attribute with the metadata of these names, as clients see it. */
 export function visibleAttribute(attribute: ShownAttribute, metadataNames: NamesShown): VisibleAttribute {
   const { name, type } = attribute
   const value = valueShown(attribute)
@@ -191,14 +188,14 @@ export function visibleAttribute(attribute: ShownAttribute, metadataNames: Names
   }
 }
 
-/** The value that clients see: of a GeoJSON Feature the geometry, unless its type is to be ignored [NGSIv2 context 3.5]. */
+/** The value that clients see: for a GeoJSON Feature its geometry, unless the type is to be ignored [NGSIv2 context 3.5]. */
 export function valueShown({ type, value, metadata }: ShownAttribute): Value {
   if (type !== 'geo:json' || !isObject(value) || ignoresShape(metadata)) return value
   const geometry = geometryOf(value)
   return geometry.ok ? geometry.value : value
 }
 
-/** Attributes come ascending by name and instance: of each name the first one is shown [NGSIv2 context 14.3]. */
+/** Attributes are ascending by name and instance: the first of each name is shown [NGSIv2 context 14.3]. */
 function firstInstances<Shown extends { readonly name: string }>(attributes: readonly Shown[]): readonly Shown[] {
   return attributes.filter(({ name }, at) => name !== attributes[at - 1]?.name && !unshown.has(name))
 }
@@ -217,7 +214,7 @@ function builtinsOf(
   return added
 }
 
-/** The metadata of an attribute, those that stand in the core as parts of their own included [NGSIv2 context 6, 14]. */
+/** The metadata of an attribute, including those that are members of their own in the core [NGSIv2 context 6, 14]. */
 function metadataShown(attribute: ShownAttribute, names: NamesShown): readonly ShownMetadata[] {
   const own = ownMetadata(attribute)
   const isAll = names.length === 0 || isListed(all, names)

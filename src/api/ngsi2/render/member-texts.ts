@@ -3,14 +3,14 @@ import { entityWith, expiration, memberText, type VisibleAttribute } from './ent
 import type { ShownForm } from './notification.js'
 
 /**
- * The attributes of an entity as text, rendered once for all templates that lay a few others upon it: what a template shows of a large
- * entity is cut out of this text and not rendered again.
+ * The attributes of an entity as text, rendered once for all templates that replace a few of them: the rest of a large entity is
+ * cut out of this text, not rendered again.
  */
 export class MemberTexts {
   readonly #form: ShownForm
   readonly #attributes: readonly VisibleAttribute[]
   readonly #text: string
-  /** Where the text of each attribute begins, and behind the last one where another would begin. */
+  /** The start of the text of each attribute, and the end of the last one. */
   readonly #starts: readonly number[]
 
   /** `attributes` ascend by name. */
@@ -23,7 +23,7 @@ export class MemberTexts {
     this.#starts = [0, ...texts.map((text) => (start += text.length + 1))]
   }
 
-  /** The entity with these attributes, each name once, in the place of those that have the same names. */
+  /** The entity with these attributes, each name once, in place of those with the same names. */
   with(entity: { readonly id: string; readonly type: string }, laid: readonly VisibleAttribute[]): string {
     const parts: string[] = []
     let from = 0
@@ -41,7 +41,7 @@ export class MemberTexts {
     return from === to ? [] : [this.#text.slice(this.#starts[from], (this.#starts[to] ?? 0) - 1)]
   }
 
-  /** The index of the first attribute whose name is this one or comes behind it. */
+  /** The index of the first attribute whose name is this one or follows it. */
   #firstFrom(name: string): number {
     let [low, high] = [0, this.#attributes.length]
     while (low < high) {

@@ -26,7 +26,7 @@ export interface RendererParts {
   /** Those of the thread. */
   readonly expressions: Expressions
   readonly views: ChangeViews
-  /** How long a result may be (`-outReqMsgMaxSize`). */
+  /** The most bytes of a result (`-outReqMsgMaxSize`). */
   readonly max_bytes: number
   /** Whether templates are filled in (`-disableCustomNotifications`). */
   readonly fillsIn: boolean
@@ -37,8 +37,8 @@ export interface RendererParts {
 type Rendered = NonNullable<ReturnType<MessageRenderer>>
 
 /**
- * What renders the messages of notifications in the forms of NGSIv2, or by a template of the client. One that cannot be sent
- * is rendered as well: it is dropped, counted and told of by whoever sends it [NGSIv2 subscriptions 5, 6].
+ * A renderer for the messages of notifications, in the forms of NGSIv2 or by a template of the client. A message that cannot be
+ * sent is rendered as well: the courier drops, counts and logs it [NGSIv2 subscriptions 5, 6].
  */
 export function messageRenderer(parts: RendererParts): MessageRenderer {
   return (subscription, change, cause, budget) => {
@@ -105,7 +105,10 @@ function customMessage(
   return ok(rendered({ ...(url !== undefined && { url }), ...(method !== undefined && { method }), headers }, body))
 }
 
-/** The body after the template's attributes were laid upon the entity, before any are selected; undefined for the usual body [NGSIv2 subscriptions 6.2]. */
+/**
+ * The body with the template's attributes set on the entity, before any are selected; undefined for the usual body [NGSIv2
+ * subscriptions 6.2].
+ */
 function patchedBody(
   { expressions, views }: RendererParts,
   subscription: Subscription,
@@ -156,7 +159,7 @@ function patchedAttribute([name, given]: [string, Value]): PatchedAttribute {
   }
 }
 
-/** The type given, or the default type of the value before macros are filled in. */
+/** The given type, or the default type of the value before macros are filled in. */
 function typeGiven(given: Value | undefined): string {
   return given === undefined ? shownType({ type: '', value: null }) : typedMember(given).type
 }
@@ -166,7 +169,7 @@ function undeliverable(why: Undeliverable): Rendered {
   return { message: { undeliverable: { level, reason: undeliverableText(why) } }, body: '' }
 }
 
-/** The names and the time that expressions are evaluated with, for one message or one condition. */
+/** The names and the time for the expressions of one message or one condition. */
 function scopeOf(
   change: Change,
   cause: Cause,

@@ -14,7 +14,7 @@ import {
   visibleAttribute,
 } from './entity-text.js'
 
-/** An entity as a notification shows it: with what a template has laid upon it, before anything is selected. */
+/** The entity of a notification, with the attributes of a template, before a selection. */
 export interface NotifiedEntity {
   readonly id: string
   readonly type: string
@@ -22,7 +22,10 @@ export interface NotifiedEntity {
   readonly attributes: readonly VisibleAttribute[]
 }
 
-/** The entity of a change with the metadata of these names, those that only notifications have among them [NGSIv2 subscriptions 5.4]. */
+/**
+ * The entity of a change with the metadata of these names, including those that only notifications have [NGSIv2 subscriptions
+ * 5.4].
+ */
 export function notifiedEntity(change: Change, metadata: readonly string[]): NotifiedEntity {
   const { id, type } = change.entity
   const attributes = clientAttributes(change.entity).map((each) => notifiedAttribute(each, metadata, change))
@@ -35,8 +38,8 @@ function isBare(format: AttributesFormat): boolean {
 }
 
 /**
- * What a notification in one of the five forms shows of an entity, without what is around it in the body; nothing when only what was
- * changed may be shown and nothing of that is left [NGSIv2 subscriptions 5].
+ * The part of a body about an entity, in one of the five forms; undefined when only changed attributes may be shown and none of
+ * those is left [NGSIv2 subscriptions 5].
  */
 export function notifiedItem(subscription: Subscription, entity: NotifiedEntity, change: Change): string | undefined {
   const terms = termsOf(subscription)
@@ -47,29 +50,29 @@ export function notifiedItem(subscription: Subscription, entity: NotifiedEntity,
   return form === 'values' ? attributesAsValues(attributes) : attributesInEntity(entity, attributes, form)
 }
 
-/** How a notification shows attributes. */
+/** The form of attributes in a notification. */
 export type ShownForm = 'normalized' | 'keyValues' | 'values'
 
-/** How a notification in a format shows attributes [NGSIv2 subscriptions 5.2]. */
+/** The form of attributes in a format [NGSIv2 subscriptions 5.2]. */
 export function formOf(format: AttributesFormat): ShownForm {
   if (format === 'values') return 'values'
   return format === 'keyValues' || format === 'simplifiedKeyValues' ? 'keyValues' : 'normalized'
 }
 
-/** Whether a notification shows all attributes but the one that is shown only by its name, whatever the change is. */
+/** Whether a notification shows all attributes, whatever the change is, except the one that is shown only by its name. */
 export function showsAll({ attributes, terms }: Pick<Subscription, 'attributes' | 'terms'>): boolean {
   return attributes.length === 0 && !termsOf({ terms }).notification.onlyChanged
 }
 
-/** The body with what it shows [NGSIv2 subscriptions 5.2]. */
+/** The body around an item [NGSIv2 subscriptions 5.2]. */
 export function bodyWith(subscription: Pick<Subscription, 'id' | 'terms'>, item: string): string {
   const isAlone = isBare(termsOf(subscription).notification.format)
   return isAlone ? item : `{"subscriptionId":${quote(subscription.id)},"data":[${item}]}`
 }
 
 /**
- * What a notification shows of all attributes of the entity; nothing when only what was changed may be shown and nothing of that is
- * left [NGSIv2 subscriptions 5.3].
+ * The attributes of the entity that a notification shows; undefined when only changed ones may be shown and none of those is left
+ * [NGSIv2 subscriptions 5.3].
  */
 function selectedAttributes(
   { attributes: names }: Pick<Subscription, 'attributes'>,
@@ -94,13 +97,13 @@ function withoutThose(own: readonly VisibleAttribute[], names: readonly string[]
 
 interface Selection {
   readonly names: readonly string[]
-  /** Those of the request, where no others are shown. */
+  /** The names of the request, where no others are shown. */
   readonly given: readonly string[] | undefined
   readonly covered: boolean
   readonly builtin: (name: string) => VisibleAttribute | undefined
 }
 
-/** Those of a list in its order; all without a list or with `*`, then what else is in the list. */
+/** Those of a list in its order; without a list or with `*` all, followed by the other names of the list. */
 function selected(
   own: readonly VisibleAttribute[],
   { names, given, covered, builtin }: Selection,
@@ -117,12 +120,12 @@ function selected(
   return [...shown, ...names.flatMap((name) => (name === allNames || byName.has(name) ? [] : listed(name)))]
 }
 
-/** The name that stands for all attributes that are not built in. */
+/** The name that stands for all attributes that are not builtin. */
 const allNames = '*'
 
 const alterationType = 'alterationType'
 
-/** The builtin attributes that are shown where nothing else is that has not changed. */
+/** The builtin attributes that are shown even where only changed ones are. */
 const ofChanges: ReadonlySet<string> = new Set([alterationType, 'dateCreated', 'dateModified'])
 
 function isBuiltin(name: string): boolean {

@@ -10,7 +10,7 @@ import type { HttpTarget, MqttTarget, SubscriptionTerms, Template } from '../../
 import { listText, type Steps } from '../../../slices.js'
 import { dateText, type Milliseconds, never } from '../../../time.js'
 
-/** A subscription as NGSIv2 shows it at a moment, whichever interface has made it [NGSIv2 subscriptions 2.1, 9]. */
+/** A subscription of either interface as NGSIv2 shows it at a moment [NGSIv2 subscriptions 2.1, 9]. */
 export function subscriptionShown({ subscription, delivery, fired }: ShownSubscription, at: Milliseconds): unknown {
   const { id, expires, throttling_ms } = subscription
   const terms = termsOf(subscription)
@@ -25,18 +25,17 @@ export function subscriptionShown({ subscription, delivery, fired }: ShownSubscr
   }
 }
 
-/** A list of them, in steps: each may be as long as a payload. */
+/** A list of subscriptions, in steps: each may be as long as a payload. */
 export function renderSubscriptions(shown: readonly ShownSubscription[], at: Milliseconds): Steps<string> {
   return listText(shown, (each) => JSON.stringify(subscriptionShown(each, at)))
 }
 
-/** What a subscription is about and what fires it. */
+/** The subject of a subscription. */
 export function subjectShown(subscription: Subscription) {
   const { selectors } = subscription
   return { entities: selectors.map(selectorShown), condition: conditionShown(subscription, termsOf(subscription)) }
 }
 
-/** Which entities a subscription is about. */
 export function selectorShown({ id, type, typePattern }: Selector) {
   return {
     ...(id.kind === 'exact' ? { id: id.id } : { idPattern: id.kind === 'pattern' ? id.pattern : '.*' }),
@@ -115,8 +114,8 @@ function templateShown({ payload, json, ngsi }: Template): Template {
 type Ngsi = NonNullable<Template['ngsi']>
 
 /**
- * `ngsi` of a custom notification as a subscription shows it: attributes with the default types of their values as they were
- * written, metadata only where there are any, id and type only if they are not empty [NGSIv2 subscriptions 2.1].
+ * `ngsi` of a custom notification in a shown subscription: attributes with the default types of their values as they were
+ * written, metadata only if there are any, id and type only if they are not empty [NGSIv2 subscriptions 2.1].
  */
 function ngsiShown(ngsi: Ngsi): Ngsi {
   const entries = Object.entries(ngsi).flatMap(([name, given]): readonly (readonly [string, Value])[] => {
@@ -133,19 +132,19 @@ function attributeShown(given: Value): Value {
   return { ...typedMember(given), metadata: Object.fromEntries(elements) }
 }
 
-/** The value of an attribute or of metadata in a template, null without one, with the type given or that of its kind. */
+/** An attribute or metadata element of a template: its value, null without one, and the given type or that of its kind. */
 export function typedMember(given: Value): { readonly type: string; readonly value: Value } {
   const type = valueMember(given, 'type')
   const value = valueMember(given, 'value') ?? null
   return { type: shownType({ type: typeof type === 'string' ? type : '', value }), value }
 }
 
-/** A member of an object; nothing of what is none. */
+/** A member of an object; undefined for other values. */
 export function valueMember(value: Value | undefined, name: string): Value | undefined {
   return value !== undefined && isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-/** The resource of a registered context, whichever interface has made it, as NGSIv2 shows it [NGSIv2 subscriptions 9, 10]. */
+/** A registered context of either interface as a resource of NGSIv2 [NGSIv2 subscriptions 9, 10]. */
 export function renderRegistration(resource: IndexedContext): string {
   const { registration, context } = resource
   const { description, status, mode, legacy } = registrationTermsOf(registration)
@@ -160,7 +159,7 @@ export function renderRegistration(resource: IndexedContext): string {
   })
 }
 
-/** A list of them, in steps: each may be as long as a payload. */
+/** A list of registrations, in steps: each may be as long as a payload. */
 export function renderRegistrations(resources: readonly IndexedContext[]): Steps<string> {
   return listText(resources, renderRegistration)
 }
