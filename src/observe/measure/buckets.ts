@@ -1,27 +1,27 @@
 import type { CounterTable } from '../../threads/shared-memory/counter-table.js'
 
-/** A histogram as Prometheus knows it: how many values were at most as large as each bound, their number and their sum. */
+/** A histogram in Prometheus's form: the number of values up to each bound, the number of all values, and their sum. */
 export interface BucketReading {
-  /** The bounds in the unit that is shown, ascending; the last bucket has none. */
+  /** The bounds in the shown unit, ascending; the last bucket has none. */
   readonly bounds: readonly number[]
   /** Cumulative, one more than bounds: the last is the number of all values. */
   readonly counts: readonly number[]
-  /** In the unit that is shown. */
+  /** In the shown unit. */
   readonly sum: number
 }
 
 /**
- * A histogram with fixed bounds in neighbouring columns of a table: one per bucket, one for the sum. It only grows, so
- * its parts can be added over threads and read at any time [management 7].
+ * A histogram with fixed bounds in neighbouring columns of a table: one per bucket, one for the sum. It only grows, so threads
+ * can be added up and read at any time [management 7].
  */
 export class Buckets {
-  /** How many columns one histogram takes. */
+  /** The number of columns of one histogram. */
   readonly width: number
-  /** In the unit that is shown, ascending; a last bucket has none. */
+  /** In the shown unit, ascending; the last bucket has none. */
   readonly bounds: readonly number[]
   readonly #unit: number
 
-  /** Bounds in the unit that is shown, ascending, and how many of what is recorded make up one of it. */
+  /** Bounds in the shown unit, ascending, and the number of recorded units in one shown unit. */
   constructor(bounds: readonly number[], unit: number) {
     this.bounds = bounds
     this.#unit = unit
@@ -32,24 +32,24 @@ export class Buckets {
     const shown = Number(value) / this.#unit
     let bucket = 0
     for (; bucket < this.bounds.length; bucket += 1) if (shown <= (this.bounds[bucket] ?? 0)) break
-    // A mark takes the columns in their order: each value that it has in a bucket it has in the sum.
+    // A mark reads the columns in order: each value that it has in a bucket is also in its sum.
     table.add(row, first + this.bounds.length + 1, value)
     table.add(row, first + bucket, 1n)
   }
 
-  /** The number of values, from whatever reads a column. */
+  /** The number of values; `column` reads a column. */
   count(column: (column: number) => bigint, first: number): bigint {
     let count = 0n
     for (let bucket = 0; bucket <= this.bounds.length; bucket += 1) count += column(first + bucket)
     return count
   }
 
-  /** The sum of the values as they were recorded. */
+  /** The sum of the values as recorded. */
   sum(column: (column: number) => bigint, first: number): bigint {
     return column(first + this.bounds.length + 1)
   }
 
-  /** The whole histogram; `zeros` values of nothing, which nobody recorded, join the first bucket. */
+  /** The whole histogram; `zeros` unrecorded values of 0 are added to the first bucket. */
   reading(column: (column: number) => bigint, first: number, zeros = 0n): BucketReading {
     const counts: number[] = []
     let sofar = zeros

@@ -1,4 +1,4 @@
-/** What the statistics need to know of a resource [management 4.4, 4.5]. */
+/** A resource as the statistics see it [management 4.4, 4.5]. */
 export interface Countable {
   readonly pattern: string
   /** The name it is counted under, where several patterns share one. */
@@ -10,10 +10,9 @@ export interface Countable {
   readonly operations: object
 }
 
-/** Where the requests of one resource are counted. */
 interface CountedRoute {
   readonly name: string
-  /** Of its columns in the tables. */
+  /** The index of its columns in the tables. */
   readonly index: number
   /** Whether it is shown in `counters.requests`. */
   readonly counted: boolean
@@ -21,21 +20,24 @@ interface CountedRoute {
   readonly verbs: readonly string[]
 }
 
-/** The verbs that are told apart; the last stands for all others, so that no client makes up a label [management 7]. */
+/** The verbs with counters of their own; the last stands for all others, so that clients cannot make up labels [management 7]. */
 export const verbs = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'other'] as const
 
-/** How many names the tables have room for. */
+/** The number of names that the tables have room for. */
 export const maxRoutes = 128
 
-/** What the page of the console asks of the management, and its files, are counted under: an open page does not hide what programs ask [management 7]. */
+/**
+ * The route of the console's requests to the management interface, and of its files: an open page does not hide the requests of
+ * programs [management 7].
+ */
 export const consoleRoute: Countable = { pattern: 'console', polled: true, operations: {} }
 
-/** What requests on unknown paths are counted under [management 7]. */
+/** The route of requests on unknown paths [management 7]. */
 const unknownIndex = 0
 
 /**
- * The names that requests are counted under. All front ends have the same tables of resources, so a name has the same
- * place in each of them.
+ * The names that requests are counted under. All front ends have the same tables of resources, so a name has the same index in
+ * each of them.
  */
 export class Routes {
   readonly all: readonly CountedRoute[]
@@ -58,7 +60,7 @@ export class Routes {
     this.all = routes
   }
 
-  /** The index of a resource; that of unknown paths without one. */
+  /** The index of a resource; without one, that of unknown paths. */
   indexOf(resource: Countable | undefined): number {
     return resource === undefined ? unknownIndex : (this.#indexes.get(resource) ?? unknownIndex)
   }
@@ -66,7 +68,6 @@ export class Routes {
 
 const verbIndexes: ReadonlyMap<string, number> = new Map(verbs.map((verb, index) => [verb, index]))
 
-/** The index of a verb in `verbs`. */
 export function verbIndex(verb: string): number {
   return verbIndexes.get(verb) ?? verbs.length - 1
 }

@@ -7,11 +7,11 @@ export interface CounterRow {
   readonly name: string
   /** The name in the nested part of the response, where it differs. */
   readonly later?: string
-  /** In which parts of the response it stands: in the flat and in the nested one unless something else is said. */
+  /** The part of the response that shows it; absent: the flat and the nested one. */
   readonly only?: 'flat' | 'nested' | 'deprecated'
 }
 
-/** Every counter, in the order in which the response lists them. */
+/** Every counter, in the order of the response. */
 export const counterRows = [
   { name: 'jsonRequests' },
   { name: 'textRequests', only: 'nested' },
@@ -76,17 +76,17 @@ export const counterRows = [
 
 export type CounterName = (typeof counterRows)[number]['name']
 
-/** What is deprecated of NGSIv2, by the name of its counter [management 4.5]. */
+/** The deprecated features of NGSIv2, by the names of their counters [management 4.5]. */
 export type DeprecatedFeature = Extract<(typeof counterRows)[number], { only: 'deprecated' }>['name']
 
-/** The counters that a part of the response shows [management 4.4, 4.5]. */
+/** The counters of a part of the response [management 4.4, 4.5]. */
 export function countersOf(part: NonNullable<CounterRow['only']>): readonly (typeof counterRows)[number][] {
   return counterRows.filter(({ only }: CounterRow) => (only === undefined ? part !== 'deprecated' : only === part))
 }
 
 const columns: ReadonlyMap<string, number> = new Map(counterRows.map(({ name }, column) => [name, column]))
 
-/** The column of a counter. A name that nobody listed is a mistake in a table of resources. */
+/** The column of a counter. Throws for an unknown name, which is a mistake in a table of resources. */
 export function counterColumn(name: string): number {
   const column = columns.get(name)
   if (column === undefined) throw new Error(`there is no counter ${name}`)
@@ -109,17 +109,17 @@ export class RequestCountTable {
     this.#table = new CounterTable(memory)
   }
 
-  /** Counts one more, in the row of the thread that calls. */
+  /** Adds to a column, in the row of the calling thread. */
   add(row: number, column: number, amount = 1n): void {
     this.#table.add(row, column, amount)
   }
 
-  /** The column of the requests on a resource with a verb, by their places. */
+  /** The column of requests by the indexes of resource and verb. */
   requestColumn(route: number, verb: number): number {
     return requests + route * verbs.length + verb
   }
 
-  /** The last reset, or the start: what is read from it belongs together, with its moment. */
+  /** The sums at the last reset, or at the start: what is read from it belongs together, with its moment. */
   get since(): Marked {
     return this.#table.marked(flatMark)
   }
@@ -134,12 +134,12 @@ export class RequestCountTable {
     return from.since(column)
   }
 
-  /** Where the nested part begins, as `since`. */
+  /** The sums at the beginning of the nested part, as `since`. */
   get nestedSince(): Marked {
     return this.#table.marked(nestedMark)
   }
 
-  /** Since the start of the process, whatever was reset [management 7]. */
+  /** A counter since the start of the process, regardless of resets [management 7]. */
   ever(name: CounterName): bigint {
     return this.#table.total(counterColumn(name))
   }

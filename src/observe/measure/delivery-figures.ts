@@ -12,15 +12,15 @@ export interface DeliveryMeter {
   stored(notifications: number): void
   /** An attempt ended. */
   attempted(result: 'accepted' | 'trouble' | 'refused', duration: Nanoseconds): void
-  /** A notification left: dropped by a limit, or with the end of its subscription, or accepted after so much time. */
+  /** A notification left its queue: dropped by a limit, or with the end of its subscription, or accepted after this time. */
   left(how: AttemptResult, inQueue?: Nanoseconds): void
-  /** What waits or is under way in an outbox. */
+  /** The number and bytes of notices that wait or are under way in an outbox. */
   queue(outbox: number, depth: number, bytes: number): void
-  /** When the oldest of what waits was made; nothing when nothing waits. */
+  /** When the oldest waiting notice was made; undefined when none waits. */
   oldest(made: Milliseconds | undefined): void
-  /** How many connections to MQTT brokers are being opened. */
+  /** The number of connections to MQTT brokers that are being opened. */
   opening(connections: number): void
-  /** How many clients listen to subscriptions. */
+  /** The number of clients that listen to subscriptions. */
   listening(streams: number): void
 }
 
@@ -41,14 +41,14 @@ export interface DeliveryMemory {
   readonly courier: CounterTableMemory
 }
 
-/** The work of the courier, which alone writes it [management 4.5, 7]. */
+/** The figures of the courier, which alone writes them [management 4.5, 7]. */
 export class DeliveryFigures {
   readonly sums: FigureTable<typeof deliveryFigures.all>
-  /** The outboxes of the partitions in their order, then the coordinator's. */
+  /** A row per outbox: those of the partitions in order, then the coordinator's. */
   readonly outboxes: FigureTable<typeof outboxFigures.all>
   readonly courier: FigureTable<typeof courierFigures.all>
 
-  /** For this number of outboxes: those of the partitions, then the coordinator's. */
+  /** For this number of outboxes, the coordinator's included. */
   static make(outboxes: number, at: Nanoseconds): DeliveryMemory {
     return {
       sums: FigureTable.make(deliveryFigures, 1, at, true),
@@ -63,7 +63,7 @@ export class DeliveryFigures {
     this.courier = new FigureTable(courierFigures, courier)
   }
 
-  /** For the courier's own thread. Opening it ends what a thread that was replaced had said of its queues. */
+  /** For the courier's own thread. Opening it resets the state that a replaced thread has left. */
   meter(): DeliveryMeter {
     const [sums, courier] = [this.sums.row(0), this.courier.row(0)]
     const attempted = sums.recorder('attemptDurations')
@@ -84,7 +84,7 @@ export class DeliveryFigures {
         if (result !== 'accepted') sums.add(result)
       },
       left: (how, inQueue = 0n) => {
-        // A reset takes the columns in their order: what it has as left it has in every other sum.
+        // A reset reads the columns in order: every notification that it counts as left is in all other sums.
         if (how === 'accepted') {
           waited(inQueue)
           inQueueSum(inQueue)
@@ -107,7 +107,7 @@ export class DeliveryFigures {
     return meter
   }
 
-  /** The queue over all subscriptions; all but the size since the last reset. */
+  /** The queue over all subscriptions; everything but the size counts since the last reset. */
   read(): DeliveryReading {
     const exact = this.sums.sinceReset
     const since = (name: Parameters<typeof exact>[0]) => Number(exact(name))
@@ -122,7 +122,7 @@ export class DeliveryFigures {
     }
   }
 
-  /** When the oldest notification that waits was made. */
+  /** When the oldest waiting notification was made. */
   get oldest(): Milliseconds | undefined {
     const made = this.courier.value('oldest')
     return made === 0 ? undefined : (made as Milliseconds)

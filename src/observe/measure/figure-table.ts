@@ -5,7 +5,7 @@ import type { Column, ColumnName, Columns, Distribution, DistributionName, Figur
 
 const reset = 0
 
-/** One value that is shown of a figure. */
+/** One shown value of a figure. */
 export interface Sample {
   readonly labels: Labels
   readonly value: number | BucketReading
@@ -13,20 +13,20 @@ export interface Sample {
 
 export type Labels = Readonly<Record<string, string>>
 
-/** What is shown of a row of a table, and its labels. */
+/** A row of a table, with its labels. */
 export type LabelledRow = readonly [labels: Labels, row: number]
 
-/** The figures of a list in shared memory, a row for each that has its own: every cell has one writer, and any thread reads. */
+/** The figures of a list in shared memory, with one or more rows: every cell has one writer, and any thread reads. */
 export class FigureTable<All extends Figures> {
   readonly list: FigureList<All>
   readonly #counters: CounterTable
 
-  /** The memory of a new table; `resettable` where it is read since a reset. */
+  /** The memory of a new table; `resettable` if `since` is used. */
   static make(list: FigureList<Figures>, rows: number, at: Nanoseconds, resettable = false): CounterTableMemory {
     return CounterTable.make(rows, list.width, resettable ? 1 : 0, at).memory
   }
 
-  /** Opens a table that was made by the same list. */
+  /** Opens a table that was made with the same list. */
   constructor(list: FigureList<All>, memory: CounterTableMemory) {
     this.list = list
     this.#counters = new CounterTable(memory)
@@ -36,17 +36,17 @@ export class FigureTable<All extends Figures> {
     return this.#counters.rows
   }
 
-  /** A row to write: each of its cells by one thread only. */
+  /** A row to write; each of its cells may be written by one thread only. */
   row(number: number): FigureRow<All> {
     return new FigureRow(this.list, this.#counters, number)
   }
 
-  /** A number of one row, or its sum over all rows; negative where it was set to less than nothing. */
+  /** A number of one row, or its sum over all rows; may be negative. */
   value(name: ColumnName<All>, row?: number): number {
     return Number(BigInt.asIntN(64, this.exact(name, row)))
   }
 
-  /** As `value`, where a number has too many digits for one of JavaScript. */
+  /** As `value`, for numbers beyond the precision of JavaScript's. */
   exact(name: ColumnName<All>, row?: number): bigint {
     return this.#cell(this.list.columns[name], row)
   }
@@ -56,7 +56,7 @@ export class FigureTable<All extends Figures> {
     return this.list.buckets(name).reading((column) => this.#cell(column, row), this.list.columns[name])
   }
 
-  /** The samples of each figure that is shown: of these rows, or added up over all. */
+  /** The samples of each shown figure: of these rows, or added up over all. */
   *samples(rows: readonly LabelledRow[] | undefined): Generator<readonly [name: string, samples: readonly Sample[]]> {
     const summed = [[{}, undefined]] as const
     for (const [name, figure] of Object.entries(this.list.all)) {
@@ -103,7 +103,6 @@ export class FigureTable<All extends Figures> {
   }
 }
 
-/** A row of the tables of a list. */
 export type RowOf<List> = List extends FigureList<infer All> ? FigureRow<All> : never
 
 /** A row of a table to write. */
@@ -133,19 +132,19 @@ class FigureRow<All extends Figures> {
     this.#list.buckets(name).record(this.#counters, this.#row, this.#columns[name], value)
   }
 
-  /** As `add`, for what is written with each request: the column is looked up once. */
+  /** As `add`, for figures that are written with each request: the column is looked up once. */
   adder(name: ColumnName<All>): (amount: bigint) => void {
     const [counters, row, column] = [this.#counters, this.#row, this.#columns[name]]
     return (amount) => counters.add(row, column, amount)
   }
 
-  /** As `put`, likewise. */
+  /** As `put`, with the column looked up once. */
   setter(name: ColumnName<All>): (value: number | boolean) => void {
     const [counters, row, column] = [this.#counters, this.#row, this.#columns[name]]
     return (value) => counters.put(row, column, BigInt(value))
   }
 
-  /** As `record`, likewise. */
+  /** As `record`, with the columns looked up once. */
   recorder(name: DistributionName<All>): (value: bigint) => void {
     const [buckets, counters, row, first] = [this.#list.buckets(name), this.#counters, this.#row, this.#columns[name]]
     return (value) => buckets.record(counters, row, first, value)

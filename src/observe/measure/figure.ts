@@ -1,11 +1,11 @@
 import type { Buckets } from './buckets.js'
 
-/** What Prometheus is told of a figure. */
+/** A figure as Prometheus sees it. */
 export interface Metric {
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly name: string
   readonly help: string
-  /** The names of its labels; of a histogram without `le`. */
+  /** The names of its labels; for a histogram without `le`. */
   readonly labels: readonly string[]
 }
 
@@ -32,27 +32,27 @@ export interface Distribution {
   readonly buckets: Buckets
 }
 
-/** A figure that no table has: whoever shows it reads it elsewhere, or makes it of others. */
+/** A figure without a column: it is read elsewhere, or computed from others. */
 export interface Computed {
   readonly kind: 'computed'
   readonly shown: Shown
-  /** In the place of those of the rows. */
+  /** Labels in place of those of the rows. */
   readonly labels: readonly string[] | undefined
 }
 
-/** How numbers of a table become what Prometheus is shown. */
+/** How the numbers of a table are shown. */
 interface Presentation {
-  /** How many of what is stored make up one of what is shown. */
+  /** The number of stored units in one shown unit. */
   readonly per: number
-  /** Added up over the rows, without their labels. */
+  /** Whether it is added up over the rows and shown without their labels. */
   readonly isSummed: boolean
-  /** Shown only of rows in which this column is not 0. */
+  /** Shown only for rows in which this column is not 0. */
   readonly since: string | undefined
 }
 
 export type Figures = Readonly<Record<string, Column | Columns<string> | Distribution | Computed>>
 
-/** The columns of the tables of a list by name; those of a label as `figure.value`. */
+/** The names of the columns of a list; for a label `figure.value`. */
 export type ColumnName<All extends Figures> = {
   readonly [Name in keyof All & string]: All[Name] extends Column
     ? Name
@@ -75,7 +75,7 @@ export function counter(name: string, help: string, presentation: Partial<Presen
   return { kind: 'column', shown: { type: 'counter', name, help }, ...plain, ...presentation }
 }
 
-/** How something stands now. */
+/** A current value. */
 export function gauge(name: string, help: string, presentation: Partial<Presentation> = {}): Column {
   return { kind: 'column', shown: { type: 'gauge', name, help }, ...plain, ...presentation }
 }
@@ -96,7 +96,7 @@ export function counters<Value extends string>(
   return { kind: 'columns', shown: { type: 'counter', name, help }, label, values, ...plain, ...presentation }
 }
 
-/** How something stands now, for each value of a label. */
+/** Current values, one for each value of a label. */
 export function gauges<Value extends string>(
   name: string,
   help: string,
@@ -106,24 +106,23 @@ export function gauges<Value extends string>(
   return { kind: 'columns', shown: { type: 'gauge', name, help }, label, values, ...plain }
 }
 
-/** How values are distributed. */
 export function histogram(name: string, help: string, buckets: Buckets): Distribution {
   return { kind: 'distribution', shown: { type: 'histogram', name, help }, buckets }
 }
 
-/** A figure that no table has, with the labels of the rows unless it has others. */
+/** A figure without a column; its labels are those of the rows by default. */
 export function computed(type: Metric['type'], name: string, help: string, labels?: readonly string[]): Computed {
   return { kind: 'computed', shown: { type, name, help }, labels }
 }
 
-/** Figures that belong together, in the order in which Prometheus sees them; their tables have the columns in this order. */
+/** Figures that belong together, in the order of Prometheus's output and of the tables' columns. */
 export class FigureList<All extends Figures> {
   readonly all: All
-  /** The names of the labels that tell the rows of a table apart; none when the rows are only shown added up. */
+  /** The names of the labels that distinguish the rows; empty when rows are only shown added up. */
   readonly rowLabels: readonly string[]
-  /** The places of the columns, and of the first columns of histograms. */
+  /** The positions of the columns, and of the first columns of histograms. */
   readonly columns: Readonly<Record<ColumnName<All> | DistributionName<All>, number>>
-  /** How many columns a table has. */
+  /** The number of columns of a table. */
   readonly width: number
   readonly #places: Readonly<Record<string, number>>
 
@@ -142,21 +141,19 @@ export class FigureList<All extends Figures> {
     this.width = width
   }
 
-  /** The place of a column whose name was read from the list. */
+  /** The position of a column whose name was read from the list. */
   place(name: string): number {
     const place = this.#places[name]
     if (place === undefined) throw new Error(`there is no figure ${name}`)
     return place
   }
 
-  /** The buckets of a histogram. */
   buckets(name: DistributionName<All>): Buckets {
     const figure = this.all[name]
     if (figure?.kind !== 'distribution') throw new Error(`${name} is no histogram`)
     return figure.buckets
   }
 
-  /** What is shown to Prometheus. */
   get metrics(): readonly Metric[] {
     return Object.values(this.all).flatMap((figure) =>
       figure.shown === undefined ? [] : [{ ...figure.shown, labels: labelsOf(figure, this.rowLabels) }],

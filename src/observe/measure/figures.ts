@@ -54,11 +54,11 @@ export const requestFigures = new FigureList([], {
   responseSizes: computed('histogram', 'rigel_http_response_size_bytes', 'Sizes of the payloads of answers', ['route']),
 })
 
-/** What became of requests to context providers. */
+/** The outcomes of requests to context providers. */
 export const forwardResults = ['answered', 'unreachable', 'empty', 'unreadable', 'refused', 'given_up'] as const
 export type ForwardedResult = (typeof forwardResults)[number]
 
-/** What arrives at the front ends, and what they pass on: a row for each front end. */
+/** What arrives at the front ends, and what they forward: a row for each front end. */
 export const frontEndFigures = new FigureList([], {
   inFlight: gauge('rigel_http_requests_in_flight', 'Requests that have begun and have no answer yet'),
   connections: gauge('rigel_http_connections', 'Open connections of clients'),
@@ -109,7 +109,7 @@ export const partitionFigures = new FigureList(['partition'], {
     'Time until the record of a turn was in the log and on disk',
     durationBuckets,
   ),
-  /** Without what the log adds to the records. */
+  /** Without the log's own overhead per record. */
   logged_bytes: counter('rigel_log_appended_bytes_total', 'Size of the records appended to the log'),
   checkpointDurations: histogram('rigel_checkpoint_duration_seconds', 'Time to take a checkpoint', durationBuckets),
   used_bytes: gauge('rigel_storage_used_bytes', 'Size of the data of a partition'),
@@ -152,7 +152,7 @@ export const diskFigures = new FigureList([], {
   ),
 })
 
-/** What became of requests for a backup: one that is of no use was given up, or its moment could not be kept. */
+/** The outcomes of requests for a backup. Failed: it was given up, or its moment could not be kept. */
 const backupResults = ['complete', 'failed', 'refused'] as const
 
 const onlySinceBackup = 'only when there was one since the start'
@@ -183,7 +183,7 @@ export const backupFigures = new FigureList([], {
   ),
 })
 
-/** The connection to the engine of a cluster: one row, which the thread writes that has the connection. */
+/** The connection to etcd: one row, which the thread with the connection writes. */
 export const engineFigures = new FigureList([], {
   requestDurations: histogram(
     'rigel_cluster_append_request_duration_seconds',
@@ -202,7 +202,7 @@ export const engineFigures = new FigureList([], {
   ),
   isSilent: gauge('rigel_cluster_engine_silent', '1 while the engine of the cluster does not answer, else 0'),
   isFull: gauge('rigel_cluster_engine_full', '1 while the engine of the cluster has no room for records, else 0'),
-  /** Whether it has not answered for so long that updates are refused. */
+  /** Whether it has been silent for so long that updates are refused. */
   isAway: hidden(),
 })
 
@@ -218,7 +218,7 @@ export const nodeFigures = new FigureList([], {
   unreached: hidden(),
 })
 
-/** The copies of partitions on this node: a row for each partition, which its thread writes. */
+/** The replicas of partitions on this node: a row for each partition, which its thread writes. */
 export const copyFigures = new FigureList(['partition'], {
   claims: counters(
     'rigel_cluster_claims_total',
@@ -246,7 +246,7 @@ export const copyFigures = new FigureList(['partition'], {
     'How far the clock of this node is ahead of that of the owner of a partition, with the way of a record; negative: behind',
     { per: 1000 },
   ),
-  /** The last record of the partition's log that this node has heard of; written by the thread with the connection to the engine. */
+  /** The last known record of the partition's log; written by the thread with the connection to etcd. */
   head: hidden(),
 })
 
@@ -259,10 +259,10 @@ export const remoteFigures = new FigureList([], {
   ),
 })
 
-/** Notifications: what was sent, and how long it took. One row, which the courier writes. */
+/** Notifications: outcomes and times. One row, which the courier writes. */
 export const deliveryFigures = new FigureList([], {
   stored: hidden(),
-  /** Before all that it is the sum of: see `DeliveryFigures.meter`. */
+  /** Before the columns that it is the sum of: see `DeliveryFigures.meter`. */
   left: hidden(),
   notifications: counters(
     'rigel_notifications_total',
@@ -300,21 +300,21 @@ export const outboxFigures = new FigureList(['partition'], {
   bytes: gauge('rigel_notification_queue_bytes', 'Size of the notifications in an outbox that wait or are under way'),
 })
 
-/** How things stand with the courier. */
+/** The state of the courier. */
 export const courierFigures = new FigureList([], {
   streams: gauge('rigel_notification_streams', 'Clients that listen to subscriptions by event streams (-sseListeners)'),
   oldestAge: computed('gauge', 'rigel_notification_oldest_age_seconds', 'Age of the oldest notification that waits'),
-  /** When the oldest notification that waits was made, in milliseconds since 1970; 0 when none waits. */
+  /** When the oldest waiting notification was made, in milliseconds since 1970; 0 when none waits. */
   oldest: hidden(),
   /** Connections to MQTT brokers that are being opened [management 6.3]. */
   opening: hidden(),
 })
 
-/** The collections of garbage that Node tells apart. */
+/** The kinds of garbage collections that Node distinguishes. */
 const garbageCollections = ['minor', 'major', 'incremental', 'weak_callbacks'] as const
 export type GarbageCollection = (typeof garbageCollections)[number]
 
-/** Sums since the start of the process, over all threads that had a row; each thread writes its own. */
+/** Sums since the start of the process, over all threads that had the row; each thread writes its own. */
 export const threadFigures = new FigureList(['kind', 'number'], {
   busy_ns: counter(
     'rigel_thread_busy_seconds_total',
@@ -351,7 +351,7 @@ export const threadFigures = new FigureList(['kind', 'number'], {
     garbageCollections,
     { per: 1e9 },
   ),
-  /** When the thread said so, by the monotonic clock. */
+  /** When the thread has reported, by the monotonic clock. */
   looked_ns: hidden(),
 })
 
@@ -385,7 +385,7 @@ export const alarmFigures = new FigureList(['alarm'], {
 
 const onlyMeasured = 'only while waits are measured (-mutexTimeStat)'
 
-/** What requests wait for [management 5]. */
+/** The waits of requests [management 5]. */
 export const waitFigures = new FigureList(['partition'], {
   request: computed(
     'histogram',
@@ -410,7 +410,7 @@ export const waitFigures = new FigureList(['partition'], {
   ),
 })
 
-/** What only the main thread knows of the process. */
+/** Facts about the process that only the main thread knows. */
 export const processFigures = new FigureList([], {
   droppedLines: computed(
     'counter',

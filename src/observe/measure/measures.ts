@@ -29,15 +29,15 @@ import { TimingTable } from './timing-table.js'
 import type { WaitKind, WaitMeter } from './waits.js'
 import { type WaitMemory, WaitTable } from './waits.js'
 
-/** How many threads of each kind are measured. */
+/** The number of measured threads of each kind. */
 export interface Threads {
   readonly frontEnds: number
   readonly partitions: number
-  /** All of them, not those of one front end. */
+  /** Those of all front ends. */
   readonly queryThreads: number
 }
 
-/** What is handed to a thread so that it can open the same measures; it survives a structured clone. */
+/** The memory of the measures, for threads that open them; it survives a structured clone. */
 export interface MeasureMemory {
   readonly threads: Threads
   readonly switches: SwitchMemory
@@ -66,7 +66,7 @@ export interface MeasureMemory {
   readonly remote: CounterTableMemory
   /** A row per partition. */
   readonly copies: CounterTableMemory
-  /** A row per thread, and one behind them for the thread that has the connection to the engine of a cluster. */
+  /** A row per thread, and one behind them for the thread with the connection to etcd. */
   readonly beats: SharedArrayBuffer
 }
 
@@ -86,8 +86,8 @@ const endingColumn = 1
 const certificateColumn = 2
 
 /**
- * Everything that is measured, of one thread: its own rows to write, the rows of all threads to read. Rows are numbered
- * through the front ends, then the partitions, then the query threads; the courier has the last one (see `rowOf`).
+ * All measures, for one thread: its own rows to write, the rows of all threads to read. Rows are numbered through the front ends,
+ * the partitions and the query threads; the courier has the last one (see `rowOf`).
  */
 export class Measures {
   readonly memory: MeasureMemory
@@ -95,43 +95,39 @@ export class Measures {
   readonly switches: Switches
   readonly counts: RequestCountTable
   readonly waits: WaitTable
-  /** The requests by resource. */
   readonly traffic: RouteTable
-  /** What arrives at the front ends, and what they pass on. */
+  /** What arrives at the front ends, and what they forward. */
   readonly frontEnds: FigureTable<typeof frontEndFigures.all>
   readonly timing: TimingTable
   readonly partitions: FigureTable<typeof partitionFigures.all>
-  /** How busy the threads are, and their heaps. */
+  /** The utilisation and the heaps of the threads. */
   readonly threadTable: FigureTable<typeof threadFigures.all>
-  /** The longest steps of the event loops. */
   readonly stepTable: StepTable
-  /** Names the steps of this thread. */
   readonly steps: LoopSteps
-  /** The queue of notifications and what became of them. */
+  /** The queue and the outcomes of notifications. */
   readonly delivery: DeliveryFigures
   readonly backups: FigureTable<typeof backupFigures.all>
-  /** The connection to the engine of a cluster. */
+  /** The connection to etcd. */
   readonly engine: FigureTable<typeof engineFigures.all>
   /** This broker as a node of a cluster. */
   readonly node: FigureTable<typeof nodeFigures.all>
-  /** The work of other nodes for this one. */
+  /** Batches that other nodes carry out for this one. */
   readonly remote: FigureTable<typeof remoteFigures.all>
-  /** The copies of partitions on this node. */
+  /** The replicas of partitions on this node. */
   readonly copies: FigureTable<typeof copyFigures.all>
-  /** Whether the threads run. */
   readonly beats: ThreadBeats
-  /** The requests of this front end by service; those of others are asked for by message. */
+  /** The requests of this front end by service; those of other front ends are asked for by message. */
   readonly services = new ServiceMetrics()
-  /** The last slow requests of this front end, likewise. */
+  /** The last slow requests of this front end; those of other front ends are asked for by message. */
   readonly slow = new SlowRequests()
-  /** The names that requests are counted under, known as soon as `requests` was called in this thread. */
+  /** The names that requests are counted under; complete once `requests` was called in this thread. */
   routes: Routes = new Routes([])
   readonly #row: number
   readonly #mailboxes: CounterTable
   readonly #life: CounterTable
   readonly #damage: CounterTable
 
-  /** New measures, in the main thread, which is the first front end; with the switches that its log goes by. */
+  /** Makes the measures, in the main thread, which is the first front end; with the switches of its log. */
   static make(threads: Threads, switches: Switches = new Switches()): Measures {
     const { frontEnds, partitions } = threads
     const rows = rowsOf(threads)
@@ -205,13 +201,13 @@ export class Measures {
     return storageMeter(this.partitions.row(partition))
   }
 
-  /** Where this front end counts its requests; with the same resources in the same order in every front end. */
+  /** Where this front end counts its requests. Every front end has to pass the same resources in the same order. */
   requests(resources: readonly Countable[]): RequestMeter {
     this.routes = new Routes(resources)
     return new RequestCounters(this, this.#row, this.routes, resources)
   }
 
-  /** Counts something that is no request, in this thread's row. */
+  /** Counts something other than a request, in this thread's row. */
   count(name: CounterName, amount = 1): void {
     this.counts.add(this.#row, counterColumn(name), BigInt(amount))
   }
@@ -226,7 +222,7 @@ export class Measures {
     return Number(this.#damage.total(0))
   }
 
-  /** Has this thread say that it runs, how busy it is, and for how long it gave way to nothing, until the function that it gives is called. */
+  /** Makes this thread report its beats, its utilisation and its longest steps, until the function that it gives is called. */
   watchThread(): () => void {
     const ends = [this.watchWork(), this.beats.watch(this.#row)]
     return () => {
@@ -242,7 +238,7 @@ export class Measures {
     }
   }
 
-  /** All threads that say whether they run, as lines of the log call them. */
+  /** All threads with beats, with their names in log lines. */
   get beating(): readonly { readonly row: number; readonly name: string }[] {
     const threads = threadsOf(this.threads).map(({ kind, number, row }) => ({ name: threadNames[kind](number), row }))
     return [...threads, { name: 'the thread of the cluster', row: rowsOf(this.threads) }]
@@ -254,28 +250,28 @@ export class Measures {
     return logLongSteps(this.stepTable, threads, log)
   }
 
-  /** Requests of this front end to context providers. */
+  /** Records a request of this front end to a context provider. */
   forwarded(result: ForwardedResult, duration: Nanoseconds): void {
     const row = this.frontEnds.row(this.#row)
     row.add(`forwards.${result}`)
     row.record('forwardDurations', duration)
   }
 
-  /** How many queries of this front end wait for a query thread, and how many run. */
+  /** The number of queries of this front end that wait for a query thread, and of those that run. */
   queries(waiting: number, running: number): void {
     const row = this.frontEnds.row(this.#row)
     row.put('queriesWaiting', waiting)
     row.put('queriesRunning', running)
   }
 
-  /** Takes how many messages of this front end stand in a partition's mailbox: none at first, whatever a replaced thread left. */
+  /** Takes the number of this front end's messages in a partition's mailbox: 0 at first, whatever a replaced thread left. */
   mailboxDepth(partition: number): { set(messages: number): void } {
     const set = (messages: number): void => this.#mailboxes.put(this.#row, partition, BigInt(messages))
     set(0)
     return { set }
   }
 
-  /** How many messages stand in a partition's mailbox, from all front ends. */
+  /** The number of messages in a partition's mailbox, from all front ends. */
   mailboxDepthOf(partition: number): number {
     return Number(this.#mailboxes.total(partition))
   }
@@ -305,12 +301,12 @@ export class Measures {
     this.#life.put(0, endingColumn, 1n)
   }
 
-  /** The certificate that new connections get is valid until then; for the main thread only. */
+  /** The end of validity of the certificate for new connections; for the main thread only. */
   certified(until: Milliseconds): void {
     this.#life.put(0, certificateColumn, BigInt(until))
   }
 
-  /** Until when the certificate is valid; nothing without one. */
+  /** The end of validity of the certificate; undefined without one. */
   get certificateEnd(): Milliseconds | undefined {
     const until = Number(this.#life.cell(0, certificateColumn))
     return until === 0 ? undefined : (until as Milliseconds)
@@ -328,7 +324,7 @@ export class Measures {
     this.switches.set(partSettings[part], on ? 1 : 0)
   }
 
-  /** Begins a new measuring interval: what is counted and measured starts at zero, for all threads [management 4.2]. */
+  /** Begins a new measuring interval: all counts and measurements start at zero, for all threads [management 4.2]. */
   reset(at: Nanoseconds): void {
     this.counts.reset(at)
     this.waits.reset(at)
@@ -347,7 +343,7 @@ export class Measures {
 /** The kinds of threads that have rows, in the order of the rows. */
 type ThreadKind = 'frontEnd' | 'partition' | 'queryThread' | 'courier'
 
-/** How lines of the log call the threads. */
+/** The names of threads in log lines. */
 const threadNames: Readonly<Record<ThreadKind, (number: number) => string>> = {
   frontEnd: (number) => `front end ${number}`,
   partition: (number) => `partition ${number}`,
@@ -355,7 +351,7 @@ const threadNames: Readonly<Record<ThreadKind, (number: number) => string>> = {
   courier: () => 'the courier',
 }
 
-/** Every thread that has a row: its kind, its number among those, and the row. */
+/** Every thread that has a row: its kind, its number within the kind, and the row. */
 export function threadsOf(
   threads: Threads,
 ): readonly { readonly kind: ThreadKind; readonly number: number; readonly row: number }[] {
@@ -366,7 +362,7 @@ export function threadsOf(
   )
 }
 
-/** How many rows there are: one for each thread. */
+/** The number of rows: one for each thread. */
 export function rowsOf(threads: Threads): number {
   return rowOf(threads, 'courier', 0) + 1
 }

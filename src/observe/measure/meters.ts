@@ -6,7 +6,7 @@ import type { GarbageCollection, nodeFigures, partitionFigures, threadFigures } 
 
 type PartitionRow = RowOf<typeof partitionFigures>
 
-/** The meter of a partition, for its own thread. It ends what a thread that was replaced had begun. */
+/** The meter of a partition, for its own thread. It resets the state that a replaced thread has left. */
 export function storageMeter(row: PartitionRow) {
   const [commitDurations, commitOperations] = [row.recorder('commitDurations'), row.recorder('commitOperations')]
   const [logDurations, logged_bytes] = [row.recorder('logDurations'), row.adder('logged_bytes')]
@@ -16,12 +16,12 @@ export function storageMeter(row: PartitionRow) {
   writing(false)
   full(false)
   return {
-    /** A turn was committed: how many commands it held, and how long it took to log and to apply it. */
+    /** A turn was committed: its number of commands, and the time to log and apply it. */
     committed: (commands: number, duration: Nanoseconds): void => {
       commitDurations(duration)
       commitOperations(BigInt(commands))
     },
-    /** A record was appended to the log: its size, and how long it took until it was on disk. */
+    /** A record was appended to the log: its size, and the time until it was durable. */
     logged: (bytes: number, duration: Nanoseconds): void => {
       logDurations(duration)
       logged_bytes(BigInt(bytes))
@@ -40,10 +40,12 @@ export function storageMeter(row: PartitionRow) {
   }
 }
 
-/** What a partition reports of its storage. */
 export type StorageMeter = ReturnType<typeof storageMeter>
 
-/** Measures ten times per second how late the event loop of this partition's thread is, until the function that it gives is called. */
+/**
+ * Measures ten times per second how late the event loop of this partition's thread is, until the function that it gives is
+ * called.
+ */
 export function watchLoop(row: PartitionRow, interval_ms = 100): () => void {
   const interval = BigInt(interval_ms) * 1_000_000n
   let due = process.hrtime.bigint() + interval
@@ -66,8 +68,8 @@ const collectionsByKind: ReadonlyMap<unknown, GarbageCollection> = new Map([
 ])
 
 /**
- * Writes how busy the calling thread is and what its heap holds into its row, at once and every so often, until the
- * function that it gives is called [management 7].
+ * Writes the utilisation and the heap of the calling thread into its row, at once and then periodically, until the function that
+ * it gives is called [management 7].
  */
 export function watchUtilization(row: ThreadRow, interval_ms = 1000): () => void {
   let before = performance.eventLoopUtilization()
@@ -101,16 +103,16 @@ function collected(row: ThreadRow, entry: PerformanceEntry): void {
   row.add(`collectionTimes_ns.${kind}`, Math.round(entry.duration * 1e6))
 }
 
-/** The number that Node has for a kind of collection; its types do not say that an entry has one. */
+/** Node's number for a kind of collection; Node's types lack it. */
 function kindNumberOf(entry: PerformanceEntry): unknown {
   const detail = 'detail' in entry ? entry.detail : undefined
   return typeof detail === 'object' && detail !== null && 'kind' in detail ? detail.kind : undefined
 }
 
-/** How things stand with a node of a cluster, as its main thread knows them. */
+/** The state of a node of a cluster, as its main thread knows it. */
 export interface NodeStanding {
   readonly hasLease: boolean
-  /** The nodes of the cluster, those that are members, the partitions that this one owns, and those that nobody is known to own. */
+  /** The numbers of listed nodes, of members, of partitions that this node owns, and of partitions without a known owner. */
   readonly listed: number
   readonly members: number
   readonly owned: number
@@ -121,7 +123,7 @@ export interface NodeStanding {
 
 type NodeTable = FigureTable<typeof nodeFigures.all>
 
-/** For the main thread of a node, and no other. */
+/** Publishes the state; for the main thread of a node only. */
 export function stand(node: NodeTable, standing: NodeStanding): void {
   const row = node.row(0)
   row.put('listed', standing.listed)
@@ -133,7 +135,7 @@ export function stand(node: NodeTable, standing: NodeStanding): void {
   row.put('isNode', true)
 }
 
-/** Nothing of a single broker. */
+/** Undefined without a cluster. */
 export function standingOf(node: NodeTable): NodeStanding | undefined {
   if (node.value('isNode') === 0) return undefined
   return {

@@ -3,39 +3,38 @@ import { countersOf } from './counters.js'
 import type { Measures } from './measures.js'
 import { standingOf } from './meters.js'
 
-/** Sums of one node, by group and name. */
+/** The sums of one node, by group and name. */
 const groups = {
-  /** As `GET /statistics` has them: since the last reset, but for the size. */
+  /** As in `GET /statistics`: since the last reset, except for the size. */
   notifQueue: ['in', 'out', 'reject', 'sentOk', 'sentError', 'timeInQueue', 'size'],
-  /** Of the partitions that it owns, since its start: turns that changed something, the operations in them, the bytes that were logged. */
+  /** For the partitions that it owns, since its start: turns with changes, operations in them, logged bytes. */
   turns: ['count', 'operations', 'logged_bytes'],
   /** On average since its start. */
   throughput: ['operations_per_sec', 'notifications_per_sec'],
-  /** What it owns now, and since its start how often that was handed over to it, taken over by it, and taken over from it. */
+  /** The number owned now, and since its start how many were handed over to it, taken over by it, and taken over from it. */
   partitions: ['owned', 'handedOver', 'takenOver', 'lost', 'copyLag_records'],
 } as const
 
 type Group = keyof typeof groups
 type Sums = { readonly [Name in Group]: Readonly<Record<(typeof groups)[Name][number], number>> }
 
-/** What nodes of a cluster have counted and measured, of one or of several added up. */
+/** The statistics of one node of a cluster, or the sums of several. */
 export interface AddedStatistics extends Sums {
-  /** The flat counters of `GET /statistics`, since the last reset; those that are not zero. */
+  /** The flat counters of `GET /statistics` since the last reset, without zeros. */
   readonly counters: Readonly<Record<string, number>>
 }
 
-/** What one node has. */
 export interface NodeStatistics extends AddedStatistics {
   readonly uptime_in_secs: number
   readonly measuring_interval_in_secs: number
 }
 
-/** Records of the log of a partition that its copy on this node does not show yet. */
+/** The number of records of a partition's log that its replica on this node does not show yet. */
 export function copyLag_records(head: number, applied: number): number {
   return Math.max(0, head - applied)
 }
 
-/** The statistics of this node. `applied`: on a node of a cluster, the last record that each partition shows here. */
+/** The statistics of this node. `applied`, in a cluster: the last record that each partition shows here. */
 export function nodeStatistics(measures: Measures, applied: readonly (() => number)[]): NodeStatistics {
   const { counts, node, copies, delivery, partitions, startedAt, threads } = measures
   const at = process.hrtime.bigint()
@@ -89,7 +88,7 @@ export function addedStatistics(nodes: readonly NodeStatistics[]): AddedStatisti
   }
 }
 
-/** The statistics that a text of another node is; refuses what is none, in words for the operator. */
+/** Parses the statistics of another node; refuses, in words for the operator, when they are malformed. */
 export function parseNodeStatistics(text: string): Result<NodeStatistics, string> {
   try {
     const raw: unknown = JSON.parse(text)
@@ -139,7 +138,7 @@ function sum<Each>(all: readonly Each[], value: (each: Each, at: number) => numb
   return all.reduce((total, each, at) => total + value(each, at), 0)
 }
 
-/** Without the noise of binary fractions. */
+/** Rounds away the noise of binary fractions. */
 function rounded(value: number): number {
   return Math.round(value * 1000) / 1000
 }

@@ -43,7 +43,7 @@ export class RequestCounters {
   readonly #row: number
   readonly #counters = new Map<Countable, number>()
   readonly #figures: RowOf<typeof frontEndFigures>
-  /** Set with each request. */
+  /** The setters of gauges that change with each request. */
   readonly #show: Readonly<
     Record<'connections' | 'inFlight' | `permits${'Free' | 'Taken' | 'Queued'}`, (value: number) => void>
   >
@@ -66,7 +66,7 @@ export class RequestCounters {
       permitsTaken: figures.setter('permits.taken'),
       permitsQueued: figures.setter('permitsQueued'),
     }
-    // A thread that was replaced may have left its state behind.
+    // A replaced thread may have left its state behind.
     for (const set of Object.values(this.#show)) set(0)
     figures.put('queriesWaiting', 0)
     figures.put('queriesRunning', 0)
@@ -76,7 +76,9 @@ export class RequestCounters {
     return this.#tables.switches.get('statTiming') !== 0
   }
 
-  /** The operation is known and its payload has passed its checks; no resource for an unknown path [management 4.3]. */
+  /**
+   * The operation is known and its payload has passed its checks; `resource` is undefined for an unknown path [management 4.3].
+   */
   counted(resource: Countable | undefined, verb: string, payload: Payload, wrongVerb: boolean): void {
     if (resource?.polled === true) return
     const { counts } = this.#tables
@@ -91,7 +93,7 @@ export class RequestCounters {
     counts.add(this.#row, column)
   }
 
-  /** A response has been built and is about to be written [management 6.2, 7]. */
+  /** A response is about to be written [management 6.2, 7]. */
   responded(request: CompletedRequest): void {
     const { resource, verb, status, request_bytes, response_bytes, duration, errors } = request
     const { traffic, services, switches } = this.#tables
@@ -102,7 +104,7 @@ export class RequestCounters {
     if (switches.get('disableMetrics') === 0) services.record(request)
   }
 
-  /** A request took longer than was asked for. */
+  /** A request took longer than the threshold for slow ones. */
   slow(request: SlowRequest): void {
     this.#tables.slow.add(request)
   }
@@ -132,25 +134,25 @@ export class RequestCounters {
     this.#show.inFlight(this.#inFlight)
   }
 
-  /** The state of the request semaphore's share of this front end. */
+  /** The state of this front end's share of the request semaphore. */
   permits(free: number, taken: number, queued: number): void {
     this.#show.permitsFree(free)
     this.#show.permitsTaken(taken)
     this.#show.permitsQueued(queued)
   }
 
-  /** How long a stage of a request took, which is noted of it as well; only called while `timingOn`. */
+  /** The time of a stage of a request, which is also added to the request's own sums; called only while `timingOn`. */
   stage(stage: TimingStage, duration: Nanoseconds, request: StageSums | undefined): void {
     const index = timingStages.indexOf(stage)
     this.#tables.timing.add(this.#row, index, duration)
     request?.add(index, duration)
   }
 
-  /** The last stage of a request is over: what was noted of it becomes `timing.last`. */
+  /** The last stage of a request has ended: its sums become `timing.last`. */
   stagesDone({ durations }: StageSums): void {
     this.#tables.timing.publish(this.#row, durations, process.hrtime.bigint())
   }
 }
 
-/** What the HTTP layer reports of its requests and connections; one per front end. */
+/** The reports of the HTTP layer on its requests and connections; one per front end. */
 export type RequestMeter = Pick<RequestCounters, keyof RequestCounters>

@@ -16,7 +16,7 @@ export const timingStages = [
 ] as const
 export type TimingStage = (typeof timingStages)[number]
 
-/** How long the stages of one request took together, while stages are timed. */
+/** The times of the stages of one request, while stages are timed. */
 export class StageSums {
   /** In the order of `timingStages`. */
   readonly durations = new BigUint64Array(timingStages.length)
@@ -49,7 +49,7 @@ export interface CompletedRequest {
   readonly request_bytes: number
   readonly response_bytes: number
   readonly duration: Nanoseconds
-  /** The codes of the errors that the response reports, one for each part that failed; none when absent. */
+  /** The codes of the errors in the response, one for each failed part; absent for none. */
   readonly errors?: readonly string[]
   /** Raw values of Fiware-Service and Fiware-ServicePath. */
   readonly service: string | undefined

@@ -3,16 +3,19 @@ import type { Nanoseconds } from '../../time.js'
 import { type BucketReading, durationBuckets, sizeBuckets } from './buckets.js'
 import { maxRoutes, verbs } from './counted-routes.js'
 
-/** The states that are told apart; the last stands for all others. */
+/** The status codes with counters of their own; the last stands for all others. */
 export const statusCodes = [
   ...['200', '201', '204', '400', '401', '403', '404', '405', '406', '408', '409', '411', '413', '414', '415', '422'],
   ...['431', '500', '501', '503', 'other'],
 ] as const
 
-/** The codes of errors that are told apart; the last stands for all others, as providers may give any. */
+/** The codes of errors with counters of their own; the last stands for all others, since providers may give any. */
 export const errorCodes: readonly string[] = [...statusCodes.filter((code) => /^[45]/.test(code)), '472', 'other']
 
-/** Columns: per resource and verb the responses by status and their durations, per resource the sizes, per resource and verb the errors. */
+/**
+ * Columns: per resource and verb the responses by status and their durations, per resource the sizes, per resource and verb the
+ * errors.
+ */
 const perVerb = statusCodes.length + durationBuckets.width
 const sizes = maxRoutes * verbs.length * perVerb
 const errors = sizes + maxRoutes * 2 * sizeBuckets.width
@@ -21,7 +24,7 @@ const width = errors + maxRoutes * verbs.length * errorCodes.length
 const errorIndexes: ReadonlyMap<string, number> = new Map(errorCodes.map((code, index) => [code, index]))
 const codeIndexes: ReadonlyMap<number, number> = new Map(statusCodes.map((code, index) => [Number(code), index]))
 
-/** The requests by resource as Prometheus sees them, a row per front end: they are never reset [management 7]. */
+/** The requests by resource for Prometheus, a row per front end: they are never reset [management 7]. */
 export class RouteTable {
   readonly #table: CounterTable
 
@@ -45,13 +48,13 @@ export class RouteTable {
     sizeBuckets.record(this.#table, row, first + sizeBuckets.width, BigInt(response_bytes))
   }
 
-  /** A part of a response, or all of it, is an error with this code. */
+  /** A response, or a part of it, is an error with this code. */
   failed(row: number, route: number, verb: number, code: string): void {
     const index = errorIndexes.get(code) ?? errorCodes.length - 1
     this.#table.add(row, errors + (route * verbs.length + verb) * errorCodes.length + index, 1n)
   }
 
-  /** How many responses have a status. */
+  /** The number of responses with a status. */
   responses(route: number, verb: number, code: number): number {
     return Number(this.#table.total((route * verbs.length + verb) * perVerb + code))
   }
@@ -68,7 +71,7 @@ export class RouteTable {
     return sizeBuckets.reading(this.#total, sizes + (route * 2 + 1) * sizeBuckets.width)
   }
 
-  /** How many errors have a code, given by its place in `errorCodes`. */
+  /** The number of errors with a code, given by its index in `errorCodes`. */
   errors(route: number, verb: number, code: number): number {
     return Number(this.#table.total(errors + (route * verbs.length + verb) * errorCodes.length + code))
   }

@@ -1,9 +1,9 @@
 import { ownText } from '../log/secrets.js'
 import type { CompletedRequest } from './requests.js'
 
-/** What was recorded for one service and subservice; plain data, so that front ends can exchange it [management 6.2]. */
+/** The counts of one service and subservice; plain data, so that front ends can exchange them [management 6.2]. */
 export interface ServiceCount {
-  /** Neither is given for what came when there was no more room for further services: it counts in the overall sum only. */
+  /** Both undefined for requests beyond the limit of services: they count in the overall sum only. */
   readonly service: string | undefined
   readonly subservice: string | undefined
   transactions: number
@@ -24,7 +24,7 @@ const figureNames = [
   ...(['sent', 'sent_bytes', 'sentResponse_bytes', 'sentErrors'] as const),
 ] satisfies readonly (keyof ServiceCount)[]
 
-/** A notification or a forwarded request that is over. */
+/** A notification or a forwarded request that has ended. */
 export interface SentRequest {
   /** Both as they were sent. */
   readonly service: string | undefined
@@ -35,18 +35,18 @@ export interface SentRequest {
   readonly failed: boolean
 }
 
-/** How many pairs of service and subservice are told apart. */
+/** The most pairs of service and subservice that are counted separately. */
 const mostServices = 10_000
-/** Longer headers are looked at each time: there may be many ways to write the same. */
+/** Longer headers are parsed each time: there may be many ways to write the same pair. */
 const longestKnown = 256
 
 /**
- * The requests of one front end by service and subservice. The pairs are chosen by clients, so their number is limited;
- * what is beyond the limit still counts in the overall sum.
+ * The requests of one front end by service and subservice. Clients choose the pairs, so their number is limited; requests beyond
+ * the limit count in the overall sum.
  */
 export class ServiceMetrics {
   #counts = new Map<string, ServiceCount>()
-  /** By the headers as they came, so that they are looked at once; nothing for headers that are malformed. */
+  /** By the headers as received, so that they are parsed once; undefined for malformed headers. */
   #known = new Map<string, ServiceCount | undefined>()
 
   record({ service, servicePath, request_bytes, response_bytes, status, duration }: CompletedRequest): void {
@@ -59,7 +59,7 @@ export class ServiceMetrics {
     count.duration_ns += Number(duration)
   }
 
-  /** Records what this broker has asked of others. */
+  /** Records a request that this broker has sent. */
   sent({ service, servicePath, request_bytes, response_bytes, failed }: SentRequest): void {
     const count = this.#count(service, servicePath)
     if (count === undefined) return
@@ -69,7 +69,7 @@ export class ServiceMetrics {
     if (failed) count.sentErrors += 1
   }
 
-  /** What was recorded, and from now on nothing is if so wished: both in one step. */
+  /** Gives the counts and, if `reset`, clears them in the same step. */
   take(reset: boolean): readonly ServiceCount[] {
     if (!reset) return Array.from(this.#counts.values(), (count) => ({ ...count }))
     const counts = [...this.#counts.values()]
@@ -78,7 +78,7 @@ export class ServiceMetrics {
     return counts
   }
 
-  /** Counts again what was taken and did not get to whoever had asked: the next reply has it. */
+  /** Adds counts again whose reply was lost: the next reply has them. */
   giveBack(counts: readonly ServiceCount[]): void {
     for (const { service, subservice, ...figures } of counts) {
       const held = this.#held(service, subservice)
@@ -87,7 +87,7 @@ export class ServiceMetrics {
   }
 
   #count(service = '', servicePath = ''): ServiceCount | undefined {
-    const headers = `${service}\n${servicePath}` // No header holds a line end.
+    const headers = `${service}\n${servicePath}` // no header holds a line end
     const known = this.#known.get(headers)
     if (known !== undefined || this.#known.has(headers)) return known
     const count = this.#open(service, servicePath)
@@ -103,7 +103,7 @@ export class ServiceMetrics {
     return service === undefined || subservice === undefined ? undefined : this.#held(service, subservice)
   }
 
-  /** The count of a pair; that of all others together where there is no room for another pair, or for no pair at all. */
+  /** The counts of a pair; those of all others together where there is no room for another pair, or no valid pair. */
   #held(service: string | undefined, subservice: string | undefined): ServiceCount {
     const isPair = service !== undefined && subservice !== undefined
     const key = isPair ? `${service}\n${subservice}` : ''
@@ -123,7 +123,7 @@ export class ServiceMetrics {
   }
 }
 
-/** The key of a service; nothing when the header is malformed [management 6.2, context 5.1]. */
+/** The key of a service; undefined when the header is malformed [management 6.2, context 5.1]. */
 function serviceName(raw: string): string | undefined {
   if (raw === '') return 'default-service'
   return /^\w{1,50}$/.test(raw) ? raw.toLowerCase() : undefined
@@ -142,7 +142,10 @@ function subserviceName(raw: string): string | undefined {
   return levels[0] === undefined || levels[0] === '' ? 'root-subserv' : levels[0].slice(1)
 }
 
-/** The levels of a path, with the slashes before them; nothing when it is malformed, has more than ten, or one of them is too long. */
+/**
+ * The levels of a path, each with the slash before it; undefined when it is malformed, has more than ten, or one of them is too
+ * long.
+ */
 function levelsOf(text: string): string | undefined {
   const found = text.startsWith('/') ? path.exec(text)?.[1] : undefined
   const levels = found?.split('/').slice(1) ?? []

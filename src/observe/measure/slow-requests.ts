@@ -3,19 +3,19 @@ import { keptName } from '../log/secrets.js'
 
 /** Where a request spent its time. */
 export interface SpentTimes {
-  /** How long each stage took, in their order, as far as it came. Those of the operation that are spent in a partition stand apart. */
+  /** The time of each stage in order, as far as it came. The stages of an operation within a partition are separate. */
   readonly stages_ms: Readonly<Record<string, number>>
-  /** How many partitions it asked. */
+  /** The number of partitions that it asked. */
   readonly partitions: number
-  /** The one of them whose times are shown, because it took longest. */
+  /** The slowest one of them, whose times are shown. */
   readonly partition?: number
-  /** As much of the commit in that partition as it took until the record was on disk. */
+  /** The part of the commit in that partition until the record was durable. */
   readonly log_ms?: number
 }
 
-/** A request that took longer than was asked for [console: data]. */
+/** A request that took longer than the threshold [console: data]. */
 export interface SlowRequest extends SpentTimes {
-  /** When its answer was ready. */
+  /** When its response was ready. */
   readonly time_ms: Milliseconds
   readonly method: string
   /** The pattern of its resource, `unknown` for unknown paths. */
@@ -23,15 +23,15 @@ export interface SlowRequest extends SpentTimes {
   readonly status: number
   readonly request_bytes: number
   readonly response_bytes: number
-  /** From its head to its answer. */
+  /** From its head to its response. */
   readonly duration_ms: number
-  /** As they came; empty without. */
+  /** As received; empty if absent. */
   readonly tenant: string
   readonly path: string
   readonly correlator: string
 }
 
-/** As many are kept. */
+/** The number of slow requests that are kept. */
 export const mostSlow = 256
 
 /** The last slow requests of one front end. */
@@ -56,47 +56,47 @@ export class SlowRequests {
   }
 }
 
-/** What a turn cost, in ns. */
+/** The cost of a turn, in ns. */
 export interface TurnCost {
-  /** How long it took to decide. */
+  /** The time to decide it. */
   readonly decided_ns: number
-  /** How long its commit took: until its record was on disk and applied. */
+  /** The time of its commit: until its record was durable and applied. */
   readonly committed_ns: number
-  /** While slow requests are kept. */
+  /** While slow requests are recorded. */
   readonly detail?: TurnDetail
 }
 
-/** More of a turn, for the requests that waited for it. */
+/** More about a turn, for the requests that waited for it. */
 export interface TurnDetail {
   readonly partition: number
   /** When it began, by the monotonic clock. */
   readonly begun_ns: number
-  /** As much of its commit as it took until its record was on disk. */
+  /** The part of its commit until its record was durable. */
   readonly logged_ns: number
 }
 
-/** How long an operation waited in one partition; all in ns. */
+/** The waits of an operation in one partition, in ns. */
 export interface PartitionTimes {
   readonly partition: number
   /** In the mailbox, until its turns began. */
   mailbox_ns: number
-  /** Of its turns, those of other requests in them included. */
+  /** Deciding its turns, other requests in them included. */
   decide_ns: number
   commit_ns: number
-  /** As much of `commit_ns` as it took until the records were on disk. */
+  /** The part of `commit_ns` until the records were durable. */
   log_ns: number
   /** Until it had a read handle. */
   handle_ns: number
 }
 
-/** A wait for a read handle, by the monotonic clock in ns; it ends where it begins when one was free. */
+/** A wait for a read handle, by the monotonic clock in ns; it ends where it begins when a handle was free. */
 export interface HandleWait {
   readonly partition: number
   readonly from_ns: number
   readonly to_ns: number
 }
 
-/** Where waits for read handles are noted. */
+/** Records waits for read handles. */
 export interface HandleTimes {
   /** A read handle was asked for, and is there. */
   handle(wait: HandleWait): void
@@ -105,26 +105,26 @@ export interface HandleTimes {
 interface Noted extends PartitionTimes {
   /** The last turn that has been counted. */
   turn_ns: number
-  /** Until when everything has been counted, so that nothing is counted twice that went on at the same time. */
+  /** Everything until this time has been counted, so that concurrent waits count once. */
   until_ns: number
 }
 
 /**
- * Where the operation of one request waited, by partition: taken while slow requests are kept. What goes on at the same time
- * counts once, so the times of a partition are together no longer than the operation.
+ * Where the operation of one request waited, by partition; recorded while slow requests are. Concurrent waits count once, so the
+ * times of a partition add up to no more than the operation.
  */
 export class OperationTimes implements HandleTimes {
   readonly #partitions = new Map<number, Noted>()
 
   /**
-   * A reply of this turn has come to a command that entered the mailbox then; those of a partition are told of in their order.
-   * Nothing is known of what was under way when it was switched on.
+   * A reply of this turn has come to a command that entered the mailbox then; replies of one partition come in order. Turns that
+   * began before recording was switched on have no details.
    */
   turn(entered: Nanoseconds, { decided_ns, committed_ns, detail }: TurnCost): void {
     if (entered === 0n || detail === undefined) return
     const { partition, begun_ns, logged_ns } = detail
     const noted = this.#noted(partition)
-    if (begun_ns <= noted.turn_ns) return // Of the same turn.
+    if (begun_ns <= noted.turn_ns) return // the same turn
     noted.mailbox_ns += Math.max(0, begun_ns - Math.max(Number(entered), noted.until_ns))
     noted.decide_ns += decided_ns
     noted.commit_ns += committed_ns
@@ -139,12 +139,12 @@ export class OperationTimes implements HandleTimes {
     noted.until_ns = Math.max(noted.until_ns, to_ns)
   }
 
-  /** How many partitions were asked. */
+  /** The number of partitions that were asked. */
   get partitions(): number {
     return this.#partitions.size
   }
 
-  /** The partition that took longest; nothing where none was asked. */
+  /** The slowest partition; undefined where none was asked. */
   get slowest(): PartitionTimes | undefined {
     let slowest: Noted | undefined
     for (const each of this.#partitions.values()) {

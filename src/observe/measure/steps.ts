@@ -3,13 +3,13 @@ import type { Switches } from '../../threads/shared-memory/switches.js'
 import type { Nanoseconds } from '../../time.js'
 import type { Log } from '../log/log.js'
 
-/** What is handed to a thread so that it can open the same table. */
+/** The memory of the table, for threads that open it. */
 export interface StepTableMemory {
   readonly cells: CounterTableMemory
   readonly texts: SharedArrayBuffer
 }
 
-/** A step of an event loop that has lasted too long. */
+/** A step of an event loop that took too long. */
 interface LongStep {
   readonly length: Nanoseconds
   /** What was worked on, in words for the log. */
@@ -20,13 +20,13 @@ const columns = ['window', 'longest', 'longestBefore', 'warned', 'length', 'told
 type Column = (typeof columns)[number]
 
 const text_bytes = 512
-/** How long a step counts as the longest one at least; twice as long at most. */
+/** How long a step counts as the longest one, at least; at most twice as long. */
 const window: Nanoseconds = 60_000_000_000n
 
 /**
- * The longest steps of the event loop of each thread, a row for each, which the thread writes itself. A step is what runs
- * without giving way to anything else. Of the steps that were too long and have not been logged, the longest is here in
- * words: the main thread logs it, also for threads that have no log and for one that has ended since.
+ * The longest steps of the event loop of each thread: each thread writes its own row. A step is work that does not give way to
+ * anything else. Of the steps that were too long and have not been logged, the longest is stored in words: the main thread logs
+ * it, also for threads without a log and for ended ones.
  */
 export class StepTable {
   readonly #cells: CounterTable
@@ -82,7 +82,7 @@ export class StepTable {
     this.#put(row, 'length', length)
   }
 
-  /** The longest of the steps that were too long and have not been taken, and how many they are; for the main thread only. */
+  /** Takes the longest of the steps that were too long, and their number; for the main thread only. */
   takeLong(row: number): (LongStep & { readonly count: number }) | undefined {
     const warned = this.#cell(row, 'warned')
     const count = Number(warned - this.#cell(row, 'told'))
@@ -107,23 +107,23 @@ export class StepTable {
   }
 }
 
-/** How often a thread looks for steps that nobody has named. */
+/** How often a thread checks for long steps without a name. */
 const look_ms = 100
-/** Shorter steps are not worth a name. */
+/** Shorter steps get no name. */
 const named_ms = 1
-/** Below this share of one processor's time the process has waited or was suspended: its threads were not at work. */
+/** Below this share of one processor's time the process waited or was suspended: its threads did not work. */
 const atWork = 1 / 10
 
-/** What a thread works on, as lines of the log call it. */
+/** The subject of a thread's work, in the words of log lines. */
 export interface StepSubject {
   readonly stepName: string
   readonly step_bytes: number
 }
 
 /**
- * The steps of this thread's event loop. Entry points that know what they work on name their steps; steps without a name
- * are found by how late a timer is. A named step reads the clock twice, which for small requests would be several hundredths of
- * what they cost: their steps are begun by `beginShort`, and found by the timer.
+ * The steps of this thread's event loop. Entry points that know their subject name their steps; steps without a name are found by
+ * a late timer. A named step reads the clock twice, which costs a small request several hundredths of its time: steps of small
+ * requests are begun by `beginShort` and found by the timer.
  */
 export class LoopSteps {
   readonly #table: StepTable
@@ -132,9 +132,9 @@ export class LoopSteps {
   #longest_ms = 0
   #what = ''
   #bytes = 0
-  /** What named the last step that began. */
+  /** The subject of the last step that began with a name. */
   #last: StepSubject | undefined
-  /** What is worked on in slices, of which none has a name of its own; and what was until a moment ago. */
+  /** Subjects of work in slices, whose slices have no names of their own, and those that ended a moment ago. */
   readonly #sliced = new Set<StepSubject>()
   #leftSliced: StepSubject | undefined
 
@@ -144,18 +144,18 @@ export class LoopSteps {
     this.#switches = switches
   }
 
-  /** A step begins that is not timed by itself. If the timer finds a long step, the line names the last one that began so. */
+  /** Begins a step that is not timed by itself. If the timer finds a long step, the line names the last subject given here. */
   beginShort(subject: StepSubject): void {
     this.#last = subject
   }
 
-  /** A step begins; what it gives is handed to `isLong` when the step ends. */
+  /** Begins a step; pass the result to `isLong` when the step ends. */
   begin(subject?: StepSubject): number {
     this.#last = subject
     return performance.now()
   }
 
-  /** A step ends. Whether it is the longest one for a while: then `name` says what it was. */
+  /** Ends a step; says whether it is the longest one for a while: then call `name`. */
   isLong(since: number): boolean {
     const length_ms = performance.now() - since
     if (length_ms < named_ms || length_ms <= this.#longest_ms) return false
@@ -163,23 +163,23 @@ export class LoopSteps {
     return true
   }
 
-  /** The route, the kind of a command and the like of the step that was just found to be long, and the length of what it worked on. */
+  /** Names the step that was just found to be long (route, kind of command or the like), with the length of its input. */
   name(what: string, bytes: number): void {
     this.#what = what
     this.#bytes = bytes
   }
 
-  /** Work in slices begins: steps without a name may be a part of it. */
+  /** Begins work in slices: steps without a name may be part of it. */
   beginSlices(subject: StepSubject): void {
     this.#sliced.add(subject)
   }
 
-  /** Work in slices is over; does nothing if there was none. */
+  /** Ends work in slices; does nothing if there was none. */
   endSlices(subject: StepSubject): void {
     if (this.#sliced.size > 0 && this.#sliced.delete(subject)) this.#leftSliced = subject
   }
 
-  /** Looks for long steps until the function that it gives is called. */
+  /** Checks for long steps until the function that it gives is called. */
   watch(): () => void {
     let looked_ms = performance.now()
     let usage = process.cpuUsage()
@@ -195,7 +195,7 @@ export class LoopSteps {
   }
 
   #look(late_ms: number, used_ms: number): void {
-    // A timer is late by less than the step that it has waited for.
+    // A timer is late by less than the step that it waited for.
     const isNamed = this.#longest_ms * 2 >= late_ms
     // While the process is stopped or gets no processor every timer is late, and no thread works.
     const unnamed_ms = used_ms >= late_ms * atWork ? late_ms : 0
@@ -225,16 +225,16 @@ export class LoopSteps {
   }
 }
 
-/** How often the main thread looks for steps that were too long. */
+/** How often the main thread checks for steps that were too long. */
 const interval_ms = 500
 
-/** A thread as lines of the log call it, and its row. */
+/** A thread's name in log lines, and its row. */
 interface NamedThread {
   readonly name: string
   readonly row: number
 }
 
-/** Has the main thread log the steps of all threads that were too long, until the function that it gives is called. */
+/** Logs the long steps of all threads, in the main thread, until the function that it gives is called. */
 export function logLongSteps(table: StepTable, threads: readonly NamedThread[], log: Log): () => void {
   const look = (): void => {
     for (const { name, row } of threads) {

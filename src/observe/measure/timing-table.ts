@@ -9,10 +9,10 @@ const lastEnd = last + timingStages.length
 const writes = lastEnd + 1
 const width = writes + 1
 
-/** Time by stage; stages in which none was spent are missing [management 4.5]. */
+/** Time by stage, without stages of zero [management 4.5]. */
 export type StageTimes = ReadonlyMap<TimingStage, Nanoseconds>
 
-/** Where the time of requests went: a row per front end [management 4.5]. */
+/** The times of requests by stage: a row per front end [management 4.5]. */
 export class TimingTable {
   readonly #table: CounterTable
 
@@ -28,7 +28,7 @@ export class TimingTable {
     this.#table.add(row, stage, duration)
   }
 
-  /** Publishes the stages of a request that was completed. The number of writes is odd while they are written. */
+  /** Publishes the stages of a completed request. The number of writes is odd while they are being written. */
   publish(row: number, stages: BigUint64Array, end: Nanoseconds): void {
     this.#table.add(row, writes, 1n)
     for (const [stage, duration] of stages.entries()) this.#table.put(row, last + stage, duration)
@@ -42,7 +42,7 @@ export class TimingTable {
     return spent((stage) => from.since(stage))
   }
 
-  /** The request that was completed last, on whichever front end; nothing when there was none since the last reset. */
+  /** The stages of the last completed request on any front end; empty when there was none since the last reset. */
   get last(): StageTimes {
     let latest = { end: this.#table.markedAt(reset), stages: [] as Nanoseconds[] }
     for (let row = 0; row < this.#table.rows; row += 1) {
@@ -57,8 +57,8 @@ export class TimingTable {
   }
 
   /**
-   * Reads until nobody wrote meanwhile, so that the stages are those of one request. A thread that died while it wrote
-   * would be waited for in vain: it has no last request.
+   * Reads until no write came in between, so that the stages belong to one request. A thread that died during a write counts as
+   * having no last request, since waiting for it would never end.
    */
   #published(row: number): { end: Nanoseconds; stages: Nanoseconds[] } {
     for (let attempt = 0; attempt < 1000; attempt += 1) {

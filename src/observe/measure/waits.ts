@@ -4,19 +4,21 @@ import type { Switches } from '../../threads/shared-memory/switches.js'
 import type { Nanoseconds } from '../../time.js'
 import { type BucketReading, durationBuckets } from './buckets.js'
 
-/** Columns of one resource: how often it was asked for, the longest wait, the number of the reset it was found after, the waits. */
+/**
+ * Columns of one resource: the number of uses, the longest wait, the number of the reset after which that was found, the waits.
+ */
 const count = 0
 const longest = 1
 const longestSince = 2
 const buckets = 3
 const width = buckets + durationBuckets.width
 const reset = 0
-const longestRecorded_ns = 3.6e12 // One hour; longer waits count as that in the percentiles, but not in sum and maximum.
+const longestRecorded_ns = 3.6e12 // one hour; longer waits count as that in the percentiles, but not in sum and maximum
 
 export interface WaitMemory {
   readonly partitions: number
   readonly table: CounterTableMemory
-  /** Cloned to another thread such a histogram shares its data: percentiles need no messages and are never stale. */
+  /** A cloned histogram shares its data with the original: percentiles need no messages and are never stale. */
   readonly histograms: readonly RecordableHistogram[]
 }
 
@@ -48,7 +50,7 @@ export class WaitTable {
     return new WaitCells(this.#table, row, resource * width, this.#histogram(resource), this.#switches)
   }
 
-  /** Where the measurement begins: at the last reset, or when it was switched on. What is read from it belongs together. */
+  /** The start of the measurement: the last reset, or when it was switched on. What is read from it belongs together. */
   get since(): Marked {
     return this.#table.marked(reset)
   }
@@ -58,11 +60,11 @@ export class WaitTable {
     return this.#resources(kind).reduce((sum, resource) => sum + totalOf(resource, from), 0n)
   }
 
-  /** The waits for a resource, of one partition or over all. */
+  /** The waits for a resource, in one partition or over all. */
   reading(kind: WaitKind, partition?: number, from = this.since): WaitReading {
     const resources = partition === undefined ? this.#resources(kind) : [this.#resource(kind, partition)]
     const sum = (part: (resource: number) => bigint) => resources.reduce((sofar, one) => sofar + part(one), 0n)
-    // Whoever has waited is counted last, so what is counted then has its wait.
+    // A use is counted after its wait, so every use that is counted here has its wait.
     const requested = sum((resource) => from.since(resource * width + count))
     const waited = least(
       sum((resource) => durationBuckets.count(from.since, resource * width + buckets)),
@@ -83,17 +85,17 @@ export class WaitTable {
     }
   }
 
-  /** The waits for a resource of one partition and how they are distributed, without those that were none: costs less than `reading`. */
+  /** The waits for a resource in one partition and their distribution, uses without a wait excluded: cheaper than `reading`. */
   sums(kind: WaitKind, partition = 0, from = this.since): WaitSums & { readonly distribution: BucketReading } {
     const resource = this.#resource(kind, partition)
-    // Whoever has a wait counts it: the rows of threads that never ask for this resource need not be read.
+    // A wait is always counted by its own thread: the rows of threads that never use this resource are not read.
     const rows = this.#table.rowsWith(resource * width + count)
     const column = (at: number) => from.since(at, rows)
     const distribution = durationBuckets.reading(column, resource * width + buckets)
     const waited = BigInt(distribution.counts.at(-1) ?? 0)
     const requested = column(resource * width + count)
     return {
-      // One that is under way may have its wait and not be counted yet.
+      // A wait may be recorded just before its use is counted.
       count: requested > waited ? requested : waited,
       waited,
       total: durationBuckets.sum(column, resource * width + buckets),
@@ -102,7 +104,10 @@ export class WaitTable {
     }
   }
 
-  /** How often somebody waited so long, of one partition or over all: a number for each bound of `durationBuckets`, and one for longer waits. */
+  /**
+   * The number of waits by length, in one partition or over all: one number for each bound of `durationBuckets`, and one for
+   * longer waits.
+   */
   distribution(kind: WaitKind, partition?: number, from = this.since): readonly number[] {
     const resources = partition === undefined ? this.#resources(kind) : [this.#resource(kind, partition)]
     return Array.from({ length: durationBuckets.bounds.length + 1 }, (_, bucket) =>
@@ -110,7 +115,7 @@ export class WaitTable {
     )
   }
 
-  /** All waits since the start of the process, whatever was reset. */
+  /** All waits since the start of the process, regardless of resets. */
   buckets(kind: WaitKind, partition = 0): BucketReading {
     const first = this.#resource(kind, partition) * width
     const all = (column: number) => this.#table.total(column)
@@ -121,7 +126,7 @@ export class WaitTable {
   /** From now on everything counts from zero. */
   reset(at: Nanoseconds): void {
     this.#table.mark(reset, at)
-    // Writing to a histogram that is empty would only fetch its pages.
+    // Writing to an empty histogram would only fetch its pages.
     for (const histogram of this.memory.histograms) if (histogram.count > 0) histogram.reset()
   }
 
@@ -170,7 +175,7 @@ function least(one: bigint, other: bigint): bigint {
   return one < other ? one : other
 }
 
-/** The value that this many of a thousand occasions do not exceed; those that are not in the histogram had no wait. */
+/** The value that this many of a thousand uses do not exceed; uses that are not in the histogram had no wait. */
 function quantile(histogram: RecordableHistogram, count: number, perMille: number, max: Nanoseconds): Nanoseconds {
   const waited = histogram.count
   const rank = Math.ceil((count * perMille) / 1000) - Math.max(0, count - waited)
@@ -211,12 +216,12 @@ class WaitCells implements WaitMeter {
     const since = this.#table.begun(reset)
     if (wait > 0n) this.#keepLongest(wait, since)
     this.#table.add(this.#row, this.#first + count, 1n)
-    // A reset that has begun meanwhile may or may not have counted it: it is among those that are behind the reset then.
+    // A concurrent reset may or may not have counted the wait: the wait then belongs to the time behind the reset.
     const now = this.#table.begun(reset)
     if (wait > 0n && now !== since) this.#keepLongest(wait, now)
   }
 
-  /** A reset can not write here, so what was found before the last one is recognised by its number and replaced. */
+  /** A reset cannot write here, so a maximum from before the last reset is recognised by its number and replaced. */
   #keepLongest(wait: Nanoseconds, since: bigint): void {
     const current = this.#table.cell(this.#row, this.#first + longestSince) === since
     if (current && wait <= this.#table.cell(this.#row, this.#first + longest)) return
@@ -233,29 +238,29 @@ export const waitKinds = ['request', 'dbConnectionPool', 'transaction', 'mailbox
 export type WaitKind = (typeof waitKinds)[number]
 
 /**
- * Where one thread records its waits for one resource. Nothing reads a clock or counts while the measurement is off:
- * callers ask `on` first, take `process.hrtime.bigint()` themselves and hand over the difference.
+ * Where one thread records its waits for one resource. While the measurement is off nothing reads a clock or counts: callers
+ * check `on` first, take `process.hrtime.bigint()` themselves and hand over the difference.
  */
 export interface WaitMeter {
   /** Whether waits are measured now: one load from shared memory. */
   readonly on: boolean
-  /** The resource was free at once: counted, nothing added [management 5.1]. */
+  /** The resource was free at once: counted without a wait [management 5.1]. */
   free(): void
-  /** Somebody waited this long. */
+  /** A use waited this long. */
   waited(wait: Nanoseconds): void
 }
 
 /** The waits for one resource since the last reset. */
 export interface WaitSums {
-  /** How often the resource was asked for. */
+  /** The number of uses. */
   readonly count: bigint
-  /** How often somebody had to wait. */
+  /** The number of uses that had to wait. */
   readonly waited: bigint
   readonly total: Nanoseconds
   readonly max: Nanoseconds
 }
 
-/** The waits for one resource and their percentiles; those without a wait count as zero [management 5.5]. */
+/** The waits for one resource and their percentiles; uses without a wait count as zero [management 5.5]. */
 export interface WaitReading extends WaitSums {
   readonly p50: Nanoseconds
   readonly p90: Nanoseconds
