@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { StoredFolder } from '../../src/data/offline/offline-folder.js'
@@ -47,4 +47,30 @@ test('a command finishes an exchange that was interrupted when the format was in
   const stored = await StoredFolder.open({ path, make: false, ...limits })
   t.equal(stored.partitions.length, 1)
   await stored.close()
+})
+
+/** Files that this process has open. */
+function openFiles(): readonly string[] {
+  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${descriptor}`)]
+    } catch {
+      return [] // The one that lists them.
+    }
+  })
+}
+
+const hasDescriptors = existsSync('/proc/self/fd') ? {} : { skip: 'the system does not say what is open' }
+
+test('a folder of which one store cannot be opened leaves the others closed', hasDescriptors, async (t) => {
+  const path = join(t.testdir({}), 'data')
+  await (await StoredFolder.open({ path, make: { partitions: 2 }, ...limits })).close()
+  const log = join(path, 'control', 'log')
+  rmSync(log, { recursive: true })
+  writeFileSync(log, 'no folder')
+  await t.rejects(StoredFolder.open({ path, make: false, ...limits }), /data cannot be used/)
+  t.same(
+    openFiles().filter((file) => file.startsWith(join(path, 'partition-'))),
+    [],
+  )
 })

@@ -94,14 +94,15 @@ export class StoredFolder {
   /** Readers, which are closed before the stores. */
   readonly #readers: { close(): Promise<void> }[] = []
 
-  private constructor(folder: DataFolder, settings: WriterSettings) {
+  private constructor(
+    folder: DataFolder,
+    settings: WriterSettings,
+    partitions: readonly LmdbPartitionStore[],
+    control: ControlStore,
+  ) {
     this.folder = folder
     this.#settings = settings
-    this.partitions = membersOf(folder).map((member) => new LmdbPartitionStore(member, settings, { cache_bytes }))
-    const broken = (reason: string): never => {
-      throw new Error(reason)
-    }
-    const control = new ControlStore(folder.controlPath, settings, broken)
+    this.partitions = partitions
     this.control = control
     this.registry = new LmdbRegistryStore({
       databases: { registrations: control.database('registrations'), availability: control.database('availability') },
@@ -109,12 +110,19 @@ export class StoredFolder {
     })
   }
 
-  /** Opens a folder. Throws `CommandFailure`. */
+  /** Opens a folder. Throws `CommandFailure`, and leaves nothing open then. */
   static async open({ path, make, sizeMax_bytes, keepFree_bytes }: FolderOpening): Promise<StoredFolder> {
     const folder = await openFolder(path, make, 2 ** 30)
+    const settings = { durable: false, keepFree_bytes, sizeMax_bytes, maxReaders }
+    const partitions: LmdbPartitionStore[] = []
+    const broken = (reason: string): never => {
+      throw new Error(reason)
+    }
     try {
-      return new StoredFolder(folder, { durable: false, keepFree_bytes, sizeMax_bytes, maxReaders })
+      for (const member of membersOf(folder)) partitions.push(new LmdbPartitionStore(member, settings, { cache_bytes }))
+      return new StoredFolder(folder, settings, partitions, new ControlStore(folder.controlPath, settings, broken))
     } catch (fault) {
+      for (const partition of partitions) await partition.close()
       folder.release()
       throw new CommandFailure(`the data directory ${path} cannot be used: ${failureText(fault)}`)
     }
