@@ -43,8 +43,17 @@ async function updates(t: Test, before: readonly unknown[], rows: readonly Meant
 const silo = (...attributes: readonly unknown[]) => ({ type: 'Silo', id: 'Silo1', attributes })
 const unknown = errorCode(404)
 
+/** Silo1 as an answer shows it. */
+const shownSilo = (...attributes: readonly unknown[]) => shown('Silo1', 'Silo', ...attributes)
+
+/** The answer to what was done to Silo1. */
+const done = (...attributes: readonly unknown[]) => responses(item(shownSilo(...attributes)))
+
+/** Why an action was refused: the attribute, and what is wrong with it. */
+const offending = (action: string, entity: string, what: string, code = 472) =>
+  status(code, `action: ${action} - entity: ${entity} - offending attribute: ${what}`)
+
 test('each action does to an entity found what its row says [context 6.2]', async (t) => {
-  const done = (...attributes: readonly unknown[]) => responses(item(shown('Silo1', 'Silo', ...attributes)))
   await updates(
     t,
     [silo(level)],
@@ -54,105 +63,87 @@ test('each action does to an entity found what its row says [context 6.2]', asyn
         'APPEND',
         [silo(attribute('level', '', '65'), light)],
         done(echo('level', ''), echo('light', 'lux')),
-        [shown('Silo1', 'Silo', attribute('level', 'percent', '65'), light)],
+        [shownSilo(attribute('level', 'percent', '65'), light)],
       ],
       [
         'the action is read in any case of letters',
         'aPPend',
         [silo(light)],
         done(echo('light', 'lux')),
-        [shown('Silo1', 'Silo', level, light)],
+        [shownSilo(level, light)],
       ],
       [
         'APPEND_STRICT creates what does not exist',
         'append_strict',
         [silo(light)],
         done(echo('light', 'lux')),
-        [shown('Silo1', 'Silo', level, light)],
+        [shownSilo(level, light)],
       ],
       [
         'APPEND_STRICT leaves alone what exists',
         'APPEND_STRICT',
         [silo(attribute('level', 'percent', '1'))],
         responses(
-          item(
-            shown('Silo1', 'Silo'),
-            status(400, 'one or more of the attributes in the request already exist: [ level ]'),
-          ),
+          item(shownSilo(), status(400, 'one or more of the attributes in the request already exist: [ level ]')),
         ),
-        [shown('Silo1', 'Silo', level)],
+        [shownSilo(level)],
       ],
       [
         'APPEND_STRICT reports what exists after what was created',
         'APPEND_STRICT',
         [silo(attribute('level', 'percent', '1'), light)],
         responses(
-          item(shown('Silo1', 'Silo', echo('light', 'lux'))),
-          item(
-            shown('Silo1', 'Silo'),
-            status(400, 'one or more of the attributes in the request already exist: [ level ]'),
-          ),
+          item(shownSilo(echo('light', 'lux'))),
+          item(shownSilo(), status(400, 'one or more of the attributes in the request already exist: [ level ]')),
         ),
-        [shown('Silo1', 'Silo', level, light)],
+        [shownSilo(level, light)],
       ],
       [
         'UPDATE updates',
         'UPDATE',
         [silo(attribute('level', '', '66'))],
         done(echo('level', '')),
-        [shown('Silo1', 'Silo', attribute('level', 'percent', '66'))],
+        [shownSilo(attribute('level', 'percent', '66'))],
       ],
-      [
-        'REPLACE removes the others',
-        'REPLACE',
-        [silo(light)],
-        done(echo('light', 'lux')),
-        [shown('Silo1', 'Silo', light)],
-      ],
-      ['REPLACE without attributes leaves none', 'REPLACE', [silo()], done(), [shown('Silo1', 'Silo')]],
+      ['REPLACE removes the others', 'REPLACE', [silo(light)], done(echo('light', 'lux')), [shownSilo(light)]],
+      ['REPLACE without attributes leaves none', 'REPLACE', [silo()], done(), [shownSilo()]],
       [
         'REPLACE does not merge',
         'REPLACE',
         [silo(attribute('level', '', '1'))],
         done(echo('level', '')),
-        [shown('Silo1', 'Silo', attribute('level', '', '1'))],
+        [shownSilo(attribute('level', '', '1'))],
       ],
       [
         'DELETE of the last attribute leaves the entity',
         'DELETE',
         [silo({ name: 'level' })],
         done(echo('level', '')),
-        [shown('Silo1', 'Silo')],
+        [shownSilo()],
       ],
       [
         'DELETE takes an empty value',
         'DELETE',
         [silo({ name: 'level', value: '' })],
         done(echo('level', '')),
-        [shown('Silo1', 'Silo')],
+        [shownSilo()],
       ],
       [
         'DELETE ignores type and metadata',
         'DELETE',
         [silo(attribute('level', 'geo:point', 'x', metadata('location', 'string', 'MARS'), metadata('a', 'b', 'c')))],
         done(echo('level', 'geo:point', metadata('a', 'b', 'c'))),
-        [shown('Silo1', 'Silo')],
+        [shownSilo()],
       ],
       ['DELETE without attributes removes the entity', 'DELETE', [silo()], done(), unknown],
-      ['UPDATE without attributes does nothing', 'UPDATE', [silo()], done(), [shown('Silo1', 'Silo', level)]],
-      [
-        'APPEND without attributes does nothing',
-        'APPEND',
-        [{ type: 'Silo', id: 'Silo1' }],
-        done(),
-        [shown('Silo1', 'Silo', level)],
-      ],
+      ['UPDATE without attributes does nothing', 'UPDATE', [silo()], done(), [shownSilo(level)]],
+      ['APPEND without attributes does nothing', 'APPEND', [{ type: 'Silo', id: 'Silo1' }], done(), [shownSilo(level)]],
       [
         'APPEND_STRICT without attributes does nothing',
         'APPEND_STRICT',
         [{ type: 'Silo', id: 'Silo1' }],
         done(),
-        [shown('Silo1', 'Silo', level)],
+        [shownSilo(level)],
       ],
     ],
   )
@@ -163,13 +154,7 @@ test('an element without an entity creates one under APPEND alone [context 6.2]'
     t,
     [],
     [
-      [
-        'APPEND creates',
-        'APPEND',
-        [silo(level)],
-        responses(item(shown('Silo1', 'Silo', echo('level', 'percent')))),
-        [shown('Silo1', 'Silo', level)],
-      ],
+      ['APPEND creates', 'APPEND', [silo(level)], done(echo('level', 'percent')), [shownSilo(level)]],
       [
         'APPEND_STRICT creates',
         'APPEND_STRICT',
@@ -182,7 +167,7 @@ test('an element without an entity creates one under APPEND alone [context 6.2]'
           `${action} does not`,
           action,
           [silo(level)],
-          responses(item(shown('Silo1', 'Silo', echo('level', 'percent')), status(404, 'Silo1'))),
+          responses(item(shownSilo(echo('level', 'percent')), status(404, 'Silo1'))),
           unknown,
         ],
       ),
@@ -192,7 +177,7 @@ test('an element without an entity creates one under APPEND alone [context 6.2]'
 
 test('without a type every entity of the id is meant, oldest first [context 6.2]', async (t) => {
   const was = [shown('Silo1', '', level), shown('Silo1', 'B', level), shown('Silo1', 'A')]
-  const missing = status(472, 'action: UPDATE - entity: [Silo1, A] - offending attribute: level')
+  const missing = offending('UPDATE', '[Silo1, A]', 'level')
   const now = attribute('level', 'percent', '7')
   const client = stranger(broker)
   // Were there another one already, an element without a type would mean that.
@@ -236,12 +221,7 @@ test('without a type every entity of the id is meant, oldest first [context 6.2]
   t.strictSame(await client.held('Silo1'), [shown('Silo1', 'A'), shown('Silo1', '', level)])
   t.strictSame(
     await client.update('UPDATE', [{ id: 'Silo1', type: 'A', attributes: [light] }], '?exist=entity::type'),
-    responses(
-      item(
-        shown('Silo1', 'A', echo('light', 'lux')),
-        status(472, 'action: UPDATE - entity: [Silo1, A] - offending attribute: light'),
-      ),
-    ),
+    responses(item(shown('Silo1', 'A', echo('light', 'lux')), offending('UPDATE', '[Silo1, A]', 'light'))),
     'exist is ignored in an update',
   )
 })
@@ -261,12 +241,12 @@ test('elements are taken in order, and one that fails stops no other [context 6.
           silo(attribute('level', '', '1')),
         ],
         responses(
-          item(shown('Silo1', 'Silo', echo('level', 'percent'))),
-          item(shown('Silo1', 'Silo', echo('light', 'lux'))),
+          item(shownSilo(echo('level', 'percent'))),
+          item(shownSilo(echo('light', 'lux'))),
           item({ ...shown('Silo2', 'Silo'), isPattern: 'true' }, status(501)),
-          item(shown('Silo1', 'Silo', echo('level', ''))),
+          item(shownSilo(echo('level', ''))),
         ),
-        [shown('Silo1', 'Silo', attribute('level', 'percent', '1'), light)],
+        [shownSilo(attribute('level', 'percent', '1'), light)],
       ],
     ],
   )
@@ -275,7 +255,7 @@ test('elements are taken in order, and one that fails stops no other [context 6.
 test('what is missing is reported after all elements [context 6.4]', async (t) => {
   const smell = echo('smell', 'text')
   const given = [attribute('smell', 'text', 'none'), level]
-  const notFound = item(shown('Silo1', 'Silo', smell), status(404, 'Silo1'))
+  const notFound = item(shownSilo(smell), status(404, 'Silo1'))
   const other = item(shown('Silo9', 'Silo', echo('level', 'percent')), status(404, 'Silo9'))
   const silo9 = { type: 'Silo', id: 'Silo9', attributes: [level] }
   await updates(
@@ -286,25 +266,25 @@ test('what is missing is reported after all elements [context 6.4]', async (t) =
         'UPDATE',
         'UPDATE',
         [silo(...given), silo9],
-        responses(item(shown('Silo1', 'Silo', echo('level', 'percent'))), other, notFound),
-        [shown('Silo1', 'Silo', level, light)],
+        responses(item(shownSilo(echo('level', 'percent'))), other, notFound),
+        [shownSilo(level, light)],
       ],
       [
         'DELETE removes what exists, whatever the order',
         'DELETE',
         [silo(...given), silo9],
-        responses(item(shown('Silo1', 'Silo', echo('level', 'percent'))), other, notFound),
-        [shown('Silo1', 'Silo', light)],
+        responses(item(shownSilo(echo('level', 'percent'))), other, notFound),
+        [shownSilo(light)],
       ],
       [
         'two elements with something missing',
         'UPDATE',
         [silo(...given), silo(attribute('x', '', '1'), light)],
         responses(
-          item(shown('Silo1', 'Silo', echo('level', 'percent'))),
-          item(shown('Silo1', 'Silo', echo('light', 'lux'))),
+          item(shownSilo(echo('level', 'percent'))),
+          item(shownSilo(echo('light', 'lux'))),
           notFound,
-          item(shown('Silo1', 'Silo', echo('x', '')), status(404, 'Silo1')),
+          item(shownSilo(echo('x', '')), status(404, 'Silo1')),
         ),
       ],
     ],
@@ -315,15 +295,10 @@ test('the first error of an element decides [context 6.5]', async (t) => {
   const north = attribute('humidity', 'percent', '5', ID('north'))
   const bare = attribute('humidity', 'percent', '5')
   const empty = { name: 'nothing' }
-  const all = (...a: readonly unknown[]) => shown('Silo1', 'Silo', ...a)
-  const mixed = (action: string) =>
-    status(472, `action: ${action} - entity: (Silo1, Silo) - offending attribute: humidity`)
+  const mixed = (action: string) => offending(action, '(Silo1, Silo)', 'humidity')
   const none = status(422, 'duplicated attribute /level/')
   const emptyAttribute = (action: string) =>
-    status(
-      422,
-      `action: ${action} - entity: [Silo1, Silo, false] - offending attribute: nothing - empty attribute not allowed in APPEND or UPDATE`,
-    )
+    offending(action, '[Silo1, Silo, false]', 'nothing - empty attribute not allowed in APPEND or UPDATE', 422)
   const actions = ['APPEND', 'APPEND_STRICT', 'UPDATE', 'REPLACE', 'DELETE']
   await updates(
     t,
@@ -339,8 +314,8 @@ test('the first error of an element decides [context 6.5]', async (t) => {
               isPattern: 'true',
             },
           ],
-          responses(item({ ...all(echo('level', 'a')), isPattern: 'true' }, none)),
-          [all(level)],
+          responses(item({ ...shownSilo(echo('level', 'a')), isPattern: 'true' }, none)),
+          [shownSilo(level)],
         ],
       ),
       ...actions.map(
@@ -351,13 +326,17 @@ test('the first error of an element decides [context 6.5]', async (t) => {
           responses(
             item(
               {
-                ...all(echo('nothing', ''), echo('humidity', 'percent', ID('north')), echo('humidity', 'percent')),
+                ...shownSilo(
+                  echo('nothing', ''),
+                  echo('humidity', 'percent', ID('north')),
+                  echo('humidity', 'percent'),
+                ),
                 isPattern: 'true',
               },
               mixed(action),
             ),
           ),
-          [all(level)],
+          [shownSilo(level)],
         ],
       ),
       ...actions.map(
@@ -365,7 +344,7 @@ test('the first error of an element decides [context 6.5]', async (t) => {
           `row 3 before 4, ${action}`,
           action,
           [{ ...silo(empty), isPattern: 'true' }],
-          responses(item({ ...all(), isPattern: 'true' }, status(501))),
+          responses(item({ ...shownSilo(), isPattern: 'true' }, status(501))),
         ],
       ),
       ...actions
@@ -375,8 +354,8 @@ test('the first error of an element decides [context 6.5]', async (t) => {
             `row 4, ${action}`,
             action,
             [silo(light, empty, { name: 'other', type: '' })],
-            responses(item(all(echo('nothing', '')), emptyAttribute(action))),
-            [all(level)],
+            responses(item(shownSilo(echo('nothing', '')), emptyAttribute(action))),
+            [shownSilo(level)],
           ],
         ),
       [
@@ -386,10 +365,7 @@ test('the first error of an element decides [context 6.5]', async (t) => {
         responses(
           item(
             shown('Silo9', '', echo('nothing', '')),
-            status(
-              422,
-              'action: UPDATE - entity: [Silo9, , false] - offending attribute: nothing - empty attribute not allowed in APPEND or UPDATE',
-            ),
+            offending('UPDATE', '[Silo9, , false]', 'nothing - empty attribute not allowed in APPEND or UPDATE', 422),
           ),
         ),
       ],
@@ -397,33 +373,28 @@ test('the first error of an element decides [context 6.5]', async (t) => {
         'a type alone is no empty attribute',
         'APPEND',
         [silo({ name: 'x', type: 't' })],
-        responses(item(all(echo('x', 't')))),
-        [all(level, attribute('x', 't', ''))],
+        done(echo('x', 't')),
+        [shownSilo(level, attribute('x', 't', ''))],
       ],
       [
         'a value alone, even empty, is none',
         'APPEND',
         [silo({ name: 'x', value: '' })],
-        responses(item(all(echo('x', '')))),
-        [all(level, attribute('x', '', ''))],
+        done(echo('x', '')),
+        [shownSilo(level, attribute('x', '', ''))],
       ],
       [
         'metadata alone is none',
         'APPEND',
         [silo({ name: 'x', metadatas: [metadata('a', '', '1')] })],
-        responses(item(all(echo('x', '', metadata('a', '', '1'))))),
-        [all(level, attribute('x', '', '', metadata('a', '', '1')))],
+        done(echo('x', '', metadata('a', '', '1'))),
+        [shownSilo(level, attribute('x', '', '', metadata('a', '', '1')))],
       ],
       [
         'row 6 names the last one missing',
         'UPDATE',
         [silo(attribute('a', '', '1'), attribute('b', '', '1'))],
-        responses(
-          item(
-            all(echo('a', ''), echo('b', '')),
-            status(472, 'action: UPDATE - entity: [Silo1, Silo] - offending attribute: b'),
-          ),
-        ),
+        responses(item(shownSilo(echo('a', ''), echo('b', '')), offending('UPDATE', '[Silo1, Silo]', 'b'))),
       ],
       [
         'row 7 names the first one missing',
@@ -431,8 +402,8 @@ test('the first error of an element decides [context 6.5]', async (t) => {
         [silo({ name: 'a' }, { name: 'b' })],
         responses(
           item(
-            all(echo('a', ''), echo('b', '')),
-            status(472, 'action: DELETE - entity: [Silo1, Silo] - offending attribute: a - attribute not found'),
+            shownSilo(echo('a', ''), echo('b', '')),
+            offending('DELETE', '[Silo1, Silo]', 'a - attribute not found'),
           ),
         ),
       ],
@@ -443,7 +414,7 @@ test('the first error of an element decides [context 6.5]', async (t) => {
         responses(
           item(
             shown('Silo1', '', echo('humidity', 'percent', ID('north')), echo('humidity', 'percent')),
-            status(472, 'action: UPDATE - entity: (Silo1, ) - offending attribute: humidity'),
+            offending('UPDATE', '(Silo1, )', 'humidity'),
           ),
         ),
       ],
@@ -451,20 +422,22 @@ test('the first error of an element decides [context 6.5]', async (t) => {
         'one name with two IDs is fine',
         'APPEND',
         [silo(north, attribute('humidity', 'percent', '6', ID('a')))],
-        responses(item(all(echo('humidity', 'percent', ID('north')), echo('humidity', 'percent', ID('a'))))),
-        [all(attribute('humidity', 'percent', '6', ID('a')), north, level)],
+        done(echo('humidity', 'percent', ID('north')), echo('humidity', 'percent', ID('a'))),
+        [shownSilo(attribute('humidity', 'percent', '6', ID('a')), north, level)],
       ],
       [
         'one instance twice',
         'APPEND',
         [silo(north, attribute('humidity', 'x', '6', ID('north')))],
-        responses(item(all(echo('humidity', 'percent', ID('north'))), status(422, 'duplicated attribute /humidity/'))),
+        responses(
+          item(shownSilo(echo('humidity', 'percent', ID('north'))), status(422, 'duplicated attribute /humidity/')),
+        ),
       ],
       [
         'the type is no part of the identity',
         'APPEND',
         [silo(attribute('a', 'x', '1'), attribute('a', 'y', '1'))],
-        responses(item(all(echo('a', 'x')), status(422, 'duplicated attribute /a/'))),
+        responses(item(shownSilo(echo('a', 'x')), status(422, 'duplicated attribute /a/'))),
       ],
     ],
   )
@@ -480,7 +453,7 @@ test('row 2 names the first attribute whose name occurs both ways [context 6.5]'
     attribute('b', '', '1'),
   ]
   t.match(await client.update('APPEND', [{ id: 'Silo1', attributes: given }]), {
-    contextResponses: [{ statusCode: status(472, 'action: APPEND - entity: (Silo1, ) - offending attribute: b') }],
+    contextResponses: [{ statusCode: offending('APPEND', '(Silo1, )', 'b') }],
   })
 })
 
@@ -488,10 +461,8 @@ test('instances of a name: an ID or none, never both [context 2.4, 6.5]', async 
   const north = attribute('humidity', 'percent', '5', ID('north'))
   const south = attribute('humidity', 'percent', '9', ID('south'))
   const plain = attribute('level', 'percent', '64')
-  const all = (...a: readonly unknown[]) => shown('Silo1', 'Silo', ...a)
-  const was = [all(north, south, plain)]
-  const cannot = (name: string) =>
-    status(472, `action: APPEND - entity: [Silo1, Silo] - offending attribute: ${name} - attribute cannot be appended`)
+  const was = [shownSilo(north, south, plain)]
+  const cannot = (name: string) => offending('APPEND', '[Silo1, Silo]', `${name} - attribute cannot be appended`)
   await updates(
     t,
     [silo(south, north, plain)],
@@ -501,58 +472,53 @@ test('instances of a name: an ID or none, never both [context 2.4, 6.5]', async 
           `row 8 without ID, ${action}`,
           action,
           [silo(light, attribute('humidity', 't', '1'))],
-          responses(item(all(echo('light', 'lux'), echo('humidity', 't')), cannot('humidity'))),
+          responses(item(shownSilo(echo('light', 'lux'), echo('humidity', 't')), cannot('humidity'))),
           was,
         ],
         [
           `row 8 with ID, ${action}`,
           action,
           [silo(attribute('level', 't', '1', ID('a')))],
-          responses(item(all(echo('level', 't', ID('a'))), cannot('level'))),
+          responses(item(shownSilo(echo('level', 't', ID('a'))), cannot('level'))),
           was,
         ],
         [
           `only the exact name counts, ${action}`,
           action,
           [silo(attribute('humid', '', '1'), attribute('levels', '', '1', ID('a')))],
-          responses(item(all(echo('humid', ''), echo('levels', '', ID('a'))))),
-          [all(attribute('humid', '', '1'), north, south, plain, attribute('levels', '', '1', ID('a')))],
+          done(echo('humid', ''), echo('levels', '', ID('a'))),
+          [shownSilo(attribute('humid', '', '1'), north, south, plain, attribute('levels', '', '1', ID('a')))],
         ],
       ]),
       [
         'APPEND adds an instance',
         'APPEND',
         [silo(attribute('humidity', 'percent', '7', ID('east')))],
-        responses(item(all(echo('humidity', 'percent', ID('east'))))),
-        [all(attribute('humidity', 'percent', '7', ID('east')), north, south, plain)],
+        done(echo('humidity', 'percent', ID('east'))),
+        [shownSilo(attribute('humidity', 'percent', '7', ID('east')), north, south, plain)],
       ],
       [
         'for APPEND_STRICT any stored instance counts as existing',
         'APPEND_STRICT',
         [silo(attribute('humidity', 'percent', '7', ID('east')), light)],
         responses(
-          item(all(echo('light', 'lux'))),
-          item(all(), status(400, 'one or more of the attributes in the request already exist: [ humidity ]')),
+          item(shownSilo(echo('light', 'lux'))),
+          item(shownSilo(), status(400, 'one or more of the attributes in the request already exist: [ humidity ]')),
         ),
-        [all(north, south, plain, light)],
+        [shownSilo(north, south, plain, light)],
       ],
       [
         'UPDATE addresses one instance',
         'UPDATE',
         [silo(attribute('humidity', '', '1', metadata('ID', 'x', 'north')))],
-        responses(item(all(echo('humidity', '', ID('north'))))),
-        [all(attribute('humidity', 'percent', '1', ID('north')), south, plain)],
+        done(echo('humidity', '', ID('north'))),
+        [shownSilo(attribute('humidity', 'percent', '1', ID('north')), south, plain)],
       ],
       [
         'UPDATE without ID finds no instance',
         'UPDATE',
         [silo(attribute('humidity', '', '1'))],
-        responses(
-          item(
-            all(echo('humidity', '')),
-            status(472, 'action: UPDATE - entity: [Silo1, Silo] - offending attribute: humidity'),
-          ),
-        ),
+        responses(item(shownSilo(echo('humidity', '')), offending('UPDATE', '[Silo1, Silo]', 'humidity'))),
         was,
       ],
       [
@@ -560,10 +526,7 @@ test('instances of a name: an ID or none, never both [context 2.4, 6.5]', async 
         'DELETE',
         [silo({ name: 'humidity' })],
         responses(
-          item(
-            all(echo('humidity', '')),
-            status(472, 'action: DELETE - entity: [Silo1, Silo] - offending attribute: humidity - attribute not found'),
-          ),
+          item(shownSilo(echo('humidity', '')), offending('DELETE', '[Silo1, Silo]', 'humidity - attribute not found')),
         ),
         was,
       ],
@@ -571,8 +534,8 @@ test('instances of a name: an ID or none, never both [context 2.4, 6.5]', async 
         'DELETE removes one instance',
         'DELETE',
         [silo({ name: 'humidity', metadatas: [ID('south')] })],
-        responses(item(all(echo('humidity', '', ID('south'))))),
-        [all(north, plain)],
+        done(echo('humidity', '', ID('south'))),
+        [shownSilo(north, plain)],
       ],
       [
         'an ID of another value is another instance',
@@ -580,8 +543,8 @@ test('instances of a name: an ID or none, never both [context 2.4, 6.5]', async 
         [silo({ name: 'level', metadatas: [ID('a')] })],
         responses(
           item(
-            all(echo('level', '', ID('a'))),
-            status(472, 'action: DELETE - entity: [Silo1, Silo] - offending attribute: level - attribute not found'),
+            shownSilo(echo('level', '', ID('a'))),
+            offending('DELETE', '[Silo1, Silo]', 'level - attribute not found'),
           ),
         ),
         was,
@@ -593,9 +556,9 @@ test('instances of a name: an ID or none, never both [context 2.4, 6.5]', async 
 test('metadata are merged by their names [context 2.6, 2.3]', async (t) => {
   const a = metadata('a', 'text', '1')
   const b = metadata('b', 'text', '2')
-  const all = (...m: readonly unknown[]) => [shown('Silo1', 'Silo', attribute('level', 'percent', '64', ...m))]
+  const all = (...m: readonly unknown[]) => [shownSilo(attribute('level', 'percent', '64', ...m))]
   const update = (...m: readonly unknown[]) => [silo({ name: 'level', value: '64', metadatas: m })]
-  const done = (...m: readonly unknown[]) => responses(item(shown('Silo1', 'Silo', echo('level', '', ...m))))
+  const merged = (...m: readonly unknown[]) => done(echo('level', '', ...m))
   await updates(
     t,
     [silo(attribute('level', 'percent', '64', b, a))],
@@ -605,49 +568,49 @@ test('metadata are merged by their names [context 2.6, 2.3]', async (t) => {
           `given replaces, the others stay, ${action}`,
           action,
           update(metadata('b', 'x', '3')),
-          done(metadata('b', 'x', '3')),
+          merged(metadata('b', 'x', '3')),
           all(a, metadata('b', 'x', '3')),
         ],
         [
           `given joins, ${action}`,
           action,
           update(metadata('B', 'x', '3')),
-          done(metadata('B', 'x', '3')),
+          merged(metadata('B', 'x', '3')),
           all(metadata('B', 'x', '3'), a, b),
         ],
         [
           `without a type it keeps the one it has, ${action}`,
           action,
           update({ name: 'a', value: '9' }),
-          done(metadata('a', '', '9')),
+          merged(metadata('a', '', '9')),
           all(metadata('a', 'text', '9'), b),
         ],
         [
           `the last of two is stored, the echo has both, ${action}`,
           action,
           update(metadata('a', 'x', '3'), metadata('a', 'y', '4')),
-          done(metadata('a', 'x', '3'), metadata('a', 'y', '4')),
+          merged(metadata('a', 'x', '3'), metadata('a', 'y', '4')),
           all(metadata('a', 'y', '4'), b),
         ],
         [
           `none of the dates is stored or echoed, ${action}`,
           action,
           update(...['creData', 'modDate', 'dateCreated', 'dateModified'].map((name) => metadata(name, 'x', '1'))),
-          done(),
+          merged(),
           all(a, b),
         ],
         [
           `metadata only keeps value and type, ${action}`,
           action,
           [silo({ name: 'level', metadatas: [metadata('a', '', '7')] })],
-          done(metadata('a', '', '7')),
+          merged(metadata('a', '', '7')),
           all(metadata('a', 'text', '7'), b),
         ],
         [
           `an empty type keeps the type, ${action}`,
           action,
           [silo({ name: 'level', type: '', value: '64' })],
-          done(),
+          merged(),
           all(a, b),
         ],
       ]),
@@ -655,8 +618,8 @@ test('metadata are merged by their names [context 2.6, 2.3]', async (t) => {
         'REPLACE has them as given',
         'REPLACE',
         update({ name: 'c', value: '1' }),
-        done(metadata('c', '', '1')),
-        [shown('Silo1', 'Silo', attribute('level', '', '64', metadata('c', '', '1')))],
+        merged(metadata('c', '', '1')),
+        [shownSilo(attribute('level', '', '64', metadata('c', '', '1')))],
       ],
       [
         'ID first, then location, then as given',
@@ -674,26 +637,18 @@ test('metadata are merged by their names [context 2.6, 2.3]', async (t) => {
             ),
           ),
         ],
-        responses(
-          item(
-            shown(
-              'Silo1',
-              'Silo',
-              echo(
-                'p',
-                't',
-                ID('i'),
-                metadata('location', 'string', 'WSG84'),
-                metadata('z', '', '1'),
-                metadata('k', '', '1'),
-              ),
-            ),
+        done(
+          echo(
+            'p',
+            't',
+            ID('i'),
+            metadata('location', 'string', 'WSG84'),
+            metadata('z', '', '1'),
+            metadata('k', '', '1'),
           ),
         ),
         [
-          shown(
-            'Silo1',
-            'Silo',
+          shownSilo(
             attribute('level', 'percent', '64', a, b),
             attribute('p', 't', '1, 2', ID('i'), WGS84, metadata('k', '', '1'), metadata('z', '', '1')),
           ),
@@ -707,7 +662,6 @@ const position = attribute('position', 'coords', '48.2, 16.4', WGS84)
 const atPoint = attribute('position', 'geo:point', '48.2, 16.4')
 
 test('an attribute is the location by its type or its metadata [context 2.5]', async (t) => {
-  const all = (...a: readonly unknown[]) => shown('Silo1', 'Silo', ...a)
   await updates(
     t,
     [silo(level)],
@@ -716,36 +670,30 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
         'by metadata',
         'APPEND',
         [silo(position)],
-        responses(item(all(echo('position', 'coords', WGS84)))),
-        [all(level, position)],
+        done(echo('position', 'coords', WGS84)),
+        [shownSilo(level, position)],
       ],
-      [
-        'by type',
-        'APPEND',
-        [silo(atPoint)],
-        responses(item(all(echo('position', 'geo:point')))),
-        [all(level, atPoint)],
-      ],
+      ['by type', 'APPEND', [silo(atPoint)], done(echo('position', 'geo:point')), [shownSilo(level, atPoint)]],
       [
         'by both',
         'APPEND',
         [silo({ ...atPoint, metadatas: [WGS84] })],
-        responses(item(all(echo('position', 'geo:point')))),
-        [all(level, atPoint)],
+        done(echo('position', 'geo:point')),
+        [shownSilo(level, atPoint)],
       ],
       [
         'an attribute that exists becomes it under APPEND',
         'APPEND',
         [silo(attribute('level', '', '1, 2', WGS84))],
-        responses(item(all(echo('level', '', WGS84)))),
-        [all(attribute('level', 'percent', '1, 2', WGS84))],
+        done(echo('level', '', WGS84)),
+        [shownSilo(attribute('level', 'percent', '1, 2', WGS84))],
       ],
       [
         'an attribute that exists becomes it under UPDATE',
         'UPDATE',
         [silo(attribute('level', 'geo:point', '1, 2'))],
-        responses(item(all(echo('level', 'geo:point')))),
-        [all(attribute('level', 'geo:point', '1, 2'))],
+        done(echo('level', 'geo:point')),
+        [shownSilo(attribute('level', 'geo:point', '1, 2'))],
       ],
       [
         'without a value the stored one counts',
@@ -753,14 +701,15 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
         [silo({ name: 'level', metadatas: [WGS84] })],
         responses(
           item(
-            all(echo('level', '', WGS84)),
-            status(
-              472,
-              'action: UPDATE - entity: [Silo1, Silo] - offending attribute: level - error parsing location attribute: geo coordinates format error: 64',
+            shownSilo(echo('level', '', WGS84)),
+            offending(
+              'UPDATE',
+              '[Silo1, Silo]',
+              'level - error parsing location attribute: geo coordinates format error: 64',
             ),
           ),
         ),
-        [all(level)],
+        [shownSilo(level)],
       ],
     ],
   )
@@ -773,8 +722,8 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
           `an update that does not say so keeps it, ${action}`,
           action,
           [silo(attribute('position', '', ' -90 ,180 '))],
-          responses(item(all(echo('position', '')))),
-          [all(attribute('other', 'x', '5, 5'), attribute('position', 'coords', ' -90 ,180 ', WGS84))],
+          done(echo('position', '')),
+          [shownSilo(attribute('other', 'x', '5, 5'), attribute('position', 'coords', ' -90 ,180 ', WGS84))],
         ],
         [
           `its new value must be coordinates, ${action}`,
@@ -782,14 +731,15 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
           [silo(attribute('position', '', 'here'))],
           responses(
             item(
-              all(echo('position', '')),
-              status(
-                472,
-                `action: ${action} - entity: [Silo1, Silo] - offending attribute: position - error parsing location attribute: geo coordinates format error: here`,
+              shownSilo(echo('position', '')),
+              offending(
+                action,
+                '[Silo1, Silo]',
+                'position - error parsing location attribute: geo coordinates format error: here',
               ),
             ),
           ),
-          [all(attribute('other', 'x', '5, 5'), position)],
+          [shownSilo(attribute('other', 'x', '5, 5'), position)],
         ],
         [
           `another can not be it too, ${action}`,
@@ -797,14 +747,15 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
           [silo(attribute('other', 'geo:point', '1, 1'))],
           responses(
             item(
-              all(echo('other', 'geo:point')),
-              status(
-                472,
-                `action: ${action} - entity: [Silo1, Silo] - offending attribute: other - attempt to define a geo location attribute [other] when another one has been previously defined [position]`,
+              shownSilo(echo('other', 'geo:point')),
+              offending(
+                action,
+                '[Silo1, Silo]',
+                'other - attempt to define a geo location attribute [other] when another one has been previously defined [position]',
               ),
             ),
           ),
-          [all(attribute('other', 'x', '5, 5'), position)],
+          [shownSilo(attribute('other', 'x', '5, 5'), position)],
         ],
         [
           `only WGS84, ${action}`,
@@ -812,11 +763,8 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
           [silo(attribute('other', 'x', '1, 1', metadata('location', 'string', 'ED50')))],
           responses(
             item(
-              all(echo('other', 'x', metadata('location', 'string', 'ED50'))),
-              status(
-                472,
-                `action: ${action} - entity: [Silo1, Silo] - offending attribute: other - only WGS84 is supported for location, found: [ED50]`,
-              ),
+              shownSilo(echo('other', 'x', metadata('location', 'string', 'ED50'))),
+              offending(action, '[Silo1, Silo]', 'other - only WGS84 is supported for location, found: [ED50]'),
             ),
           ),
         ],
@@ -832,9 +780,10 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
           item(shown('Silo2', '', echo('light', 'lux'))),
           item(
             shown('Silo2', '', echo('p', 'geo:point')),
-            status(
-              472,
-              'action: APPEND - entity: [Silo2, ] - offending attribute: p - error parsing location attribute for new attribute: geo coordinates format error: 91, 0',
+            offending(
+              'APPEND',
+              '[Silo2, ]',
+              'p - error parsing location attribute for new attribute: geo coordinates format error: 91, 0',
             ),
           ),
         ),
@@ -850,9 +799,10 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
           item(shown('Silo2', '', echo('light', 'lux'))),
           item(
             shown('Silo2', '', echo('p', 'geo:point')),
-            status(
-              472,
-              'action: APPEND - entity: [Silo2, ] - offending attribute: p - error parsing location attribute for new attribute: geo coordinates format error: 0, 180.1',
+            offending(
+              'APPEND',
+              '[Silo2, ]',
+              'p - error parsing location attribute for new attribute: geo coordinates format error: 0, 180.1',
             ),
           ),
         ),
@@ -897,15 +847,15 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
         'REPLACE: the location is that of the new attributes',
         'REPLACE',
         [silo(attribute('other', 'geo:point', '1, 1'))],
-        responses(item(all(echo('other', 'geo:point')))),
-        [all(attribute('other', 'geo:point', '1, 1'))],
+        done(echo('other', 'geo:point')),
+        [shownSilo(attribute('other', 'geo:point', '1, 1'))],
       ],
       [
         'REPLACE: the old location is gone',
         'REPLACE',
         [silo(attribute('position', 'coords', 'anywhere'))],
-        responses(item(all(echo('position', 'coords')))),
-        [all(attribute('position', 'coords', 'anywhere'))],
+        done(echo('position', 'coords')),
+        [shownSilo(attribute('position', 'coords', 'anywhere'))],
       ],
       [
         'REPLACE is reported as UPDATE',
@@ -913,14 +863,15 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
         [silo(attribute('p', 'geo:point', 'x'))],
         responses(
           item(
-            all(echo('p', 'geo:point')),
-            status(
-              472,
-              'action: UPDATE - entity: [Silo1, Silo] - offending attribute: p - error parsing location attribute: geo coordinates format error: x',
+            shownSilo(echo('p', 'geo:point')),
+            offending(
+              'UPDATE',
+              '[Silo1, Silo]',
+              'p - error parsing location attribute: geo coordinates format error: x',
             ),
           ),
         ),
-        [all(attribute('other', 'x', '5, 5'), position)],
+        [shownSilo(attribute('other', 'x', '5, 5'), position)],
       ],
       [
         'a type of its own instead of geo:point keeps it',
@@ -935,9 +886,10 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
           item(shown('Silo2', '', echo('position', 'x'))),
           item(
             shown('Silo2', '', echo('q', 'geo:point')),
-            status(
-              472,
-              'action: APPEND - entity: [Silo2, ] - offending attribute: q - attempt to define a geo location attribute [q] when another one has been previously defined [position]',
+            offending(
+              'APPEND',
+              '[Silo2, ]',
+              'q - attempt to define a geo location attribute [q] when another one has been previously defined [position]',
             ),
           ),
         ),
@@ -951,7 +903,7 @@ test('removing the location makes room for another [context 2.5]', async (t) => 
   await client.given(silo(position))
   await client.update('DELETE', [silo({ name: 'position' })])
   await client.given(silo(attribute('q', 'geo:point', '1, 1')))
-  t.strictSame(await client.held('Silo1'), [shown('Silo1', 'Silo', attribute('q', 'geo:point', '1, 1'))])
+  t.strictSame(await client.held('Silo1'), [shownSilo(attribute('q', 'geo:point', '1, 1'))])
 })
 
 test('the location is the one instance that was declared [context 2.5]', async (t) => {
@@ -959,7 +911,7 @@ test('the location is the one instance that was declared [context 2.5]', async (
   const here = attribute('place', 'coords', '1, 1', ID('a'), WGS84)
   const sibling = attribute('place', 'text', 'anywhere', ID('b'))
   await client.given(silo(here, sibling))
-  t.strictSame(await client.held('Silo1'), [shown('Silo1', 'Silo', here, sibling)])
+  t.strictSame(await client.held('Silo1'), [shownSilo(here, sibling)])
   await client.given(silo(attribute('place', '', 'elsewhere', ID('b'))))
   t.match(await client.update('UPDATE', [silo(attribute('place', '', '2, 2', ID('b'), WGS84))]), {
     contextResponses: [{ statusCode: { code: '472' } }],
@@ -980,14 +932,15 @@ test('a failed element changes nothing [context 6.5]', async (t) => {
         [silo(attribute('level', '', '1'), light, attribute('p', 'geo:point', 'x'))],
         responses(
           item(
-            shown('Silo1', 'Silo', echo('level', ''), echo('light', 'lux'), echo('p', 'geo:point')),
-            status(
-              472,
-              'action: APPEND - entity: [Silo1, Silo] - offending attribute: p - error parsing location attribute for new attribute: geo coordinates format error: x',
+            shownSilo(echo('level', ''), echo('light', 'lux'), echo('p', 'geo:point')),
+            offending(
+              'APPEND',
+              '[Silo1, Silo]',
+              'p - error parsing location attribute for new attribute: geo coordinates format error: x',
             ),
           ),
         ),
-        [shown('Silo1', 'Silo', level)],
+        [shownSilo(level)],
       ],
     ],
   )
@@ -1002,8 +955,8 @@ test('domains of a context element are accepted and ignored [context 6.1]', asyn
         'domain',
         'APPEND',
         [{ ...silo(level), attributeDomainName: 'x', domainMetadatas: [metadata('a', 'b', 'c')] }],
-        responses(item(shown('Silo1', 'Silo', echo('level', 'percent')))),
-        [shown('Silo1', 'Silo', level)],
+        done(echo('level', 'percent')),
+        [shownSilo(level)],
       ],
     ],
   )
