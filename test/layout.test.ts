@@ -138,6 +138,16 @@ test('what runs in browsers takes types only of what runs in the broker', async 
   }
 })
 
+test('servers over TLS are made in one place, which has them read through streams', async (t) => {
+  const making = sources(join(root, 'src')).filter((file) => {
+    return /import \{[^}]*\bcreateServer\b[^}]*\} from 'node:(https|tls|http2)'/.test(readFileSync(file, 'utf8'))
+  })
+  t.same(
+    making.map((file) => relative(root, file)),
+    ['src/http/listen.ts'],
+  )
+})
+
 test('every port is listened to where messages that cannot be read are heard of', async (t) => {
   const listening = [...sources(join(root, 'src')), ...sources(join(root, 'workers'))].filter((file) =>
     /\.on(ce)?\('message'/.test(readFileSync(file, 'utf8')),

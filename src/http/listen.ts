@@ -1,5 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import type { RequestListener, Server } from 'node:http'
+import { createServer, type ServerOptions, type Server as TlsServer } from 'node:https'
 import type { ListenOptions } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { systemFaultText } from '../faults.js'
@@ -7,7 +9,17 @@ import type { Options } from '../flags/settings.js'
 import type { Log } from '../observe/log/log.js'
 import { err, ok, type Result } from '../result.js'
 import type { Milliseconds } from '../time.js'
-import type { Listener, Tls } from './listener.js'
+
+/** Key and certificate, as PEM. */
+export interface Tls {
+  readonly key: string
+  readonly cert: string
+}
+
+/** What listens. */
+interface Listening {
+  readonly server: Server
+}
 
 /** Why a front end can not listen [management 9.5]. */
 export type ListenRefusal =
@@ -99,11 +111,7 @@ export function hostsOf({ localIp, family }: Pick<Options, 'localIp' | 'family'>
 }
 
 /** Opens the socket, or accepts on the one that is open; nothing when that worked. */
-export async function listen(
-  listener: Pick<Listener, 'server'>,
-  where: ListenAddress,
-  log: Log,
-): Promise<ListenRefusal | undefined> {
+export async function listen(listener: Listening, where: ListenAddress, log: Log): Promise<ListenRefusal | undefined> {
   if ('fd' in where) {
     const fault = await tryListen(listener, { fd: where.fd })
     return fault && { kind: 'portUnusable', port: 0, reason: fault.message }
@@ -134,7 +142,7 @@ function unusableText(fault: NodeJS.ErrnoException, port: number, host: string):
 const withoutIpv6: ReadonlySet<string> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL'])
 
 function tryListen(
-  { server }: Pick<Listener, 'server'>,
+  { server }: Listening,
   options: ListenOptions | { readonly fd: number },
 ): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
@@ -163,16 +171,27 @@ function afterPoll(go: () => void): void {
 }
 
 /**
+ * A server over TLS. It reads through the streams of its sockets, which the listener for data brings about: else Node's parser takes the
+ * pieces of a read as they are decrypted, also those behind the one at which it was paused because pipelined responses pile up, and
+ * reports these as malformed.
+ */
+export function createTlsServer(options: ServerOptions, serve: RequestListener): TlsServer {
+  const server = createServer(options, serve)
+  server.on('secureConnection', (socket) => socket.on('data', () => {}))
+  return server
+}
+
+/**
  * Waits for no more connections. A socket that another thread has opened ends when that closes it: to close it here as well would take
  * the descriptor from all threads, or a newer one that has the same number.
  */
-export function stopListening({ server }: Pick<Listener, 'server'>, isShared: boolean): void {
+export function stopListening({ server }: Listening, isShared: boolean): void {
   if (isShared) server.unref()
   else server.close()
 }
 
 /** The descriptor of a listening socket, for which Node has no public name. */
-export function descriptorOf(listener: Pick<Listener, 'server'> | undefined): number {
+export function descriptorOf(listener: Listening | undefined): number {
   const server: unknown = listener?.server
   if (typeof server === 'object' && server !== null && '_handle' in server) {
     const handle = server._handle

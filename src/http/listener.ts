@@ -6,8 +6,9 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http'
-import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
+import { Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Resource } from '../broker/operations/api.js'
 import { errorFacts } from '../observe/log/log.js'
 import { headCost_bytes } from '../threads/shared-memory/request-memory.js'
@@ -15,6 +16,7 @@ import { Application } from './application.js'
 import { ConnectionTable, type TableLimits } from './connection-table.js'
 import type { ClientConnection } from './connections.js'
 import { announcedBody, correlatorOf, single } from './headers.js'
+import { createTlsServer, type Tls } from './listen.js'
 import { MalformedInput, type RefusedBytes } from './malformed.js'
 import { HttpRequest } from './request.js'
 import type { ServerContext } from './request-context.js'
@@ -26,12 +28,6 @@ export interface ListenerLimits extends TableLimits {
   readonly maxHead_bytes: number
   /** How long a connection may be idle; 0 for any time [management 11.8]. */
   readonly timeout_ms: number
-}
-
-/** Key and certificate, as PEM. */
-export interface Tls {
-  readonly key: string
-  readonly cert: string
 }
 
 /** How long the head of a request may take from its first byte [management 11.8]; a handshake likewise. */
@@ -155,20 +151,23 @@ export class Listener {
   }
 
   #watchFaults(): void {
-    this.server.on('clientError', (fault: Error & RefusedBytes, socket) => {
-      try {
-        const connection = this.#connections.get(socket)
-        if (connection === undefined || !isOfInput(fault)) this.#malformed.refuse(fault, socket)
-        else connection.inOrder(() => this.#malformed.refuse(fault, socket))
-      } catch (second) {
-        this.#failed('a refusal failed', second)
-        socket.destroy()
-      }
-    })
+    // What came before it in the same piece is read first: over TLS the body of a request begins to flow in the next tick.
+    this.server.on('clientError', (fault, socket) => process.nextTick(() => this.#refuse(fault, socket)))
     this.server.on('tlsClientError', (fault: Error, socket) => {
       this.#connections.handshakeOver(socket)
       this.#context.log.trace('http.tls', `handshake failed: ${fault.message}`)
     })
+  }
+
+  #refuse(fault: Error & RefusedBytes, socket: Duplex): void {
+    try {
+      const connection = this.#connections.get(socket)
+      if (connection === undefined || !isOfInput(fault)) this.#malformed.refuse(fault, socket)
+      else connection.inOrder(() => this.#malformed.refuse(fault, socket))
+    } catch (second) {
+      this.#failed('a refusal failed', second)
+      socket.destroy()
+    }
   }
 
   /** Has new connections use another key and certificate; those that are open keep theirs. */

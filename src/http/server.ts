@@ -22,9 +22,10 @@ import {
   listen,
   readTls,
   stopListening,
+  type Tls,
   validUntil,
 } from './listen.js'
-import { Listener, type ListenerLimits, type Tls } from './listener.js'
+import { Listener, type ListenerLimits } from './listener.js'
 import { ProxyNotice, SiteCheck, trustCheck } from './management-access.js'
 import type { FrontEndContext, ServerContext } from './request-context.js'
 import { ReplyInterleaving, ResponseBatch } from './response-writer.js'

@@ -1,7 +1,7 @@
 import { type ApiKey, readApiKeys } from '../flags/api-keys.js'
 import type { Options } from '../flags/settings.js'
+import type { Tls } from '../http/listen.js'
 import { readTls } from '../http/listen.js'
-import type { Tls } from '../http/listener.js'
 import type { MainLog } from '../observe/log/main-log.js'
 import { ok, type Result } from '../result.js'
 

@@ -113,6 +113,18 @@ test('over TLS too: half-closed, malformed, unknown verbs', async (t) => {
   await until(() => meter.inProgress === 0)
 })
 
+test('over TLS, where one read brings several pieces: requests are read on behind answers that pile up', async (t) => {
+  const dir = t.testdir({ 'key.pem': itsKey, 'cert.pem': unknownCertificate })
+  const https = { key: `${dir}/key.pem`, cert: `${dir}/cert.pem` }
+  const { frontEnd } = await givenFrontEnd(t, { https }, [echo])
+  const count = 200
+  const socket = connectTls({ port: frontEnd.port, host: '127.0.0.1', rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  const one = post('/v1/echo/a', JSON.stringify('x'.repeat(20_000)))
+  socket.end(`${one.replace('Connection: close', 'Accept: */*').repeat(count - 1)}${one}`)
+  t.same(statuses(await everything(socket)), Array(count).fill(200))
+})
+
 test('a body that ends before it is complete is not answered, and the answers before it are', async (t) => {
   const { connect, meter } = await givenFrontEnd(t, {}, [echo, late])
   for (const half of [

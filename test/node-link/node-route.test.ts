@@ -242,6 +242,21 @@ test('by certificates nodes reach each other by the host or by the name of the n
   t.equal(byHost.taken.length, 3)
 })
 
+test('batches that fill several pieces of TLS keep their connection', async (t) => {
+  const authority = new Authority()
+  const security = (name: string) => ({ tls: { ...authority.signed([name]), ca: authority.ca }, tokens: [] })
+  const node = await GivenNode.start(t, 'b', security('b'))
+  const reply = { kind: 'rawUpdate', accepted: true, text: 'x'.repeat(300) } as const
+  const done = { ok: true, value: { reply, turn: { decided_ns: 1, committed_ns: 2 }, entered: 0n } } as const
+  node.before = async (commands) => commands.map(() => done)
+  const route = await opened(linkTo(t, [node.address], security('a')))
+  const batch = Array.from({ length: 128 }, (_, n) => levelOf(`Silo${n}`, 'x'.repeat(300)))
+  for (let round = 0; round < 20; round += 1) {
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => sentBy(route, batch, soon())))
+    t.same(new Set(outcomes.flatMap(kinds)), new Set(['rawUpdate']))
+  }
+})
+
 test('a sender whose clock went back begins behind the connections that it had', async (t) => {
   const node = await GivenNode.start(t)
   const ahead = Date.now() + 1_000_000
