@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import type { Test } from 'tap'
 
 export interface Received {
@@ -14,6 +14,22 @@ export interface Received {
 }
 
 export type Answering = (received: Received, response: ServerResponse) => void
+
+/** Lets a server listen on 127.0.0.1 until the test ends, which ends its connections as well; gives its port. */
+export async function listening(t: Pick<Test, 'teardown'>, server: Server): Promise<number> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined).once('close', () => sockets.delete(socket))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
 
 /** A real HTTP listener at the far end. */
 export class FarEnd {

@@ -1,25 +1,18 @@
-import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type Test, test } from 'tap'
 import { type Address, addressOf, Connection, Disconnected } from '../../bench/connection.js'
 import { written } from '../../bench/request.js'
+import { listening as listeningPort } from '../far-end.js'
 
 const get = written({ verb: 'GET', path: '/' }, { host: 'localhost', port: 80 })
 
 async function listening(t: Test, listener: RequestListener): Promise<Address & { readonly opened: () => number }> {
   let opened = 0
-  const server = createServer(listener).listen(0, '127.0.0.1')
+  const server = createServer(listener)
   server.on('connection', () => {
     opened += 1
   })
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  return { host: '127.0.0.1', port, opened: () => opened }
+  return { host: '127.0.0.1', port: await listeningPort(t, server), opened: () => opened }
 }
 
 function connected(t: Test, address: Address, timeout_ms?: number): Connection {

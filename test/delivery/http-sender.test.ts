@@ -1,12 +1,11 @@
-import { once } from 'node:events'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
 import { Destinations } from '../../src/delivery/http-client/destinations.js'
 import type { HttpMessage } from '../../src/delivery/queue/outgoing.js'
 import { HttpSender, type HttpSettings } from '../../src/delivery/senders/http-sender.js'
 import { withoutSecrets } from '../../src/observe/log/secrets.js'
-import { answering, FarEnd } from '../far-end.js'
+import { answering, FarEnd, listening } from '../far-end.js'
 import { until } from '../until.js'
 import { itsKey, unknownCertificate } from './certificate.js'
 
@@ -39,13 +38,7 @@ async function rawEnd(t: Test, talk: (socket: Socket) => void): Promise<{ url: s
     socket.on('error', () => undefined)
     socket.once('data', () => talk(socket))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, sockets }
+  return { url: `http://127.0.0.1:${await listening(t, server)}/`, sockets }
 }
 
 test('a status says whether a notification is accepted, refused or in trouble', async (t) => {
@@ -212,14 +205,8 @@ test('a kept connection that its receiver closes as the request comes is replace
       else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
   const sent = sender(t)
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const url = `http://127.0.0.1:${await listening(t, server)}/`
   t.match(await sent.send(outgoing(url)), { kind: 'accepted' })
   t.match(await sent.send(outgoing(url)), { kind: 'accepted' })
   t.same([requests, sockets.size], [3, 2])
@@ -233,10 +220,7 @@ test('the body of a response is shown to whoever asks', async (t) => {
 
 test('certificates of unknown authorities are accepted only if so wished', async (t) => {
   const server = createTlsServer({ key: itsKey, cert: unknownCertificate }, (_, response) => response.end())
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const url = `https://127.0.0.1:${await listening(t, server)}/`
   t.match(await sender(t).send(outgoing(url)), { kind: 'trouble', reason: /^TLS failed \(.+\)$/ })
   t.match(await sender(t, { insecure: true, kept: false }).send(outgoing(url)), { kind: 'accepted' })
 })

@@ -1,10 +1,10 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
 import { freePort } from '../../bench/free-port.js'
 import { Destinations } from '../../src/delivery/http-client/destinations.js'
 import type { MqttMessage } from '../../src/delivery/queue/outgoing.js'
 import { MqttSender, type MqttSettings } from '../../src/delivery/senders/mqtt-sender.js'
+import { listening } from '../far-end.js'
 import { until } from '../until.js'
 import { Mosquitto, skipped as skip } from './mosquitto.js'
 
@@ -25,19 +25,11 @@ function message(url: string, more: Partial<MqttMessage> = {}): MqttMessage {
 
 /** Something that accepts connections and says what it likes, but is no MQTT broker. */
 async function rawEnd(t: Test, talk: (socket: Socket) => void): Promise<string> {
-  const sockets: Socket[] = []
   const server = createServer((socket) => {
-    sockets.push(socket)
     socket.on('error', () => undefined)
     socket.once('data', () => talk(socket))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `mqtt://127.0.0.1:${await listening(t, server)}`
 }
 
 /** The log of the broker says by whom it was connected to, and may be read behind its answers. */

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { items, member } from '../../bench/ngsi.js'
+import { listening } from '../far-end.js'
 import type { RunningBroker } from '../running.js'
 import { until } from '../until.js'
 import { violationsOf } from './check.js'
@@ -113,14 +112,7 @@ async function listen(t: Test, history: History): Promise<string> {
       response.writeHead(200, { 'Content-Length': 0 }).end()
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  return `http://127.0.0.1:${port}/changes`
+  return `http://127.0.0.1:${await listening(t, server)}/changes`
 }
 
 function note(history: History, id: string, body: string): void {

@@ -1,10 +1,10 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { type Test, test } from 'tap'
 import { Destinations, type Resolve } from '../../src/delivery/http-client/destinations.js'
 import { HttpSender } from '../../src/delivery/senders/http-sender.js'
 import { ProtectedEndpoints, type ProtectedService } from '../../src/threads/shared-memory/protected-endpoints.js'
+import { listening } from '../far-end.js'
 
 /** Names and what they mean; a name that is not here cannot be resolved. */
 type Names = Readonly<Record<string, readonly string[]>>
@@ -160,8 +160,5 @@ async function answeringEnd(t: Test) {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return { port: (server.address() as AddressInfo).port, came }
+  return { port: await listening(t, server), came }
 }

@@ -1,8 +1,8 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { type Test, test } from 'tap'
 import type { LogName } from '../../src/storage/etcd/engine.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
+import { listening } from '../far-end.js'
 import { until } from '../until.js'
 import { CuttingProxy } from './cutting-proxy.js'
 import { GivenNode, linkTo } from './given.js'
@@ -88,15 +88,7 @@ test('an answer that is not one to the question is none', async (t) => {
 
 /** Where something listens that answers nothing. */
 async function silent(t: Test): Promise<{ readonly host: string; readonly port: number }> {
-  const sockets: Socket[] = []
-  const server = createServer((socket) => sockets.push(socket))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
+  return { host: '127.0.0.1', port: await listening(t, createServer()) }
 }
 
 test('nothing stays open to where a node was that listens elsewhere, or is no member any more', async (t) => {

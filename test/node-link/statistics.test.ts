@@ -1,8 +1,8 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { test } from 'tap'
 import { Measures } from '../../src/observe/measure/measures.js'
 import { addedStatistics, nodeStatistics, parseNodeStatistics } from '../../src/observe/measure/node-statistics.js'
+import { listening } from '../far-end.js'
 import { GivenNode, linkTo } from './given.js'
 
 test('a node says what it has counted, and one that does not is named with the reason', async (t) => {
@@ -10,15 +10,7 @@ test('a node says what it has counted, and one that does not is named with the r
   const measures = Measures.make({ frontEnds: 1, partitions: 2, queryThreads: 1 })
   measures.count('notificationsSent', 3)
   node.services = { statistics: () => nodeStatistics(measures, [() => 0]) }
-  const sockets: Socket[] = []
-  const silent = createServer((socket) => sockets.push(socket))
-  silent.listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    silent.close()
-  })
-  const { port } = silent.address() as AddressInfo
+  const port = await listening(t, createServer())
   const link = linkTo(t, [node.address, { node: 'd', host: '127.0.0.1', port }])
   const [said, none, late] = await Promise.all(['b', 'c', 'd'].map((name) => link.statistics(name)))
   t.match(said, { ok: true, value: { counters: { notificationsSent: 3 }, partitions: { owned: 2 } } })

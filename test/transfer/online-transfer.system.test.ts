@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { exportCommand } from '../../src/data/transfer/export-command.js'
 import { importCommand } from '../../src/data/transfer/import-command.js'
+import { listening } from '../far-end.js'
 import { ran } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
 import { exportOf, linesIn, textOf } from './given-command.js'
@@ -115,10 +114,7 @@ test('a broker without room is asked again; one that cannot be reached is said',
         .writeHead(request.url?.includes('query') ? 200 : 204)
         .end(request.url?.includes('query') ? '[]' : undefined)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://127.0.0.1:${await listening(t, server)}`
   const file = join(folder, 'one')
   writeFileSync(file, exportOf([{ kind: 'entity', tenant: 'x', id: 'A', type: 'T' }]))
   t.match(await ran(importCommand, [file, '--url', url, '--token', 'secret']), {

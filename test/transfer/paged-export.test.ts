@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type Test, test } from 'tap'
 import { itemName } from '../../src/data/transfer/items.js'
 import { brokerItems } from '../../src/data/transfer/online/broker-items.js'
+import { listening } from '../far-end.js'
 
 const page = 500
 
@@ -17,17 +16,14 @@ async function exported(t: Test, entities: readonly object[], removals: readonly
     const offset = Number(new URL(url, 'http://x').searchParams.get('offset'))
     offsets.push(offset)
     response.end(JSON.stringify(shown.slice(offset, offset + page)))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  })
+  const port = await listening(t, server)
   const names: string[] = []
   const filter = { kinds: new Set(['entity'] as const), tenant: undefined, path: undefined, type: undefined }
   const address = { url: `http://127.0.0.1:${port}`, token: undefined }
   for await (const item of brokerItems(address, filter, (what) => t.fail(what))) {
     names.push(itemName(item))
   }
-  server.closeAllConnections()
   return { names, offsets }
 }
 

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { checkCommand } from '../../src/data/offline/check-command.js'
 import { exportCommand } from '../../src/data/transfer/export-command.js'
 import { importCommand } from '../../src/data/transfer/import-command.js'
 import { reshardCommand } from '../../src/data/transfer/reshard-command.js'
+import { listening } from '../far-end.js'
 import { made } from '../lmdb/given-folder.js'
 import { begun, ran } from '../offline/given-command.js'
 import { RunningBroker } from '../running.js'
@@ -29,15 +29,8 @@ async function receiver(t: Test) {
     }
     response.writeHead(accepts ? 204 : 500).end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const { port } = server.address() as AddressInfo
   return {
-    url: `http://127.0.0.1:${port}/`,
+    url: `http://127.0.0.1:${await listening(t, server)}/`,
     received,
     accept: () => {
       accepts = true

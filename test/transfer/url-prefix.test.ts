@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { backupCommand } from '../../src/data/offline/backup-command.js'
 import { exportCommand } from '../../src/data/transfer/export-command.js'
+import { listening } from '../far-end.js'
 import { ran } from '../offline/given-command.js'
 
 test('paths follow the path of --url, as behind a proxy with a prefix', async (t) => {
@@ -12,10 +11,8 @@ test('paths follow the path of --url, as behind a proxy with a prefix', async (t
   const proxy = createServer(({ url = '' }, response) => {
     paths.push(url)
     response.writeHead(404, { connection: 'close' }).end()
-  }).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  t.teardown(() => proxy.close())
-  const { port } = proxy.address() as AddressInfo
+  })
+  const port = await listening(t, proxy)
   for (const end of ['', '/', '/?x=1']) {
     const url = `http://127.0.0.1:${port}/broker${end}`
     t.match(await ran(backupCommand, [join(t.testdirName, 'backup'), '--url', url]), {
