@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { test } from 'tap'
+import { type Test, test } from 'tap'
+import type { CourierSettings } from '../../src/delivery/courier.js'
 import type { ServicePath, Tenant } from '../../src/model/context/entity.js'
 import { lastNotified } from '../../src/model/subscription/clocks.js'
 import type { OrderingKey } from '../../src/model/subscription/notice.js'
@@ -15,6 +16,13 @@ const one = subscriptionId(1)
 const two = subscriptionId(2)
 const initial: OrderingKey = { kind: 'initial' }
 const tick: OrderingKey = { kind: 'tick' }
+
+/** A courier that has begun, with one subscription that is notified at this end. */
+async function sending(t: Test, end: FarEnd, settings: Partial<CourierSettings> = {}) {
+  const running = courier(t, { recipients: [recipient(one, end.url())], settings })
+  await running.start()
+  return running
+}
 
 test('what waits at the start is delivered, its clock set, and its outcome stored', async (t) => {
   const end = await FarEnd.listen(t)
@@ -67,11 +75,7 @@ test('a notification is sent with the headers of the request that caused it', as
 
 test('a notification in trouble is repeated as it was until it is accepted, and everything else waits behind one', async (t) => {
   const end = await FarEnd.listen(t, answering(503))
-  const running = courier(t, {
-    recipients: [recipient(one, end.url())],
-    settings: { retryMin_ms: 30, retryMax_ms: 30 },
-  })
-  await running.start()
+  const running = await sending(t, end, { retryMin_ms: 30, retryMax_ms: 30 })
   for (const line of ['a', 'b', 'c']) nth(running.partitions, 0).enqueue(notice(one, line, line))
   running.ring()
   await until(() => end.received.length >= 5)
@@ -102,11 +106,7 @@ test('the next one of a line waits for the one before; a refusal stops its line 
     if (body === 'a1') await until(() => end.bodies.includes('b2'))
     response.writeHead(body === 'a1' ? 404 : 200).end()
   })
-  const running = courier(t, {
-    recipients: [recipient(one, end.url())],
-    settings: { retryMin_ms: 40, retryMax_ms: 40 },
-  })
-  await running.start()
+  const running = await sending(t, end, { retryMin_ms: 40, retryMax_ms: 40 })
   nth(running.partitions, 0).enqueue(
     notice(one, 'a', 'a1'),
     notice(one, 'a', 'a2'),
@@ -126,11 +126,7 @@ test('the next one of a line waits for the one before; a refusal stops its line 
 test('a changed subscription starts at once, to its new reference', async (t) => {
   const down = await FarEnd.listen(t, answering(500))
   const end = await FarEnd.listen(t)
-  const running = courier(t, {
-    recipients: [recipient(one, down.url())],
-    settings: { retryMin_ms: 60_000, retryMax_ms: 60_000 },
-  })
-  await running.start()
+  const running = await sending(t, down, { retryMin_ms: 60_000, retryMax_ms: 60_000 })
   const begun = Date.now()
   nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'))
   running.ring()
@@ -144,11 +140,7 @@ test('a changed subscription starts at once, to its new reference', async (t) =>
 
 test('a receiver can ask for a longer pause, up to the longest', async (t) => {
   const end = await FarEnd.listen(t, answering(503, { 'Retry-After': '3600' }))
-  const running = courier(t, {
-    recipients: [recipient(one, end.url())],
-    settings: { retryMin_ms: 1, retryMax_ms: 5000 },
-  })
-  await running.start()
+  const running = await sending(t, end, { retryMin_ms: 1, retryMax_ms: 5000 })
   const begun = Date.now()
   nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'))
   running.ring()
@@ -159,8 +151,7 @@ test('a receiver can ask for a longer pause, up to the longest', async (t) => {
 
 test('an initial notification goes after all earlier ones and before all later ones', async (t) => {
   const end = await FarEnd.listen(t, answering(404))
-  const running = courier(t, { recipients: [recipient(one, end.url())] })
-  await running.start()
+  const running = await sending(t, end)
   const [left, right] = [nth(running.partitions, 0), nth(running.partitions, 1)]
   left.enqueue(notice(one, 'a', 'early a'))
   right.enqueue(notice(one, 'b', 'early b'))
@@ -192,11 +183,7 @@ test('a barrier does not wait for numbers that have left before the start', asyn
 
 test('of ticks only the newest waits', async (t) => {
   const end = await FarEnd.listen(t, answering(500))
-  const running = courier(t, {
-    recipients: [recipient(one, end.url())],
-    settings: { retryMin_ms: 50, retryMax_ms: 50 },
-  })
-  await running.start()
+  const running = await sending(t, end, { retryMin_ms: 50, retryMax_ms: 50 })
   running.control.enqueue(notice(one, tick, '1'))
   running.ring()
   await until(() => running.alarms.length > 0)
@@ -222,8 +209,7 @@ test('a tick that fails gives way to a newer one', async (t) => {
   const end = await FarEnd.listen(t, (_, response) => {
     answer = () => response.writeHead(404).end()
   })
-  const running = courier(t, { recipients: [recipient(one, end.url())] })
-  await running.start()
+  const running = await sending(t, end)
   running.control.enqueue(notice(one, tick, '1'))
   running.ring()
   await until(() => end.received.length === 1)
@@ -238,11 +224,7 @@ test('a tick that fails gives way to a newer one', async (t) => {
 
 test('what is not accepted in time is dropped when its time has come, counted and warned of once', async (t) => {
   const end = await FarEnd.listen(t, answering(500))
-  const running = courier(t, {
-    recipients: [recipient(one, end.url())],
-    settings: { retention_ms: 200, retryMin_ms: 60_000 },
-  })
-  await running.start()
+  const running = await sending(t, end, { retention_ms: 200, retryMin_ms: 60_000 })
   nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'), notice(one, 'b', 'b1'))
   running.ring()
   await until(() => nth(running.partitions, 0).numbers.length === 0)
@@ -257,11 +239,7 @@ test('what is not accepted in time is dropped when its time has come, counted an
 
 test('a queue that is full drops its oldest, and says before that it is nearly full', async (t) => {
   const end = await FarEnd.listen(t, answering(500))
-  const running = courier(t, {
-    recipients: [recipient(one, end.url())],
-    settings: { queueMax: 10, retryMin_ms: 60_000, retryMax_ms: 60_000 },
-  })
-  await running.start()
+  const running = await sending(t, end, { queueMax: 10, retryMin_ms: 60_000, retryMax_ms: 60_000 })
   for (let number = 1; number <= 12; number += 1) nth(running.partitions, 0).enqueue(notice(one, 'a', String(number)))
   running.ring()
   await until(() => nth(running.partitions, 0).numbers.length === 10)
@@ -303,8 +281,7 @@ test('beyond the number for all, the oldest of the largest subscription are drop
 
 test('a message that is too long is dropped at once, its head counted', async (t) => {
   const end = await FarEnd.listen(t)
-  const running = courier(t, { recipients: [recipient(one, end.url())], settings: { maxSize: 600 } })
-  await running.start()
+  const running = await sending(t, end, { maxSize: 600 })
   nth(running.partitions, 0).enqueue(
     notice(one, 'a', 'x'.repeat(500)),
     notice(one, 'a', 'y'.repeat(600)),
@@ -319,11 +296,7 @@ test('a message that is too long is dropped at once, its head counted', async (t
 
 test('with the end of a subscription nothing of it is begun any more, and nothing is left of it', async (t) => {
   const end = await FarEnd.listen(t, answering(404))
-  const running = courier(t, {
-    recipients: [recipient(one, end.url())],
-    settings: { retryMin_ms: 20, retryMax_ms: 20 },
-  })
-  await running.start()
+  const running = await sending(t, end, { retryMin_ms: 20, retryMax_ms: 20 })
   const partition = nth(running.partitions, 0)
   partition.enqueue(notice(one, 'a', 'a1'), notice(one, 'a', 'a2'))
   running.ring()
@@ -345,11 +318,7 @@ test('with the end of a subscription nothing of it is begun any more, and nothin
 
 test('expiry drops what waits without counting it, and a revived subscription begins anew', async (t) => {
   const end = await FarEnd.listen(t, answering(404))
-  const running = courier(t, {
-    recipients: [recipient(one, end.url())],
-    settings: { retryMin_ms: 60_000, retryMax_ms: 60_000 },
-  })
-  await running.start()
+  const running = await sending(t, end, { retryMin_ms: 60_000, retryMax_ms: 60_000 })
   const partition = nth(running.partitions, 0)
   partition.enqueue(notice(one, 'a', 'a1'), notice(one, 'a', 'a2'))
   running.ring()
@@ -443,8 +412,7 @@ test('at an orderly end a receiver is not given up because the process stood sti
     }
     response.end()
   })
-  const running = courier(t, { recipients: [recipient(one, end.url())] })
-  await running.start()
+  const running = await sending(t, end)
   nth(running.partitions, 0).enqueue(...Array.from({ length: 10 }, (_, number) => notice(one, 'a', String(number))))
   await running.drain(60_000)
   t.equal(end.received.length, 10)
@@ -452,8 +420,7 @@ test('at an orderly end a receiver is not given up because the process stood sti
 
 test('acks that are refused are repeated until they are stored', async (t) => {
   const end = await FarEnd.listen(t)
-  const running = courier(t, { recipients: [recipient(one, end.url())] })
-  await running.start()
+  const running = await sending(t, end)
   const partition = nth(running.partitions, 0)
   partition.refuse = true
   partition.enqueue(notice(one, 'a', 'a1'), notice(one, 'a', 'a2'))
@@ -469,8 +436,7 @@ test('acks that are refused are repeated until they are stored', async (t) => {
 
 test('outcomes are stored without a further one, however long the batch before them takes', async (t) => {
   const end = await FarEnd.listen(t)
-  const running = courier(t, { recipients: [recipient(one, end.url())] })
-  await running.start()
+  const running = await sending(t, end)
   const partition = nth(running.partitions, 0)
   partition.delay_ms = 200
   partition.enqueue(notice(one, 'a', 'a1'))
@@ -545,8 +511,7 @@ test('notifications under way have so many bytes in all, and a quarter of them f
 
 test('one notification that is larger than all of them may be is sent alone', async (t) => {
   const end = await FarEnd.listen(t)
-  const running = courier(t, { recipients: [recipient(one, end.url())], settings: { underWay_bytes: 100 } })
-  await running.start()
+  const running = await sending(t, end, { underWay_bytes: 100 })
   nth(running.partitions, 0).enqueue(notice(one, 'a', 'x'.repeat(5000)), notice(one, 'b', 'y'.repeat(5000)))
   running.ring()
   await until(() => end.received.length === 2)
@@ -554,8 +519,7 @@ test('one notification that is larger than all of them may be is sent alone', as
 
 test('simulated notifications are counted as accepted and go nowhere', async (t) => {
   const end = await FarEnd.listen(t)
-  const running = courier(t, { recipients: [recipient(one, end.url())], settings: { simulated: true } })
-  await running.start()
+  const running = await sending(t, end, { simulated: true })
   nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'), notice(two, 'a', 'b1'))
   running.ring()
   await until(() => nth(running.partitions, 0).numbers.length === 1)

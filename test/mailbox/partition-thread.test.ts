@@ -1,22 +1,16 @@
 import { MessageChannel } from 'node:worker_threads'
 import { test } from 'tap'
-import { ProxyNotice } from '../../src/http/management-access.js'
 import { noLimits } from '../../src/model/context/entity-size.js'
 import { packedWithClocks } from '../../src/model/subscription/clocks.js'
-import { AlarmReports } from '../../src/observe/log/alarms.js'
 import { Measures } from '../../src/observe/measure/measures.js'
 import { partitionEvents, partitionOperations } from '../../src/partition/mailbox/batch.js'
 import { Mailbox } from '../../src/partition/mailbox/mailbox.js'
 import type { PartitionTask, ThreadPorts } from '../../src/runtime/tasks.js'
-import { ReadPool } from '../../src/storage/store/read-pool.js'
 import { LinkedThread } from '../../src/threads/calls/linked-thread.js'
 import { methodsOf } from '../../src/threads/calls/service.js'
-import { ConnectionLimit, ForwardLimit, MailboxCapacity, ViewerLimit } from '../../src/threads/shared-memory/limits.js'
-import { ProtectedEndpoints } from '../../src/threads/shared-memory/protected-endpoints.js'
-import { RequestMemory } from '../../src/threads/shared-memory/request-memory.js'
-import { SharedSemaphore } from '../../src/threads/shared-memory/semaphore.js'
+import { MailboxCapacity } from '../../src/threads/shared-memory/limits.js'
 import { Bell } from '../../src/threads/shared-memory/signals.js'
-import { Versions } from '../../src/threads/shared-memory/versions.js'
+import { sharedMemory } from '../delivery/shared-memory.js'
 import { command, given, storeSettings } from '../given.js'
 import { nth, nthId } from '../subscription/given.js'
 
@@ -27,23 +21,7 @@ test("a partition's thread puts subscriptions in force and says after which noti
   const task: PartitionTask & Pick<ThreadPorts, 'log'> = {
     partition: 0,
     storage: { ...storeSettings, paths: [t.testdir()] },
-    memory: {
-      measures: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }).memory,
-      versions: [Versions.memory()],
-      pools: [ReadPool.memory(1)],
-      bell: bell.memory,
-      endpoints: ProtectedEndpoints.memory(),
-      permits: SharedSemaphore.memory(1),
-      connections: ConnectionLimit.memory(1),
-      requestMemory: RequestMemory.memory(),
-      responseMemory: RequestMemory.memory(),
-      proxies: ProxyNotice.memory(),
-      rates: undefined,
-      forwards: ForwardLimit.memory(),
-      alarms: AlarmReports.memory(),
-      viewers: ViewerLimit.memory(),
-      rooms: [MailboxCapacity.memory()],
-    },
+    memory: sharedMemory(Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }), bell),
     entityCache_bytes: 10_000,
     limits: noLimits,
     templates: { fillsIn: true, max_bytes: 10_000 },
