@@ -106,6 +106,11 @@ export function status(code: number, details?: string) {
 
 export const ok = status(200)
 
+/** Why an action was refused: the attribute, and what is wrong with it. */
+export function offending(action: string, entity: string, what: string, code = 472) {
+  return status(code, `action: ${action} - entity: ${entity} - offending attribute: ${what}`)
+}
+
 export function errorCode(code: number, details?: string) {
   return { errorCode: status(code, details) }
 }

@@ -9,6 +9,7 @@ import {
   ID,
   item,
   metadata,
+  offending,
   ok,
   orionError,
   type Row,
@@ -223,7 +224,7 @@ test('POST and PUT list every item with its own status [context 8.3]', async (t)
   const client = await givenTwo()
   const missing = {
     attributes: [echo('light', 'lux')],
-    statusCode: status(472, 'action: UPDATE - entity: [e, ] - offending attribute: light'),
+    statusCode: offending('UPDATE', '[e, ]', 'light'),
   }
   const some = { attributes: [echo('light', 'lux')], statusCode: status(404, 'e') }
   const lit = { attributes: [echo('light', 'lux')], statusCode: ok }
@@ -243,7 +244,7 @@ test('POST and PUT list every item with its own status [context 8.3]', async (t)
       `${entities}/e?!exist=entity::type`,
       { attributes: [light] },
       200,
-      errorCode(472, 'action: UPDATE - entity: [e, ] - offending attribute: light'),
+      { errorCode: offending('UPDATE', '[e, ]', 'light') },
     ],
     [
       'POST to several',
@@ -372,7 +373,7 @@ test('writing one attribute [context 8.4]', async (t) => {
       'PUT',
       '/e/attributes/light',
       { value: '7' },
-      status(472, 'action: UPDATE - entity: [e, ] - offending attribute: light'),
+      offending('UPDATE', '[e, ]', 'light'),
       [untypedE, shown('e', 'B', level, attribute('light', 'lux', '7'))],
     ],
     [
@@ -384,23 +385,13 @@ test('writing one attribute [context 8.4]', async (t) => {
       [untypedE, shown('e', 'B', attribute('level', 't', '7'), light)],
     ],
     ['PUT of nobody', 'PUT', '/nobody/attributes/level', { value: '7' }, status(404, 'nobody'), both],
-    [
-      'PUT of nothing',
-      'PUT',
-      '/type/B/id/e/attributes/x',
-      { value: '7' },
-      status(472, 'action: UPDATE - entity: [e, B] - offending attribute: x'),
-      both,
-    ],
+    ['PUT of nothing', 'PUT', '/type/B/id/e/attributes/x', { value: '7' }, offending('UPDATE', '[e, B]', 'x'), both],
     [
       'an empty attribute',
       'PUT',
       '/type/B/id/e/attributes/level',
       {},
-      status(
-        422,
-        'action: UPDATE - entity: [e, B, false] - offending attribute: level - empty attribute not allowed in APPEND or UPDATE',
-      ),
+      offending('UPDATE', '[e, B, false]', 'level - empty attribute not allowed in APPEND or UPDATE', 422),
       both,
     ],
     [
@@ -432,7 +423,7 @@ test('writing one attribute [context 8.4]', async (t) => {
       'POST',
       '/type/B/id/e/attributes/level',
       { value: '7', metadatas: [ID('i')] },
-      status(472, 'action: APPEND - entity: [e, B] - offending attribute: level - attribute cannot be appended'),
+      offending('APPEND', '[e, B]', 'level - attribute cannot be appended'),
       both,
     ],
     ['DELETE', 'DELETE', '/type/B/id/e/attributes/level', undefined, ok, [untypedE, shown('e', 'B', light)]],
@@ -449,7 +440,7 @@ test('writing one attribute [context 8.4]', async (t) => {
       'DELETE',
       '/type/B/id/e/attributes/x',
       undefined,
-      status(472, 'action: DELETE - entity: [e, B] - offending attribute: x - attribute not found'),
+      offending('DELETE', '[e, B]', 'x - attribute not found'),
       both,
     ],
     ['DELETE of nobody', 'DELETE', '/nobody/attributes/x', undefined, status(404, 'nobody'), both],
@@ -545,20 +536,13 @@ test('one instance of an attribute [context 8.5]', async (t) => {
       was,
     ],
     ['PUT of nobody', 'PUT', `/nobody/attributes/humidity/north`, value, status(404, 'nobody'), was],
-    [
-      'PUT of no instance',
-      'PUT',
-      `${at}/east`,
-      value,
-      status(472, 'action: UPDATE - entity: [f, B] - offending attribute: humidity'),
-      was,
-    ],
+    ['PUT of no instance', 'PUT', `${at}/east`, value, offending('UPDATE', '[f, B]', 'humidity'), was],
     [
       'PUT of no attribute',
       'PUT',
       `${typed.replace('humidity', 'x')}/east`,
       value,
-      status(472, 'action: UPDATE - entity: [f, B] - offending attribute: x'),
+      offending('UPDATE', '[f, B]', 'x'),
       was,
     ],
     [
@@ -593,7 +577,7 @@ test('one instance of an attribute [context 8.5]', async (t) => {
       'DELETE',
       `${at}/east`,
       undefined,
-      status(472, 'action: DELETE - entity: [f, B] - offending attribute: humidity - attribute not found'),
+      offending('DELETE', '[f, B]', 'humidity - attribute not found'),
       was,
     ],
   ] as const) {

@@ -8,6 +8,7 @@ import {
   ID,
   item,
   metadata,
+  offending,
   ok,
   responses,
   shown,
@@ -48,10 +49,6 @@ const shownSilo = (...attributes: readonly unknown[]) => shown('Silo1', 'Silo', 
 
 /** The answer to what was done to Silo1. */
 const done = (...attributes: readonly unknown[]) => responses(item(shownSilo(...attributes)))
-
-/** Why an action was refused: the attribute, and what is wrong with it. */
-const offending = (action: string, entity: string, what: string, code = 472) =>
-  status(code, `action: ${action} - entity: ${entity} - offending attribute: ${what}`)
 
 test('each action does to an entity found what its row says [context 6.2]', async (t) => {
   await updates(
