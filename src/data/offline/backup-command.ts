@@ -100,7 +100,7 @@ async function ofBroker(address: URL, token: string | undefined, ca: string | un
   }
 }
 
-/** Node's own client, since the response is long and read as it comes. */
+/** Uses Node's own client, since the response is long and read as it arrives. */
 function asked(address: URL, token: string | undefined, ca: readonly string[] | undefined): Promise<IncomingMessage> {
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` }
   const options = { headers, timeout: silence_ms, ...(ca && { ca: [...ca] }) }
@@ -129,7 +129,7 @@ function trusted(file: string): readonly string[] {
   }
 }
 
-/** Whether the certificate of the broker is not trusted. */
+/** Whether the error is that the broker's certificate is not trusted. */
 function isOfTrust(fault: Error): boolean {
   return 'code' in fault && /SELF_SIGNED|UNABLE_TO|CERT_UNTRUSTED/.test(String(fault.code))
 }

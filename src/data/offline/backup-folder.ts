@@ -9,12 +9,12 @@ import { noRoomFor } from '../../storage/environment/disk-room.js'
 import { syncTree } from '../../storage/folder/folder-swap.js'
 import { CommandFailure } from './command.js'
 
-/** Where a backup is written until it is whole: beside its folder, on the same file system. */
+/** Where a backup is written until it is complete: beside its folder, on the same file system. */
 function draftOf(folder: string): string {
   return join(dirname(resolve(folder)), `${basename(resolve(folder))}.draft`)
 }
 
-/** Throws when a backup cannot go to a folder: something is there, or it is a mount point, which nothing can take the place of. */
+/** Throws when a backup cannot go to a folder: it exists, or is a mount point, which cannot be replaced. */
 export function checkIsFree(folder: string): void {
   if (!existsSync(folder)) return
   if (!statSync(folder).isDirectory()) throw new CommandFailure(`${folder} is no folder`)
@@ -60,7 +60,7 @@ export async function receiveBackup(
   }
 }
 
-/** Files of a backup that are read as a whole are not longer: what others made of it may be anything. */
+/** The longest backup file that is read as a whole: a damaged backup may hold anything. */
 const textMax_bytes = 2 ** 22
 
 /** The manifest of a backup; throws, in words, when there is none or the files beside it are not those that it names. */
@@ -82,7 +82,7 @@ export function readManifest(folder: string): Manifest {
   return manifest.value
 }
 
-/** What is read and written at once. */
+/** The number of bytes that are read and written at once. */
 const piece_bytes = 2 ** 20
 
 /** Reads a file of a backup, and copies it if `target` names a file; throws when its checksum is not that of the manifest. */
@@ -115,7 +115,7 @@ export async function readBackedUp(
   }
 }
 
-/** Writes the files as they come, and takes their checksums. */
+/** Writes the files as they arrive, and computes their checksums. */
 class ReceivedFiles {
   readonly files: BackedUpFile[] = []
   readonly #folder: string
@@ -158,7 +158,7 @@ class ReceivedFiles {
     this.files.push({ name, bytes, sha256: hash.digest('hex') })
   }
 
-  /** Nothing more comes. */
+  /** The archive has ended. */
   async close(): Promise<void> {
     await this.#open?.handle.close()
   }
@@ -168,7 +168,7 @@ function isBackedUp(name: string): boolean {
   return /^(format\.json|manifest\.json|partition-\d+|control)$/.test(name)
 }
 
-/** The manifest of files that have come; throws when they are not what it says. */
+/** The manifest of the received files; throws when they do not match it. */
 function matching(folder: string, files: readonly BackedUpFile[]): Manifest {
   const manifest = readManifest(folder)
   const names = new Set([manifestName, ...manifest.files.map(({ name }) => name)])

@@ -3,12 +3,12 @@ import { systemFaultText } from '../../faults.js'
 import { nearest } from '../../flags/command-words.js'
 import type { ProgressOutput } from './progress.js'
 
-/** What a command of `rigel` is started with. */
+/** The surroundings of a command of `rigel`. */
 export interface CommandSurroundings {
   /** The words behind its name. */
   readonly words: readonly string[]
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Takes results; `errors` takes progress and what is wrong. */
+  /** For results; `errors` is for progress and errors. */
   readonly output: ProgressOutput
   readonly errors: ProgressOutput
 }

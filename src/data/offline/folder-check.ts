@@ -15,14 +15,14 @@ import { CommandFailure } from './command.js'
 import { currentFiles, formatOf, openFolder } from './offline-folder.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
-/** What was looked at. */
+/** The numbers of checked items. */
 export interface FolderCounts extends Pick<ControlCounts, 'subscriptions' | 'registrations'> {
   readonly partitions: number
   readonly entities: number
   readonly notices: number
 }
 
-/** A data folder or a backup: whose it is, and how many partitions it has. */
+/** The id and the partitions of a data folder or backup. */
 interface Whole {
   readonly folder: string
   readonly partitions: number
@@ -31,8 +31,8 @@ interface Whole {
 const reading: EnvironmentSettings = { readOnly: true, sizeMax_bytes: 2 ** 40, maxReaders: 64 }
 
 /**
- * Checks the data folder of a broker that does not run: its files and logs as they are, and, when nothing is found in those,
- * its records once it is up to date. Throws, in words, when it cannot be checked. Gives what was looked at.
+ * Checks the data folder of a stopped broker: its files and logs as they are, and, when those are sound, its records after the
+ * logs have been applied. Throws, in words, when it cannot be checked. Gives the numbers of checked items.
  */
 export async function checkedFolder(
   path: string,
@@ -69,7 +69,7 @@ export async function checkedFolder(
   }
 }
 
-/** Checks the records of all members, whose pages are sound or are looked at here; nothing when they are not. */
+/** Checks the records of all members, whose pages are known to be sound or are checked here; undefined when they are damaged. */
 export async function checkedMembers(
   path: string,
   { folder, partitions }: Whole,
@@ -94,7 +94,7 @@ function namesOf(partitions: number): readonly string[] {
   return [...Array.from({ length: partitions }, (_, number) => `partition-${number}`), 'control']
 }
 
-/** What the broker was doing when it ended is in its log: its last checkpoint is what the file is. */
+/** The state of a running broker at its end is in its log: the file is at its last checkpoint. */
 function checkFiles(path: string, name: string, findings: Findings): void {
   const file = join(path, 'data.mdb')
   if (!existsSync(file)) {

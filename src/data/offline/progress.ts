@@ -2,16 +2,19 @@ import type { Writable } from 'node:stream'
 
 /** Where the progress of a command is shown. */
 export interface ProgressOutput extends Pick<Writable, 'write'> {
-  /** Whether it is a terminal, on which a line can be written again. */
+  /** Whether it is a terminal, on which a line can be rewritten. */
   readonly isTTY?: boolean
 }
 
-/** How often it is shown on a terminal, and elsewhere. */
+/** How often progress is shown on a terminal, and elsewhere. */
 const shown_ms = { terminal: 200, lines: 5000 } as const
 
 const bar_characters = 24
 
-/** Says how far a command is: on a terminal in one line that changes, with rate and time left; elsewhere now and then in a line. */
+/**
+ * Shows the progress of a command: on a terminal in one line that changes, with rate and time left; elsewhere in occasional
+ * lines.
+ */
 export class Progress {
   readonly #what: string
   readonly #unit: 'bytes' | 'records'
@@ -28,7 +31,7 @@ export class Progress {
     this.#output = output
   }
 
-  /** So much is done in all. */
+  /** The total done so far. */
   at(done: number): void {
     this.#done = done
     const now_ms = performance.now()
@@ -37,12 +40,12 @@ export class Progress {
     this.#show()
   }
 
-  /** So much is done more. */
+  /** Adds to the total. */
   add(done: number): void {
     this.at(this.#done + done)
   }
 
-  /** It is over, well or not: the line is free for others. */
+  /** The command has ended, well or not: frees the line for other output. */
   end(): void {
     if (this.#isTerminal) this.#output.write('\r\u001b[K')
   }

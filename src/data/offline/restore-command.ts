@@ -36,7 +36,7 @@ The exit code is 0 when it is done, 1 when nothing was changed or when the next 
 a wrong command line.
 `
 
-/** `rigel restore`: puts a backup, or what was replaced last, into a data folder. */
+/** `rigel restore`: puts a backup, or the members that were replaced last, into a data folder. */
 export const restoreCommand = command({
   name: 'restore',
   help,
@@ -59,7 +59,7 @@ const oneSource =
 async function restored(given: CommandArguments, errors: ProgressOutput): Promise<string> {
   const path = given.value('dbPath') ?? 'rigel-data'
   const [backup] = given.positionals
-  // Read first: without a backup to put into it, a missing folder is not made.
+  // Read first: without a backup to restore, a missing folder is not made.
   const manifest = backup === undefined ? undefined : readManifest(backup)
   if (manifest === undefined && !existsSync(path)) throw new CommandFailure(`${path} is not there`)
   const claim = claimFolder(path)

@@ -3,17 +3,17 @@ import { type CommandArguments, urlOf, WrongCommandLine } from '../offline/comma
 import type { FolderOpening } from '../offline/offline-folder.js'
 import type { BrokerAddress } from './online/broker-connection.js'
 
-/** Exit code of an import that left something out, or part of something. */
+/** The exit code of an import that left items, or parts of items, out. */
 export const notAllTaken = 3
 
-/** The options of commands that open a data folder, named as the flags of the broker. */
+/** The options of commands that open a data folder, named like the flags of the broker. */
 export const folderValues = ['dbPath', 'dbSizeMax'] as const
 
 /** Their lines of the help. */
 export const folderHelp = `  -dbPath FOLDER        the data folder of a broker that does not run (${flags.dbPath.default})
   -dbSizeMax MIB        most that a partition of it may take (${flags.dbSizeMax_MiB.default})`
 
-/** How the options say to open the folder; `make` says whether a missing one is made. Throws `WrongCommandLine`. */
+/** How to open the folder, by the options; `make` says whether a missing one is made. Throws `WrongCommandLine`. */
 export function openingOf(given: CommandArguments, make: FolderOpening['make']): FolderOpening {
   const sizeMax_MiB = positiveInteger(given, 'dbSizeMax') ?? flags.dbSizeMax_MiB.default
   return {

@@ -13,7 +13,7 @@ import type { Milliseconds } from '../../time.js'
 import type { EntityItem } from './items.js'
 import { LineFields, lineDate, lineText, storedName } from './line-fields.js'
 
-/** The line of an entity. What is as it would be without the member is left out. */
+/** The line of an entity, without members that have their default value. */
 export function entityLine({ tenant, entity }: EntityItem): string {
   const { id, type, path, created, modified, correlator, attributes } = entity
   return lineText('entity', tenant, {
@@ -55,7 +55,7 @@ const entityNames = new Set([
 const attributeNames = new Set(['name', 'instance', 'type', 'value', 'location', 'metadata', 'created', 'modified'])
 const metadataNames = new Set(['name', 'type', 'value'])
 
-/** Reads the line of an entity; what has no date was created when it is imported. Only within `checked`. */
+/** Reads the line of an entity; one without a date gets that of the import. Only within `checked`. */
 export function readEntityLine(line: Given, now: Milliseconds): EntityItem {
   const fields = new LineFields(line, '').only(entityNames)
   const created = fields.date('created', now)
@@ -106,7 +106,7 @@ function readMetadataOf(given: Given, where: string): Metadata {
   }
 }
 
-/** Attributes and their metadata in the order in which they are held; refuses what an entity cannot have. */
+/** Attributes and their metadata in their stored order; refuses what an entity cannot have. */
 export function sorted(given: readonly Attribute[]): readonly Attribute[] {
   if (given.length > maxAttributes) refuse(`there are more than ${maxAttributes} attributes`)
   if (metadataOf(given) > maxMetadata) refuse(`there are more than ${maxMetadata} elements of metadata`)
@@ -136,7 +136,7 @@ function withSortedMetadata(attribute: Attribute): Attribute {
   return elements === metadata ? attribute : { ...attribute, metadata: elements }
 }
 
-/** The same array when nothing has to be moved, as in all lines that were exported. */
+/** The same array when nothing has to be moved, as in all exported lines. */
 function inOrder<Part>(parts: readonly Part[], compare: (a: Part, b: Part) => number): readonly Part[] {
   let before: Part | undefined
   for (const part of parts) {

@@ -91,7 +91,7 @@ function filterOf(given: CommandArguments): ExportFilter {
   return {
     tenant: tenantOf(given.value('tenant')),
     path: rangeOf(given.value('path')),
-    type: given.value('type') as EntityType | undefined, // Any text: there may be none of that type.
+    type: given.value('type') as EntityType | undefined, // Any text: no entity may have that type.
     kinds: new Set<ItemKind>(itemKinds.filter((kind) => names.includes(kind))),
   }
 }

@@ -11,13 +11,13 @@ import type { StoredFolder } from '../offline/offline-folder.js'
 import { endLine, headerLine, lineOf } from './export-lines.js'
 import { type Item, type ItemCounts, type ItemKind, noCounts } from './items.js'
 
-/** Characters that are written at once. */
+/** The number of characters of a write. */
 const piece_characters = 2 ** 18
 
 /**
- * Writes an export to a file, or to the standard output for `-`; gives how many items of each kind it has. A file gets its name
- * when it is whole and on disk, so that an earlier export of that name stays until then; what fails leaves nothing. Passwords
- * of subscriptions are in it, so it is for its owner alone. Throws `CommandFailure`.
+ * Writes an export to a file, or to the standard output for `-`; gives the number of items of each kind. A file gets its name
+ * when it is complete and durable, so that an earlier export of that name stays until then; a failure leaves no file. The file
+ * contains passwords of subscriptions, so only its owner may read it. Throws `CommandFailure`.
  */
 export async function writeExport(
   file: string,
@@ -30,7 +30,7 @@ export async function writeExport(
   }
   const part = `${file}.part`
   try {
-    // One that was left by an export that was killed may be readable by others.
+    // One that a killed export has left may be readable by others.
     rmSync(part, { force: true })
     const counts = await written(new Output(part), items, progressed)
     renameSync(part, file)
@@ -64,7 +64,7 @@ async function written(
   return counts
 }
 
-/** Where an export goes: what it throws is a sentence for people. */
+/** The destination of an export. Its errors are sentences for people. */
 class Output {
   readonly #path: string | undefined
   readonly #stream: NodeJS.WritableStream
@@ -110,16 +110,16 @@ class Output {
   }
 }
 
-/** Which items are exported; nothing for all. */
+/** The items to export; undefined members select all. */
 export interface ExportFilter {
   readonly tenant: Tenant | undefined
   readonly path: PathRange | undefined
-  /** Of entities: those of other types are left out. */
+  /** Leaves out entities of other types. */
   readonly type: EntityType | undefined
   readonly kinds: ReadonlySet<ItemKind>
 }
 
-/** Everything that a folder holds and a filter lets through, each kind in the order of creation. */
+/** All items of a folder that pass a filter, each kind in the order of creation. */
 export async function* storedItems(stored: StoredFolder, filter: ExportFilter): AsyncGenerator<Item> {
   if (filter.kinds.has('entity')) yield* entitiesIn(stored, filter)
   if (filter.kinds.has('subscription')) yield* subscriptionsIn(stored, filter)
@@ -138,7 +138,7 @@ function* subscriptionsIn(stored: StoredFolder, { tenant, path }: ExportFilter):
   const all = stored.stats()
   const ticks = stored.control.ticks()
   for (const record of stored.control.subscriptions()) {
-    // What was not decided when the broker ended is withdrawn by whoever starts next.
+    // An undecided change is withdrawn, as by the next start of a broker.
     const subscription = isUndecided(record) ? decided(record, 'withdrawn') : record
     if (subscription === undefined) continue
     if (tenant !== undefined && subscription.tenant !== tenant) continue
@@ -155,7 +155,7 @@ function* registrationsIn(stored: StoredFolder, { tenant, path }: ExportFilter):
   }
 }
 
-/** They mean every path of their tenant. */
+/** Availability subscriptions mean every path of their tenant. */
 function* availabilityIn(stored: StoredFolder, { tenant, path }: ExportFilter): Generator<Item> {
   if (path !== undefined) return
   for (const subscription of [...stored.registry.availability()].sort((a, b) => a.order - b.order)) {

@@ -8,7 +8,7 @@ import { LineFields } from './line-fields.js'
 import { readRegistrationLine, registrationLine } from './registration-line.js'
 import { availabilityLine, readAvailabilityLine, readSubscriptionLine, subscriptionLine } from './subscription-line.js'
 
-/** The version of the form of exports that this program writes; it reads each up to it. */
+/** The version of the export format that this program writes; it reads this and all earlier ones. */
 const exportVersion = 1
 
 /** The first line of an export. */
@@ -16,7 +16,6 @@ export function headerLine(): string {
   return JSON.stringify({ kind: 'header', format: 'rigel-export', version: exportVersion })
 }
 
-/** The line of what is exported. */
 export function lineOf(item: Item): string {
   switch (item.kind) {
     case 'entity':
@@ -30,12 +29,12 @@ export function lineOf(item: Item): string {
   }
 }
 
-/** The last line of an export: a file without it was cut. */
+/** The last line of an export: a file without it was truncated. */
 export function endLine(counts: ItemCounts): string {
   return JSON.stringify({ kind: 'end', counts })
 }
 
-/** What a line of an export says. */
+/** A parsed line of an export. */
 type ExportLine =
   | { readonly kind: 'header' }
   | { readonly kind: 'item'; readonly item: Item }
@@ -44,7 +43,7 @@ type ExportLine =
 const headerNames = new Set(['kind', 'format', 'version'])
 const endNames = new Set(['kind', 'counts'])
 
-/** Reads a line that is JSON. Only within `checked`. */
+/** Reads a parsed JSON line. Only within `checked`. */
 function readExportLine(line: Given, now: Milliseconds): ExportLine {
   const fields = new LineFields(line, '')
   const kind = fields.one('kind', ['header', 'end', ...itemKinds])
@@ -82,7 +81,7 @@ function readCounts(given: Given): ItemCounts {
   return counts
 }
 
-/** What an export says, line by line. What has no dates was created at the moment `now`. */
+/** The items of an export. Items without dates get the moment `now`. */
 export function exportSource(file: InputFile, now: Milliseconds): ItemSource {
   return { pieces: readPieces(file, now), progress: () => file.progress }
 }
@@ -93,11 +92,11 @@ async function* readPieces(file: InputFile, now: Milliseconds): AsyncGenerator<r
   yield reader.end()
 }
 
-/** Reads the lines of one export after the other, and sees that each is whole. */
+/** Reads the lines of concatenated exports, and checks that each is complete. */
 class ExportReader {
   readonly #now: Milliseconds
   #counts = noCounts()
-  /** Whether the lines of an export follow: its header has come, and its end has not. */
+  /** Whether lines of an export follow: its header has come, and its end has not. */
   #isInside = false
   #last = 0
 
@@ -120,7 +119,7 @@ class ExportReader {
     return this.#taken(line.value, where)
   }
 
-  /** What is wrong with the end of the file. */
+  /** The error at the end of the file, if any. */
   end(): readonly Sourced[] {
     if (this.#last === 0)
       return [wrong('line 1', 'there is nothing in it: an export begins with a line of the kind header')]
@@ -157,7 +156,7 @@ function wrong(where: string, reason: string): Sourced {
   return { kind: 'wrong', where, reason }
 }
 
-/** A value stands some levels deeper in a line than in the request that it came with. */
+/** A value is nested some levels deeper in a line than in its request. */
 const maxLineNesting = maxNesting + 20
 
 /** In an object, because null is JSON as well. */

@@ -11,11 +11,11 @@ import {
   type SubscriptionItem,
 } from './items.js'
 
-/** Puts what the coordinator owns into a data folder: subscriptions and registrations. */
+/** Puts subscriptions and registrations into a data folder. */
 export class FolderControl {
   readonly #stored: StoredFolder
   readonly #settings: SinkSettings
-  /** The numbers of those that are held, in the order of creation. */
+  /** Their numbers in the order of creation. */
   readonly #subscriptions: Map<SubscriptionId, number>
   readonly #availability: Map<SubscriptionId, number>
   readonly #registrations: Map<RegistrationId, number>
@@ -33,7 +33,7 @@ export class FolderControl {
     this.#order = Math.max(...orders)
   }
 
-  /** Resolves when the item is stored, or it is known why not. */
+  /** Resolves when the item is stored or refused. */
   put(item: Exclude<Item, { kind: 'entity' }>): Promise<Outcome> {
     switch (item.kind) {
       case 'subscription':

@@ -8,7 +8,7 @@ import type { StoredFolder } from '../offline/offline-folder.js'
 import { FolderControl } from './folder-control.js'
 import { type EntityItem, type Item, isThere, type Outcome, type Sink, type SinkSettings } from './items.js'
 
-/** Imports into a data folder that no broker runs on: exactly what the items say, in large transactions. */
+/** Imports into the data folder of a stopped broker: stores items exactly, in large transactions. */
 export class FolderSink implements Sink {
   readonly #stored: StoredFolder
   readonly #settings: SinkSettings
@@ -53,11 +53,11 @@ export class FolderSink implements Sink {
   }
 }
 
-/** Changes of entities, each partition's to be committed as one turn. */
+/** Changes of entities, committed as one turn per partition. */
 export class EntityBatch {
   readonly #partitions: readonly LmdbPartitionStore[]
   readonly #changes: EntityChange[][]
-  /** What the batch has put, which the stores do not hold yet. */
+  /** Entities that the batch has put and the stores do not have yet. */
   readonly #put = new Map<string, Entity[]>()
 
   constructor({ partitions }: StoredFolder) {
@@ -82,7 +82,7 @@ export class EntityBatch {
     changes?.push({ kind: 'put', tenant, entity, before })
   }
 
-  /** Logs and applies the changes of each partition. Throws what the stores throw. */
+  /** Logs and applies the changes of each partition. Throws the errors of the stores. */
   commit(): void {
     for (const [number, store] of this.#partitions.entries()) {
       const entities = this.#changes[number] ?? []
@@ -91,7 +91,7 @@ export class EntityBatch {
   }
 }
 
-/** Takes a turn of a partition that nobody reads meanwhile. Throws `StorageFull` when there is no room for it. */
+/** Commits a turn of a partition without readers. Throws `StorageFull` when there is no room for it. */
 function commitOffline(store: LmdbPartitionStore, changes: Parameters<LmdbPartitionStore['prepare']>[0]): void {
   if (!store.hasRoom()) throw new StorageFull('no room for what is imported: see -dbSizeMax, and the disk')
   const turn = store.prepare(changes)

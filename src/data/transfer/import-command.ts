@@ -61,7 +61,7 @@ function settingsOf(given: CommandArguments): SinkSettings {
   const policy = conflictPolicies.find((each) => each === named)
   if (policy === undefined)
     throw new WrongCommandLine(`--on-conflict: '${named}' is none of ${conflictPolicies.join(', ')}`)
-  // A dump cannot be corrected, so what cannot be imported is listed instead.
+  // A dump cannot be corrected, so items that cannot be imported are listed instead.
   const keepsGoing = given.isOn('keep-going') || given.value('orion') !== undefined
   return { policy, keepsGoing, dry: given.isOn('dry-run') }
 }
@@ -78,7 +78,7 @@ function sourceOf(given: CommandArguments): ItemSource {
   }
 }
 
-/** Reads where the import goes to; the function that it returns opens it. Throws `WrongCommandLine`. */
+/** Reads the destination of the import; the function that it returns opens it. Throws `WrongCommandLine`. */
 function sinkOf(given: CommandArguments, settings: SinkSettings): () => Promise<Sink> {
   const address = brokerAddressOf(given)
   if (address !== undefined) return async () => new BrokerSink(address, settings)
@@ -89,7 +89,7 @@ function sinkOf(given: CommandArguments, settings: SinkSettings): () => Promise<
   }
 }
 
-/** Stands for a data folder that is missing, where nothing is to be written. */
+/** Stands for a missing data folder where nothing is to be written. */
 const missingFolder: Sink = {
   put: async (items) => items.map(() => ({ kind: 'created' })),
   close: async () => {},
@@ -126,10 +126,10 @@ async function imported(
 const notSent =
   'the broker gives its own dates of creation and modification, ids of subscriptions and registrations, and counts of deliveries'
 
-/** As many are shown at the end; the file of `--report` has all. */
+/** This many are shown at the end; the file of `--report` has all. */
 const shown_max = 100
 
-/** What was not imported, or not as a whole: shown at the end, and listed in a file. */
+/** The items that were not or not wholly imported: shown at the end, and listed in a file. */
 class ImportReport {
   readonly #file: number | undefined
   readonly #shown: string[] = []
@@ -150,7 +150,7 @@ class ImportReport {
     if (this.#file !== undefined) writeSync(this.#file, `${line}\n`)
   }
 
-  /** What an import came to, for people. */
+  /** The result of an import, in words. */
   text({ counts, notTaken, hasStopped }: ImportResult, isDry: boolean): string {
     const rows = (['created', 'replaced', 'skipped'] as const).flatMap((outcome) => {
       const text = countsText(counts[outcome])

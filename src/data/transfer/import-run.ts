@@ -1,40 +1,39 @@
 import { type ItemCounts, type ItemSource, itemName, noCounts, type Outcome, type Sink, type Sourced } from './items.js'
 
-/** Something that was not imported, or not all of it. */
+/** An item, or a part of one, that was not imported. */
 export interface NotTaken {
   readonly where: string
-  /** The item; empty for a line that says none. */
+  /** The item; empty for a line without one. */
   readonly what: string
   readonly reason: string
-  /** Whether it is only a part of the item, and the rest was imported. */
+  /** Whether only a part of the item is missing. */
   readonly isPart: boolean
 }
 
-/** What became of items that were not refused. */
+/** The outcomes of items that were not refused. */
 type Taken = Exclude<Outcome['kind'], 'refused'>
 
-/** What an import came to. */
 export interface ImportResult {
   readonly counts: Readonly<Record<Taken, Readonly<ItemCounts>>>
-  /** How many things were not imported, or not as a whole. */
+  /** The number of items and parts that were not imported. */
   readonly notTaken: number
-  /** Whether it stopped at something that could not be imported. */
+  /** Whether it stopped at an item that could not be imported. */
   readonly hasStopped: boolean
 }
 
 export interface ImportSettings {
-  /** Goes on after what cannot be imported. */
+  /** Whether it continues after items that cannot be imported. */
   readonly keepsGoing: boolean
-  /** Hears of everything that was not imported, or not as a whole. */
+  /** Called for every item or part that was not imported. */
   readonly report: (notTaken: NotTaken) => void
-  /** Hears how many items were read so far, now and then. */
+  /** Called now and then with the number of items read so far. */
   readonly progressed: (items: number) => void
 }
 
-/** Items that are given to a sink together. */
+/** The number of items that a sink gets together. */
 const together = 2000
 
-/** Takes everything from a source to a sink, in order. What comes before something that stops it has been taken. */
+/** Passes all items of a source to a sink, in order. If it stops at an item, all items before have been imported. */
 export async function runImport(source: ItemSource, sink: Sink, settings: ImportSettings): Promise<ImportResult> {
   const run = new ImportRun(sink, settings)
   for await (const piece of source.pieces) {
@@ -71,7 +70,7 @@ class ImportRun implements ImportResult {
     if (!this.hasStopped) this.#refused({ ...sourced, what: '', isPart: false })
   }
 
-  /** Gives the sink what waits. */
+  /** Passes the gathered items to the sink. */
   async flush(): Promise<void> {
     const waiting = this.#waiting
     this.#waiting = []

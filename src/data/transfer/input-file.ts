@@ -3,13 +3,13 @@ import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { findJsonFault } from '../../json-reader.js'
 
-/** A file, or the standard input, that is read from its beginning to its end; what is compressed by gzip is unpacked. */
+/** A file, or the standard input, read once from beginning to end; gzip is unpacked. */
 export class InputFile {
   readonly #path: string
   #read = 0
   readonly #total: number | undefined
 
-  /** `-` is the standard input. Throws what the system says when there is no such file. */
+  /** `-` is the standard input. Throws the system's error when there is no such file. */
   constructor(path: string) {
     this.#path = path
     this.#total = path === '-' ? undefined : statSync(path).size
@@ -19,7 +19,7 @@ export class InputFile {
     return this.#total === undefined ? undefined : { done: this.#read, total: this.#total }
   }
 
-  /** What is in it, piece by piece. Throws what the system says, and what unpacking says of a damaged file. */
+  /** The contents, piece by piece. Throws errors of the system, and of unpacking a damaged file. */
   async *bytes(): AsyncGenerator<Buffer> {
     const raw = this.#path === '-' ? process.stdin : createReadStream(this.#path, { highWaterMark: 2 ** 18 })
     const { head, rest } = await headOf(this.#counted(raw), gzipMagic.length)
@@ -42,10 +42,10 @@ export class InputFile {
   }
 }
 
-/** What a file that is compressed by gzip begins with. */
+/** The first bytes of a gzip file. */
 const gzipMagic = Buffer.from([0x1f, 0x8b])
 
-/** The first pieces of a stream together, until there are enough bytes to tell what it is, and all of it again. */
+/** The first pieces of a stream, with enough bytes to recognise its format, and the whole stream again. */
 export async function headOf(
   pieces: AsyncGenerator<Buffer>,
   bytes: number,
@@ -63,17 +63,16 @@ export async function headOf(
   return { head, rest: all() }
 }
 
-/** A line is no longer: the entity in it would be larger than any that can be written. */
+/** The longest line: a longer one would hold an entity larger than any that can be written. */
 const maxLine_bytes = 2 ** 26
 
-/** A line of a text. */
 export interface TextLine {
   readonly number: number
-  /** Without the end of the line; nothing for one that is too long, which is the last one that is given. */
+  /** Without the line end; undefined for a line that is too long, which is the last one given. */
   readonly text: string | undefined
 }
 
-/** In longer lines it is looked first whether they are nested too deep: millions of levels would take gigabytes to parse. */
+/** The nesting of longer lines is checked first: millions of levels would take gigabytes to parse. */
 const shortLine = 2 ** 20
 
 /** Whether a line can be parsed in bounded memory. */
@@ -81,7 +80,7 @@ export function mayBeParsed(text: string): boolean {
   return text.length <= shortLine || findJsonFault(text) === undefined
 }
 
-/** The lines of a text in UTF-8, as many together as came together. Empty ones are left out. */
+/** The lines of a text in UTF-8, in groups as they arrive. Empty lines are left out. */
 export async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<readonly TextLine[]> {
   let begun: Buffer[] = []
   let begun_bytes = 0

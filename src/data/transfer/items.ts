@@ -5,14 +5,14 @@ import type { DeliveryStats } from '../../model/subscription/notice.js'
 import type { Subscription } from '../../model/subscription/subscription.js'
 import type { Milliseconds } from '../../time.js'
 
-/** What is exported and imported, one by one. The order of creation is that in which they come. */
+/** An exported or imported item. Items come in their order of creation. */
 export type Item = EntityItem | SubscriptionItem | RegistrationItem | AvailabilityItem
 
-/** The kinds of things that are moved, as the lines of an export and the option `--kind` name them. */
+/** The kinds of items, by their names in the lines of an export and in the option `--kind`. */
 export const itemKinds = ['entity', 'subscription', 'registration', 'availability'] as const
 export type ItemKind = (typeof itemKinds)[number]
 
-/** An entity without the number that only the folder means something to in which it lies. */
+/** An entity without its sequence, which has a meaning only in its own folder. */
 export type UnnumberedEntity = Omit<Entity, 'sequence'>
 
 export interface EntityItem {
@@ -24,9 +24,9 @@ export interface EntityItem {
 export interface SubscriptionItem {
   readonly kind: 'subscription'
   readonly subscription: Omit<Subscription, 'order'>
-  /** Of all outboxes together; nothing for one that was never notified. */
+  /** Merged over all outboxes; undefined for one that was never notified. */
   readonly stats: DeliveryStats | undefined
-  /** When its last tick was due; nothing for one that does not tick, or has not yet. */
+  /** When its last tick was due; undefined for one that has not ticked. */
   readonly ticked: Milliseconds | undefined
 }
 
@@ -35,13 +35,13 @@ export interface RegistrationItem {
   readonly registration: Omit<Registration, 'order'>
 }
 
-/** A subscription to registrations. */
+/** An availability subscription. */
 export interface AvailabilityItem {
   readonly kind: 'availability'
   readonly subscription: Omit<AvailabilitySubscription, 'order'>
 }
 
-/** How an item is named to people. */
+/** The name of an item for people. */
 export function itemName(item: Item): string {
   if (item.kind === 'entity') {
     const { id, type, path } = item.entity
@@ -57,10 +57,9 @@ function ofTenant(tenant: Tenant): string {
   return tenant === '' ? '' : ` of tenant ${tenant}`
 }
 
-/** How many there are of each kind. */
+/** The number of items of each kind. */
 export type ItemCounts = Record<ItemKind, number>
 
-/** Nothing of any kind. */
 export function noCounts(): ItemCounts {
   return { entity: 0, subscription: 0, registration: 0, availability: 0 }
 }
@@ -78,60 +77,59 @@ export function countsText(counts: Readonly<ItemCounts>): string {
   return parts.length === 0 ? 'nothing' : parts.join(', ')
 }
 
-/** What a source of items gives, one after the other. */
+/** An element of a source. */
 export type Sourced =
   | {
       readonly kind: 'item'
       readonly item: Item
-      /** Where it stands, for people. */
+      /** Its place in the source, for people. */
       readonly where: string
-      /** What of it cannot be kept, in sentences; absent where all is. */
+      /** The parts of it that cannot be kept, in sentences; absent for none. */
       readonly losses?: readonly string[] | undefined
     }
   /** It cannot be imported. */
   | { readonly kind: 'wrong'; readonly where: string; readonly reason: string }
 
-/** Where items are imported from. */
 export interface ItemSource {
-  /** In pieces that are as large as is handy to read. */
+  /** In groups of a convenient size. */
   readonly pieces: AsyncIterable<readonly Sourced[]>
-  /** How far it is read, in any unit; nothing where nobody knows how much there is. */
+  /** How much has been read, in any unit; undefined where the total is unknown. */
   readonly progress: () => { readonly done: number; readonly total: number } | undefined
 }
 
-/** What is done with an item that is there already. */
+/** What to do with an item that exists already. */
 export const conflictPolicies = ['fail', 'skip', 'replace'] as const
 type ConflictPolicy = (typeof conflictPolicies)[number]
 
-/** What a sink is told of an import. */
+/** The settings of an import for its sink. */
 export interface SinkSettings {
   readonly policy: ConflictPolicy
-  /** Whether items behind one that was refused are taken. */
+  /** Whether items behind a refused one are taken. */
   readonly keepsGoing: boolean
-  /** Whether nothing is written, only looked at. */
+  /** Whether nothing is written, only checked. */
   readonly dry: boolean
 }
 
-/** What became of an item. */
+/** The outcome of an item. */
 export type Outcome =
   | {
       readonly kind: 'created' | 'replaced' | 'skipped'
-      /** What of it could not be kept, in sentences; absent where all was. */
+      /** The parts of it that could not be kept, in sentences; absent for none. */
       readonly losses?: readonly string[] | undefined
     }
-  /** `reason` is a sentence for whoever imports. */
+  /** `reason` is a sentence for the operator. */
   | { readonly kind: 'refused'; readonly reason: string }
 
-/** Where items are imported to. */
+/** The destination of an import. */
 export interface Sink {
   /**
-   * Takes items, in their order; gives for each of them, in the same order, what became of it. Those behind one that was
-   * refused may be left out, if the import is to stop there.
+   * Takes items in order; gives the outcome of each, in the same order. If the import is to stop at a refused item, those behind
+   * it may have no outcome.
    */
   put(items: readonly Item[]): Promise<readonly Outcome[]>
-  /** Everything that was taken is on disk when it resolves. */
+  /** Resolves when everything that was taken is durable. */
   close(): Promise<void>
 }
 
-/** What is said of an item that is there already. */
+/** The reason of the refusal of an item that exists already. */
 export const isThere = 'it is there already (see --on-conflict)'

@@ -9,21 +9,21 @@ import type { Milliseconds } from '../../time.js'
 import type { ItemKind } from './items.js'
 
 /**
- * The members of an object in a line of an export, each checked when it is read; what is wrong is refused, in words that
- * name the member. Only within `checked`.
+ * The members of an object in a line of an export, each checked when it is read; a wrong one is refused in words that name it.
+ * Only within `checked`.
  */
 export class LineFields {
   readonly #members: GivenObject
   readonly #where: string
 
-  /** `where` names the object where something in it is wrong; empty for the line itself. */
+  /** `where` names the object in refusals; empty for the line itself. */
   constructor(given: Given, where: string) {
     if (!isGivenObject(given)) refuse(`${where === '' ? 'the line' : where} is not an object`)
     this.#members = given
     this.#where = where
   }
 
-  /** Refuses members that mean nothing: a mistyped one would be lost in silence. */
+  /** Refuses unknown members: a mistyped one would be lost silently. */
   only(names: ReadonlySet<string>): this {
     for (const name in this.#members) {
       if (!names.has(name)) refuse(`${this.named(name)} means nothing here`)
@@ -31,7 +31,7 @@ export class LineFields {
     return this
   }
 
-  /** How a member is called in what is said of it. */
+  /** The name of a member in refusals. */
   named(name: string): string {
     return this.#where === '' ? name : `${this.#where}.${name}`
   }
@@ -51,12 +51,12 @@ export class LineFields {
     return this.given(name) === undefined ? undefined : this.text(name)
   }
 
-  /** A text that becomes a part of a key: an id, a name, a type. */
+  /** A text that becomes part of a key: an id, a name, a type. */
   storedName(name: string, missing?: string): string {
     return storedName(this.text(name, missing), this.named(name))
   }
 
-  /** A number that is finite, and not below `least`. */
+  /** A finite number, not below `least`. */
   number(name: string, least = Number.NEGATIVE_INFINITY): number {
     const given = this.given(name)
     if (typeof given !== 'number' || !Number.isFinite(given)) refuse(`${this.named(name)} is not a number`)
@@ -68,7 +68,7 @@ export class LineFields {
     return this.given(name) === undefined ? undefined : this.number(name, least)
   }
 
-  /** False when it is not there. */
+  /** False when it is missing. */
   flag(name: string): boolean {
     const given = this.given(name)
     if (given !== undefined && typeof given !== 'boolean') refuse(`${this.named(name)} is not a boolean`)
@@ -80,7 +80,7 @@ export class LineFields {
     return names.find((each) => each === given) ?? refuse(`${this.named(name)} is none of ${names.join(', ')}`)
   }
 
-  /** An array; an empty one when it is not there. */
+  /** An array; empty when it is missing. */
   list<Read>(name: string, read: (given: Given, where: string) => Read): readonly Read[] {
     const given = this.given(name)
     if (given === undefined) return []
@@ -95,7 +95,7 @@ export class LineFields {
     })
   }
 
-  /** A date of ISO 8601, or a number of milliseconds since 1970. */
+  /** An ISO 8601 date, or a number of milliseconds since 1970. */
   date(name: string, missing?: Milliseconds): Milliseconds {
     return this.optionalDate(name) ?? missing ?? refuse(`${this.named(name)} is missing`)
   }
@@ -119,13 +119,12 @@ export class LineFields {
     return remembered(tenants, text, parsed.value)
   }
 
-  /** The service path that something lives in. */
   path(): ServicePath {
     const range = this.pathRange()
     return range.below ? refuse('servicePath has a wildcard') : range.path
   }
 
-  /** A service path, or all below one. */
+  /** A service path, alone or with all below it. */
   pathRange(): PathRange {
     const text = this.text('servicePath', '/')
     const known = paths.get(text)
@@ -150,7 +149,7 @@ export class LineFields {
   }
 }
 
-/** What was checked lately is not checked again for each line. */
+/** Recently checked names, which are not checked again for each line. */
 const tenants = new Map<string, Tenant>()
 const paths = new Map<string, PathRange>()
 const remembered_max = 10_000
@@ -161,7 +160,7 @@ function remembered<Parsed>(known: Map<string, Parsed>, text: string, parsed: Pa
   return parsed
 }
 
-/** A text that may be an id, a name or a type; refuses the others. */
+/** A text that may be an id, a name or a type; refuses others. */
 export function storedName(text: string, what: string): string {
   const long = excessiveLength(text)
   if (long !== undefined) refuse(`${what} is ${long} bytes long, 256 are allowed`)
@@ -170,12 +169,12 @@ export function storedName(text: string, what: string): string {
   return text
 }
 
-/** A value that can be stored: finite numbers, whole texts, not nested deeper than anything that is read. */
+/** A value that can be stored: finite numbers, well-formed texts, not nested too deep. */
 function storable(given: Given, what: string, depth = 0): Value {
   if (depth > maxNesting) refuse(`${what} is nested deeper than ${maxNesting} levels`)
   if (typeof given === 'number' && !Number.isFinite(given)) refuse(`${what} has a number beyond what a double can hold`)
   if (typeof given === 'string' && !given.isWellFormed()) refuse(`${what} holds half a surrogate pair`)
-  const value = given as Value // It was read as JSON.
+  const value = given as Value // It was parsed as JSON.
   if (typeof value !== 'object' || value === null) return value
   if (isArray(value)) for (const item of value) storable(item, what, depth + 1)
   else if (isObject(value)) for (const key in value) storable(value[key], what, depth + 1)
@@ -191,12 +190,12 @@ function momentOf(text: string): number | undefined {
   return seconds === undefined ? undefined : Math.round(seconds * 1000)
 }
 
-/** The line of something that belongs to a tenant; members without a value are left out. */
+/** The line of an item of a tenant; members without a value are left out. */
 export function lineText(kind: ItemKind, tenant: Tenant, members: object): string {
   return JSON.stringify({ kind, tenant: tenant === '' ? undefined : tenant, ...members })
 }
 
-/** A date as lines have it: text where its year has four digits, else milliseconds. */
+/** A date in a line: text if its year has four digits, otherwise milliseconds. */
 export function lineDate(moment: Milliseconds): string | number {
   return moment >= firstYear && moment < lastYear ? new Date(moment).toISOString() : moment
 }
@@ -204,7 +203,7 @@ export function lineDate(moment: Milliseconds): string | number {
 const firstYear = Date.UTC(1900, 0)
 const lastYear = Date.UTC(10_000, 0)
 
-/** A service path as the headers of requests have it. */
+/** A service path as in the headers of requests. */
 export function pathText({ path, below }: PathRange): string {
   if (!below) return path
   return path === '/' ? '/#' : `${path}/#`

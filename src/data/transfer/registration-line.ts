@@ -15,7 +15,6 @@ import { never } from '../../time.js'
 import type { RegistrationItem } from './items.js'
 import { LineFields, lineDate, lineText } from './line-fields.js'
 
-/** The line of a registration. */
 export function registrationLine({ registration }: RegistrationItem): string {
   const { id, tenant, path, expires, contexts, copiedFrom, terms } = registration
   return lineText('registration', tenant, {

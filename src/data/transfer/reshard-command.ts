@@ -21,7 +21,7 @@ code is 0 when the folder has N partitions, 1 when it is as it was or when the n
 for a wrong command line.
 `
 
-/** `rigel reshard`: exactly the same data in another number of partitions. */
+/** `rigel reshard`: the same data in another number of partitions. */
 export const reshardCommand = command({
   name: 'reshard',
   help,
@@ -56,14 +56,14 @@ async function resharded(opening: FolderOpening, partitions: number, errors: Pro
     if (impossible !== undefined) throw new CommandFailure(impossible)
     const target = { ...opening, path: beginNext(path), make: { partitions } }
     done = await built(source, target, errors).catch((fault: unknown) => {
-      removeBuilt(path) // The room that it takes may be what others need.
+      removeBuilt(path) // The space may be needed by others.
       throw fault
     })
   } catch (fault) {
     await source.close()
     throw fault
   }
-  // The lock is kept until the members are exchanged: a broker that started in between would remove the new ones.
+  // The lock is kept until the members are exchanged: a broker that starts in between would remove the new ones.
   await source.close(() => exchangeMembers(path, 'next'))
   return done
 }

@@ -12,19 +12,18 @@ import { CommandFailure } from '../offline/command.js'
 import { type FolderOpening, StoredFolder } from '../offline/offline-folder.js'
 import { EntityBatch } from './folder-sink.js'
 
-/** What a reshard came to. */
 export interface Resharded {
   readonly entities: number
-  /** Notifications that wait, which were moved as well. */
+  /** The number of waiting notices, which were moved as well. */
   readonly notices: number
 }
 
-/** Entities that are committed together. */
+/** The number of entities that are committed together. */
 const together = 2000
 
 /**
- * Builds in a folder that is not there yet what another one holds, with another number of partitions: entities with their sequences,
- * notices that wait, delivery stats, and all that is the coordinator's. The other one is only read. Throws `CommandFailure`.
+ * Builds in a new folder the contents of another one, with another number of partitions: entities with their sequences, waiting
+ * notices, delivery stats, and all metadata. The other folder is only read. Throws `CommandFailure`.
  */
 export async function reshardInto(
   source: StoredFolder,
@@ -52,7 +51,7 @@ export async function reshardInto(
   }
 }
 
-/** Makes the members, and writes what stands beside entities before any log is begun; gives how many notices there are. */
+/** Makes the members, and writes everything but entities before any log is begun; gives the number of notices. */
 async function moveOutboxes(
   source: StoredFolder,
   { path, make, sizeMax_bytes, keepFree_bytes }: FolderOpening & { readonly make: { readonly partitions: number } },
@@ -90,7 +89,7 @@ function thrown(damage: Error): never {
   throw damage
 }
 
-/** The databases of the coordinator, but for the facts about its environment itself. */
+/** The coordinator's databases, without the facts about its environment itself. */
 const controlDatabases = [
   'subscriptions',
   'ticks',
@@ -103,8 +102,8 @@ const controlDatabases = [
 ] as const
 
 /**
- * Copies what is the coordinator's. A notice that waits for those before it in the partitions waits for the same ones under
- * their new numbers: they are moved before those that wait for it.
+ * Copies the coordinator's data. A notice may wait for earlier ones in the partitions; those have been moved before it, so it
+ * waits for the same ones under their new numbers.
  */
 async function copyControl(from: string, to: string, settings: WriterSettings, move: OutboxMove): Promise<void> {
   const source = openRoot(from, { ...settings, readOnly: true })
@@ -126,7 +125,7 @@ async function copyControl(from: string, to: string, settings: WriterSettings, m
   await target.close()
 }
 
-/** Entries that are copied in one transaction. */
+/** The number of entries that are copied in one transaction. */
 const entriesAtOnce = 10_000
 
 function copyDatabase(from: RootDatabase<string, Key>, to: RootDatabase<string, Key>, name: string): void {

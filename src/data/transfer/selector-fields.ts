@@ -6,7 +6,7 @@ import { LineFields, storedName } from './line-fields.js'
 
 const names = new Set(['id', 'idPattern', 'type', 'typePattern'])
 
-/** Entities that a subscription is about, as lines have them: without an id and a pattern any id is meant. */
+/** A selector in a line: without an id and a pattern any id is meant. */
 export function selectorMembers({ id, type, typePattern }: Selector): object {
   return {
     id: id.kind === 'exact' ? id.id : undefined,
@@ -16,7 +16,7 @@ export function selectorMembers({ id, type, typePattern }: Selector): object {
   }
 }
 
-/** Reads the entities that a subscription is about. Only within `checked`. */
+/** Reads the selectors of a subscription. Only within `checked`. */
 export function readLineSelectors(fields: LineFields): readonly Selector[] {
   const patterns = new PatternsTogether()
   return fields.list('entities', (given, where) => readLineSelector(given, where, patterns))

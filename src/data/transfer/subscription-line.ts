@@ -11,7 +11,6 @@ import { LineFields, lineDate, lineText, pathText } from './line-fields.js'
 import { readLineSelectors, selectorMembers } from './selector-fields.js'
 import { readTerms, termsMembers } from './terms-fields.js'
 
-/** The line of a subscription to context. */
 export function subscriptionLine({ subscription, stats, ticked }: SubscriptionItem): string {
   const { id, tenant, path, selectors, attributes, reference, expires, throttling_ms } = subscription
   const { onChange, interval_ms, scopes, terms } = subscription
@@ -78,7 +77,6 @@ export function readSubscriptionLine(line: Given): SubscriptionItem {
   }
 }
 
-/** The line of a subscription to registrations. */
 export function availabilityLine({ subscription }: AvailabilityItem): string {
   const { id, tenant, selectors, attributes, reference, expires } = subscription
   return lineText('availability', tenant, {
@@ -92,7 +90,7 @@ export function availabilityLine({ subscription }: AvailabilityItem): string {
 
 const availabilityNames = new Set(['kind', 'tenant', 'id', 'entities', 'attributes', 'url', 'expires'])
 
-/** Reads the line of a subscription to registrations. Only within `checked`. */
+/** Reads the line of an availability subscription. Only within `checked`. */
 export function readAvailabilityLine(line: Given): AvailabilityItem {
   const fields = new LineFields(line, '').only(availabilityNames)
   const reference = fields.text('url')
@@ -113,7 +111,7 @@ function checkUrl(reference: string): void {
   if (scheme !== 'http' && scheme !== 'https') refuse(`url is no URL of http or https: ${reference}`)
 }
 
-/** What restricts initial notifications and ticks: areas and the existence of a type, in NGSIv1's words. */
+/** A scope of initial notifications and ticks, in NGSIv1's words: an area, or the existence of a type. */
 function scopeMembers(scope: Scope): object {
   if (scope.kind === 'typed' || scope.kind === 'untyped') return { kind: scope.kind }
   if (scope.kind === 'area') return { kind: 'area', area: areaMembers(scope.area) }

@@ -14,7 +14,7 @@ import {
 import type { Milliseconds } from '../../time.js'
 import { LineFields, lineDate } from './line-fields.js'
 
-/** What only NGSIv2 says of a subscription, as lines have it. What its expression means is found anew when it is read. */
+/** The NGSIv2 part of a subscription in a line. Its expression is parsed again when the line is read. */
 export function termsMembers({
   description,
   status,
@@ -35,7 +35,7 @@ export function termsMembers({
 
 const termsNames = new Set(['description', 'status', 'armed', 'condition', 'notification', 'maxFails'])
 
-/** Reads what only NGSIv2 says of a subscription that is notified at this URL. Only within `checked`. */
+/** Reads the NGSIv2 part of a subscription that is notified at this URL. Only within `checked`. */
 export function readTerms(given: Given, reference: string): SubscriptionTerms {
   const fields = new LineFields(given, 'terms').only(termsNames)
   const condition = fields.given('condition')
@@ -79,7 +79,7 @@ function readNotification(given: Given, reference: string): NotificationTerms {
   }
 }
 
-/** Has the target checked as NGSIv2 checks it, except for a plain URL, which NGSIv1 may have given. */
+/** Checks the target as NGSIv2 does, except for a plain URL, which NGSIv1 may have given. */
 function readLineTarget(given: Given, url: string): NotificationTarget {
   if (!isGivenObject(given)) refuse('terms.notification.target is missing')
   const { kind, timeout_ms: timeout, custom, ...members } = given

@@ -3,42 +3,41 @@ import { CommandFailure, failureText } from '../../offline/command.js'
 
 /** A broker that is reached through its context interface. */
 export interface BrokerAddress {
-  /** The URL that paths follow, for example `http://localhost:1026`; no slash at its end. */
+  /** The URL before the paths, for example `http://localhost:1026`; no slash at its end. */
   readonly url: string
-  /** Sent as `X-Auth-Token` and as a bearer; nothing without one. */
+  /** Sent as `X-Auth-Token` and as a bearer; undefined for none. */
   readonly token: string | undefined
 }
 
 /** A request to the other broker. */
 export interface BrokerRequest {
   readonly method: 'GET' | 'POST'
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly tenant: string
-  /** A service path, or several; nothing for none. */
+  /** One or several service paths; undefined for none. */
   readonly servicePath: string | undefined
   readonly body?: unknown
 }
 
-/** What the other broker has answered. */
 export interface BrokerAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/** How often a request is sent again that the broker has no room for. */
+/** How often a request is repeated that the broker has no room for. */
 const attempts = 20
 
-/** The longest wait before that, whatever the broker asks for. */
+/** The longest wait before a repetition, whatever the broker asks for. */
 const longestWait_s = 30
 
-/** How long an answer may take. */
+/** How long a response may take. */
 const limit_ms = 120_000
 
 /**
- * Sends a request; one that is answered with 503 or 429 is sent again when the answer says, some times. Throws `CommandFailure`
- * when the broker cannot be reached, or stays without room.
+ * Sends a request. One that is answered with 503 or 429 is repeated when the response says, a limited number of times. Throws
+ * `CommandFailure` when the broker cannot be reached, or stays without room.
  */
 export async function askBroker({ url, token }: BrokerAddress, request: BrokerRequest): Promise<BrokerAnswer> {
   const { method, path, tenant, servicePath, body } = request

@@ -18,14 +18,14 @@ import { pathText } from '../line-fields.js'
 import { askBroker, type BrokerAddress, type BrokerAnswer, type BrokerRequest } from './broker-connection.js'
 import { instanceUpdate, lossesOf, withoutInstances } from './instance-update.js'
 
-/** Entities of one request, and their characters: brokers take 1 MiB by default. */
+/** The entities and characters of one request: brokers take 1 MiB by default. */
 const batch_entities = 200
 const batch_characters = 500_000
 
-/** Requests that are under way at one time. */
+/** The number of concurrent requests. */
 const connections = 4
 
-/** Imports into a broker that runs, through NGSIv2, and NGSIv1 where only that has instances. */
+/** Imports into a running broker, through NGSIv2, and through NGSIv1 for instances of attributes, which NGSIv2 lacks. */
 export class BrokerSink implements Sink {
   readonly #address: BrokerAddress
   readonly #settings: SinkSettings
@@ -66,7 +66,7 @@ export class BrokerSink implements Sink {
       entities: wanted.map(({ body }) => body),
     })
     for (const each of wanted) {
-      // Which of them is refused is found out by sending them one by one.
+      // Sending them one by one shows which of them is refused.
       const own = isTaken(answer)
         ? answer
         : await this.#ask(each.item, '/v2/op/update', { actionType: 'append', entities: [each.body] })
@@ -89,7 +89,7 @@ export class BrokerSink implements Sink {
     const query = { entities, attrs: ['dateCreated'] }
     const answer = await this.#ask(first.item, '/v2/op/query?limit=1000&options=keyValues', query)
     if (answer.status === 400) {
-      // What it cannot be asked of it has not: when it is written, it says why.
+      // Entities that cannot be asked for count as missing; writing them gives the reason.
       const found = new Set<string>()
       if (batch.length > 1) for (const each of batch) for (const key of await this.#held([each])) found.add(key)
       return found
@@ -102,7 +102,7 @@ export class BrokerSink implements Sink {
     return new Set(found.map(keyOf))
   }
 
-  /** Sends what only NGSIv1 can say; gives why it was refused. */
+  /** Sends the parts that only NGSIv1 can express; gives the refusal, if any. */
   async #instances(item: EntityItem): Promise<Outcome | undefined> {
     const body = instanceUpdate(item.entity)
     if (body === undefined) return undefined
@@ -159,7 +159,7 @@ export class BrokerSink implements Sink {
   }
 }
 
-/** An entity as NGSIv2 has it, and its characters. */
+/** An entity in the form of NGSIv2, and its number of characters. */
 interface Sendable {
   readonly item: EntityItem
   readonly body: unknown
@@ -183,10 +183,10 @@ function batchesOf(items: readonly EntityItem[]): readonly (readonly Sendable[])
   return [...full, ...[...open.values()].map(({ batch }) => batch)]
 }
 
-/** All attributes, of which NGSIv2 shows that of an expiration only where it is named. */
+/** All attributes; NGSIv2 shows an expiration only if it is named. */
 const everything: Representation = { form: 'normalized', attributes: ['*', 'dateExpires'], metadata: [] }
 
-/** Does something with each, with some at a time. */
+/** Does something with each, some at a time. */
 async function inParallel<Each>(all: readonly Each[], work: (each: Each) => Promise<void>): Promise<void> {
   const rest = all.values()
   const worker = async (): Promise<void> => {
@@ -195,7 +195,7 @@ async function inParallel<Each>(all: readonly Each[], work: (each: Each) => Prom
   await Promise.all(Array.from({ length: connections }, worker))
 }
 
-/** What identifies an entity within its path. One without a type is shown as a Thing. */
+/** The key of an entity within its path. One without a type is shown as a Thing. */
 function keyOf({ id, type }: { readonly id: string; readonly type: string }): string {
   return `${id} ${type === '' ? 'Thing' : type}`
 }
@@ -212,7 +212,7 @@ function refusalOf({ status, text }: BrokerAnswer): Outcome {
   return { kind: 'refused', reason: `the broker answered ${status} ${text.slice(0, 300)}` }
 }
 
-/** A subscription as it is sent: what is shown of it hides the password. */
+/** A subscription to send: with its password, which is hidden in the shown form. */
 function withPassword(shown: unknown, { terms }: SubscriptionItem['subscription']): GivenObject {
   const body = given(shown)
   const notification = given(body['notification'])
@@ -228,7 +228,7 @@ function given(value: unknown): GivenObject {
   return value
 }
 
-/** What NGSIv2 cannot say of a subscription of NGSIv1. */
+/** The parts of an NGSIv1 subscription that NGSIv2 cannot express. */
 function lossesOfSubscription({ interval_ms, scopes }: SubscriptionItem['subscription']): readonly string[] {
   return [
     ...(interval_ms === undefined ? [] : ['its notifications by the clock']),

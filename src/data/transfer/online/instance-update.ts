@@ -3,7 +3,7 @@ import { isMarked } from '../../../model/context/location.js'
 import { isArray, isObject } from '../../../model/context/value.js'
 import type { UnnumberedEntity } from '../items.js'
 
-/** The payload of `updateContext` for what of an entity only NGSIv1 can say; nothing when there is nothing. */
+/** The payload of `updateContext` for the parts of an entity that only NGSIv1 can express; undefined when there are none. */
 export function instanceUpdate({ id, type, attributes }: UnnumberedEntity): object | undefined {
   const own = attributes.filter(isOfNgsi1)
   if (own.length === 0) return undefined
@@ -11,12 +11,12 @@ export function instanceUpdate({ id, type, attributes }: UnnumberedEntity): obje
   return { updateAction: 'APPEND', contextElements: [element] }
 }
 
-/** The same entity with only what NGSIv2 can say. */
+/** The entity with only the parts that NGSIv2 can express. */
 export function withoutInstances<Read extends UnnumberedEntity>(entity: Read): Read {
   return { ...entity, attributes: entity.attributes.filter((attribute) => !isOfNgsi1(attribute)) }
 }
 
-/** What is lost on the way, whichever interface it takes. */
+/** The parts that neither interface can express. */
 export function lossesOf({ type, attributes }: UnnumberedEntity): readonly string[] {
   const numbers = attributes.filter((attribute) => isOfNgsi1(attribute) && !hasOnlyTexts(attribute.value))
   return [
@@ -25,7 +25,7 @@ export function lossesOf({ type, attributes }: UnnumberedEntity): readonly strin
   ]
 }
 
-/** Instances, and locations that are marked by metadata. */
+/** Whether it is an instance, or a location marked by metadata. */
 function isOfNgsi1(attribute: Attribute): boolean {
   return attribute.instance !== '' || isMarked(attribute)
 }
@@ -43,7 +43,7 @@ function metadataOf({ name, type, value }: Metadata): object {
   return { name, type, value: typeof value === 'string' ? value : JSON.stringify(value) }
 }
 
-/** NGSIv1 knows only texts as leaves. */
+/** NGSIv1 has only texts as leaves. */
 function asText(value: Value): Value {
   if (typeof value === 'string') return value
   if (isArray(value)) return value.map(asText)

@@ -1,16 +1,16 @@
 import { deserialize } from 'bson'
 import type { GivenObject } from '../../../api/ngsi2/parse/tree.js'
 
-/** The largest document that MongoDB stores, with room for what dumps add. */
+/** The largest document of MongoDB, with room for what dumps add. */
 const maxDocument_bytes = 2 ** 24 + 2 ** 16
 
-/** What a stream of documents gives: one, the mark between parts of an archive, or that it cannot be read on. */
+/** An element of a stream: a document, the separator of an archive, or the reason why reading ends. */
 export type BsonPiece =
   | { readonly kind: 'document'; readonly document: GivenObject }
   | { readonly kind: 'terminator' }
   | { readonly kind: 'damaged'; readonly reason: string }
 
-/** The documents of a file of mongodump, one behind the other, as many together as came together. */
+/** The documents of a mongodump file, in groups as they arrive. */
 export async function* bsonPieces(pieces: AsyncIterable<Buffer>, skip_bytes = 0): AsyncGenerator<readonly BsonPiece[]> {
   let held: Buffer = Buffer.alloc(0)
   let skip = skip_bytes

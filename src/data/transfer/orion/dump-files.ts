@@ -4,29 +4,29 @@ import type { Tenant } from '../../../model/context/entity.js'
 import { parseTenant } from '../../../model/context/scope-headers.js'
 import { CommandFailure } from '../../offline/command.js'
 
-/** The collections of an Orion that hold something to import. */
+/** The collections of an Orion that are imported. */
 export const collections = ['entities', 'csubs', 'registrations'] as const
 export type Collection = (typeof collections)[number]
 
-/** A file of a dump that holds one collection of one tenant, or all of them. */
+/** A file of a dump, with one collection of one tenant, or with all of them. */
 export interface DumpFile {
   readonly path: string
   readonly form: 'bson' | 'json' | 'archive'
-  /** Nothing for an archive, whose parts say it. */
+  /** Undefined for an archive, whose parts name their collections. */
   readonly of: { readonly tenant: Tenant; readonly collection: Collection } | undefined
 }
 
-/** What a dump consists of, and what else lies there that will not be read. */
+/** The files of a dump, and files beside them that are not read. */
 export interface Dump {
   readonly files: readonly DumpFile[]
   readonly ignored: readonly string[]
 }
 
 /**
- * Finds what was dumped: in a folder of mongodump, with a folder for each database or that of one database; in files of
- * mongoexport that lie likewise; or in one file, of a collection or an archive. The tenant is read off the name of the database:
- * `orion` is that without a name, `orion-NAME` that of a tenant, where `orion` is the name that Orion was given with `-db`.
- * Throws `CommandFailure`.
+ * Finds the files of a dump: in a folder of mongodump, with a folder for each database or that of one database; in files of
+ * mongoexport in the same layout; or in one file, of a collection or an archive. The name of the database gives the tenant:
+ * `orion` is the default tenant, `orion-NAME` another one, where `orion` is the name that Orion was given with `-db`. Throws
+ * `CommandFailure`.
  */
 export function findDump(path: string, database: string): Dump {
   if (!existsSync(path)) throw new CommandFailure(`${path} is not there`)
@@ -59,7 +59,7 @@ function inFolder(path: string, database: string): Dump {
   return { files, ignored }
 }
 
-/** Indexes of collections and what servers keep for themselves are nothing that somebody would miss. */
+/** Indexes of collections and internal files of servers, which are left out without a message. */
 const unmissed = /\.metadata\.json(\.gz)?$|^system\.|^prelude\.json/
 
 function inDatabase(path: string, tenant: Tenant): Dump {
@@ -87,7 +87,7 @@ function oneFile(path: string, database: string): Dump {
   return { files: [{ path, form: 'archive', of: undefined }], ignored: [] }
 }
 
-/** The tenant of a database; nothing for one that is not Orion's. */
+/** The tenant of a database; undefined for one that is not Orion's. */
 export function tenantOfDatabase(name: string, database: string): Tenant | undefined {
   if (name === database) return '' as Tenant
   if (!name.startsWith(`${database}-`)) return undefined

@@ -8,15 +8,15 @@ import type { EntityItem } from '../items.js'
 import { LineFields, storedName } from '../line-fields.js'
 import { arrayIn, decodedName, momentIn, objectIn, textIn, valueIn } from './orion-values.js'
 
-/** An item of a dump, and what of it cannot be kept. */
+/** An item of a dump, and the parts of it that cannot be kept. */
 export interface OrionRead<Read> {
   readonly item: Read
   readonly losses: readonly string[]
 }
 
 /**
- * Reads a document of the collection `entities`, of any version: with attributes as an object or as an array, with their
- * metadata as an object or as an array, with a type and a service path or without. Only within `checked`.
+ * Reads a document of the collection `entities`, of any version: attributes and their metadata may be objects or arrays, and type
+ * and service path may be missing. Only within `checked`.
  */
 export function readOrionEntity(given: Given, tenant: Tenant, now: Milliseconds): OrionRead<EntityItem> {
   const document = objectIn(given, 'the document')
@@ -50,7 +50,7 @@ export function readOrionEntity(given: Given, tenant: Tenant, now: Milliseconds)
   }
 }
 
-/** The root of the correlator, without what notifications have added to it. */
+/** The root of the correlator, without what notifications have appended to it. */
 function rootIn(correlator: string): string {
   const [root = ''] = correlator.split(';', 1)
   return root.slice(0, 256)
@@ -76,7 +76,7 @@ function attributesIn(given: Given, dates: Dates): readonly Attribute[] {
     })
   }
   return Object.entries(objectIn(given, 'attrs')).map(([key, members]) => {
-    // The metadata ID stands behind the name: parentheses are no part of names.
+    // The metadata ID stands behind the name: parentheses cannot be part of names.
     const end = key.indexOf('()')
     const [name, instance] = end === -1 ? [key, ''] : [key.slice(0, end), key.slice(end + 2)]
     return attributeIn(decodedName(name), decodedName(instance), objectIn(members, `attribute ${key}`), dates)
@@ -99,7 +99,7 @@ function attributeIn(name: string, instance: string, members: GivenObject, dates
   }
 }
 
-/** Newer versions have an object whose keys are names, older ones an array. */
+/** Newer versions have an object with names as keys, older ones an array. */
 function metadataIn(given: Given, what: string): readonly Metadata[] {
   if (given === undefined || given === null) return []
   const elements = Array.isArray(given)
@@ -117,7 +117,7 @@ function metadataIn(given: Given, what: string): readonly Metadata[] {
   }))
 }
 
-/** The date of the index that removes entities counts where the attribute is missing that stands for it. */
+/** Where the expiration attribute is missing, the date of the index that removes entities counts. */
 function withExpiration(
   attributes: readonly Attribute[],
   document: GivenObject,
@@ -149,7 +149,7 @@ function withLocation(attributes: readonly Attribute[], given: Given, losses: st
   })
 }
 
-/** What NGSIv1 marks a location with is no metadata of its own, nor is the ID of an instance. */
+/** Drops the metadata by which NGSIv1 marks a location, and the ID of an instance. */
 function withoutMark(attribute: Attribute): Attribute {
   const { metadata, instance } = attribute
   const own = metadata.filter(({ name, value }) => {
@@ -158,7 +158,7 @@ function withoutMark(attribute: Attribute): Attribute {
   return own.length === metadata.length ? attribute : { ...attribute, metadata: own }
 }
 
-/** The names in `attrNames` that no attribute has, which says that the document was damaged. */
+/** The names in `attrNames` without an attribute: a sign of a damaged document. */
 export function missingNames(given: Given, { entity }: EntityItem): readonly string[] {
   const held = new Set(entity.attributes.map(({ name }) => name))
   const names = arrayIn(objectIn(given, 'the document')['attrNames'], 'attrNames')

@@ -74,7 +74,7 @@ function attributeIn(attribute: GivenObject): RegisteredAttribute {
   }
 }
 
-/** What only NGSIv2 says of a registration, which has one context then; nothing for one of NGSIv1. */
+/** The terms of NGSIv2, for a registration with one context; undefined for one of NGSIv1. */
 function termsOf(document: GivenObject, contexts: number, losses: string[]): RegistrationTerms | undefined {
   const description = textIn(document['description']) ?? ''
   const stored = textIn(document['fwdMode'])

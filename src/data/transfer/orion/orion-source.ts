@@ -10,7 +10,7 @@ import { missingNames, type OrionRead, readOrionEntity } from './orion-entity.js
 import { readOrionRegistration } from './orion-registration.js'
 import { readOrionSubscription } from './orion-subscription.js'
 
-/** What was dumped of an Orion, whose database has this name. What has no dates was created at the moment `now`. */
+/** The items of a dump of an Orion with this database name. Items without dates get the moment `now`. */
 export function orionSource({ files, ignored }: Dump, database: string, now: Milliseconds): ItemSource {
   const inputs = files.map((file) => ({ file, input: new InputFile(file.path) }))
   const total = inputs.reduce((sum, { input }) => sum + (input.progress?.total ?? 0), 0)
@@ -38,7 +38,7 @@ async function* readAll(
   yield ignored.map((path) => wrong(path, 'it is none of the files that hold something to import'))
 }
 
-/** Whose collection a document is in. */
+/** The collection of a document. */
 interface Namespace {
   readonly tenant: Tenant
   readonly collection: Collection
@@ -61,7 +61,7 @@ async function* readBson(
   }
 }
 
-/** What mongoexport writes: a document in each line, or with `--jsonArray` in an array that has a line for each. */
+/** A file of mongoexport: a document in each line, or with `--jsonArray` an array with a line for each. */
 async function* readJson(
   path: string,
   namespace: Namespace,
@@ -84,7 +84,7 @@ async function* readJson(
   }
 }
 
-/** A line without what an array has around its documents. */
+/** A line without the brackets and commas of an array. */
 function documentText(line: string): string {
   const start = /^\s*\[/.exec(line)?.[0].length ?? 0
   let end = line.length
@@ -107,8 +107,8 @@ const archiveMagic = 0x8199e26d
 const magic_bytes = 4
 
 /**
- * An archive of mongodump: after its magic number what it holds, then parts, each with a document that names its collection
- * before its own. Parts of several collections take turns.
+ * An archive of mongodump: a magic number, a table of contents, then parts, each of which begins with a document that names its
+ * collection. Parts of several collections alternate.
  */
 async function* readArchive(path: string, input: InputFile, reading: Reading): AsyncGenerator<readonly Sourced[]> {
   const { head, rest } = await headOf(input.bytes(), magic_bytes)
@@ -126,7 +126,7 @@ async function* readArchive(path: string, input: InputFile, reading: Reading): A
   yield parts.rest()
 }
 
-/** Where in an archive the reader is. */
+/** The position of the reader in an archive. */
 class ArchiveParts {
   readonly #path: string
   readonly #reading: Reading
@@ -165,7 +165,7 @@ class ArchiveParts {
     ]
   }
 
-  /** What was in it that is not imported. */
+  /** The contents that are not imported. */
   rest(): readonly Sourced[] {
     return [...this.#others].map((name) =>
       wrong(this.#path, `${name} is none of the collections that hold something to import`),

@@ -13,8 +13,8 @@ import type { OrionRead } from './orion-entity.js'
 import { arrayIn, endIn, idIn, isTrue, momentIn, numberIn, objectIn, textIn, textsIn, valueIn } from './orion-values.js'
 
 /**
- * Reads a document of the collection `csubs`, of any version. It is said again as a payload of NGSIv2, whose checks
- * decide whether it can be. Only within `checked`.
+ * Reads a document of the collection `csubs`, of any version. It is converted into a payload of NGSIv2, which decides by its
+ * checks whether the subscription is valid. Only within `checked`.
  */
 export function readOrionSubscription(given: Given, tenant: Tenant, now: Milliseconds): OrionRead<SubscriptionItem> {
   const document = objectIn(given, 'the document')
@@ -48,7 +48,7 @@ export function readOrionSubscription(given: Given, tenant: Tenant, now: Millise
   }
 }
 
-/** What fires it: names, or in old versions objects of which one may be an interval. */
+/** The triggers: names, or in old versions objects, one of which may be an interval. */
 function conditionsIn(document: GivenObject): { readonly names: readonly string[]; readonly interval_ms?: number } {
   const names = new Set<string>()
   let interval_ms: number | undefined
@@ -102,7 +102,7 @@ function conditionOf(document: GivenObject, attrs: readonly string[]): object {
   }
 }
 
-/** Orion keeps members that were not given as empty texts. */
+/** Orion stores absent members as empty texts. */
 function expressionIn(given: Given): object | undefined {
   if (!isGivenObject(given)) return undefined
   const names = ['q', 'mq', 'georel', 'geometry', 'coords'] as const
@@ -113,7 +113,7 @@ function expressionIn(given: Given): object | undefined {
   return members.length === 0 ? undefined : Object.fromEntries(members)
 }
 
-/** The names that formats have had. */
+/** The names of formats over time. */
 const formats: ReadonlyMap<string, string> = new Map([
   ['JSON', 'legacy'],
   ['XML', 'legacy'],
@@ -168,7 +168,7 @@ function targetOf(document: GivenObject): object {
   return isCustom ? { httpCustom: { ...http, ...requestOf(document), ...template } } : { http }
 }
 
-/** What only requests of HTTP have; empty members are the same as none. */
+/** The members that only HTTP requests have; empty ones count as absent. */
 function requestOf(document: GivenObject): object {
   const method = textIn(document['method']) ?? ''
   const [qs, headers] = [pairsIn(document['qs']), pairsIn(document['headers'])]
@@ -187,7 +187,7 @@ function templateOf(document: GivenObject): object {
   return ngsi === undefined ? {} : { ngsi: templateValue(ngsi) }
 }
 
-/** A template as it was given: keys have wide forms of the dollar and the dot, which names in the database may not have. */
+/** A template as given: in the database, dollars and dots in keys are replaced by their wide forms. */
 function templateValue(given: Given, depth = 0): Value {
   if (depth > maxNesting) refuse(`a template is nested deeper than ${maxNesting} levels`)
   if (Array.isArray(given)) return given.map((item) => templateValue(item, depth + 1))
@@ -200,7 +200,7 @@ function plainKey(name: string): string {
   return name.replaceAll('\uff04', '$').replaceAll('\uff0e', '.')
 }
 
-/** How deliveries went, as far as Orion has written it down. */
+/** The delivery stats, as far as Orion has recorded them. */
 function statsIn(document: GivenObject): DeliveryStats | undefined {
   const moments = {
     lastNotification: positive(momentIn(document['lastNotification'])),

@@ -4,12 +4,12 @@ import { maxNesting } from '../../../json-reader.js'
 import type { Value } from '../../../model/context/entity.js'
 import { after, type Milliseconds, never } from '../../../time.js'
 
-/** A name as clients see it: Orion stores `=` for a dot, which names in the database may not have. */
+/** A name as clients see it: Orion stores `=` for a dot, which names in the database cannot have. */
 export function decodedName(stored: string): string {
   return stored.replaceAll('=', '.')
 }
 
-/** A number in any of BSON's forms; nothing for what is none. */
+/** A number in any of BSON's forms; undefined for other values. */
 export function numberIn(given: Given): number | undefined {
   if (typeof given === 'number') return given
   if (typeof given === 'bigint') return Number(given)
@@ -18,27 +18,27 @@ export function numberIn(given: Given): number | undefined {
   return undefined
 }
 
-/** A text, or nothing for what is none, such as the null that old versions left for a type that was not given. */
+/** A text; undefined for other values, such as the null of old versions for a missing type. */
 export function textIn(given: Given): string | undefined {
   return typeof given === 'string' ? given.toWellFormed() : undefined
 }
 
-/** Whether something says that it is so: old versions have the text `true`. */
+/** Whether a flag is set: old versions store the text `true`. */
 export function isTrue(given: Given): boolean {
   return given === true || given === 'true'
 }
 
-/** A moment that is stored as seconds, or as a date of BSON; nothing where there is none. */
+/** A moment that is stored as seconds or as a BSON date; undefined where there is none. */
 export function momentIn(given: Given): Milliseconds | undefined {
   if (given instanceof Date) return given.getTime() as Milliseconds
   const seconds = numberIn(given)
   return seconds === undefined || !Number.isFinite(seconds) ? undefined : (Math.round(seconds * 1000) as Milliseconds)
 }
 
-/** Later than any date that somebody has chosen: versions of Orion have different ones for what does not end. */
+/** Later than any date that a client has chosen: versions of Orion store different ones for "never". */
 const endless_s = 9_999_999_999
 
-/** When something ends, or `never`. */
+/** The moment of an end, or `never`. */
 export function endIn(given: Given): Milliseconds {
   if (given instanceof Date) return given.getTime() as Milliseconds
   const seconds = numberIn(given)
@@ -52,7 +52,7 @@ export function idIn(given: Given): string {
   return refuse('_id is no ObjectId')
 }
 
-/** The members of an object; refuses what is none. */
+/** The members of an object; refuses other values. */
 export function objectIn(given: Given, what: string): GivenObject {
   return isGivenObject(given) && !(given instanceof ObjectId) && !(given instanceof Date)
     ? given
@@ -71,8 +71,8 @@ export function textsIn(given: Given, what: string): readonly string[] {
 }
 
 /**
- * A value as clients see it, with dots in the names of compound values. A date becomes the number of its seconds, as Orion
- * stores its own. Refuses what no client can have stored.
+ * A value as clients see it, with dots in the names of compound values. A date becomes its number of seconds, as Orion stores its
+ * own. Refuses values that no client can have stored.
  */
 export function valueIn(given: Given, what: string, depth = 0): Value {
   if (depth > maxNesting) refuse(`${what} is nested deeper than ${maxNesting} levels`)
