@@ -1,36 +1,38 @@
 import { Observable, useObservable } from './observable.js'
 
-/** What the address of the console says: it can be sent, and opens the same view elsewhere. */
+/** The address of the console, which can be sent and opens the same view elsewhere. */
 export interface Address {
   /** The id of a page; empty for the first one. */
   readonly page: string
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** Where the reader is. Changes with the address, and changes it only through the functions below. */
+/** The current address. Only the functions below change it. */
 export const openedAddress = new Observable(parseAddress(location.hash))
 
-/** Parameters that are the same on all pages. */
+/** Parameters that all pages share. */
 const shared: ReadonlySet<string> = new Set(['last', 'tenant'])
 
-/** Reads `#/waits?last=15m`. */
+/** Parses `#/waits?last=15m`. */
 function parseAddress(hash: string): Address {
   const [page = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   return { page: decoded(page), parameters: new Map(new URLSearchParams(query)) }
 }
 
-/** The link to a page; what all pages share goes with it. */
+/** The link to a page, with the parameters that all pages share. */
 export function linkTo(page: string, parameters: Readonly<Record<string, string>> = {}): string {
   const kept = [...openedAddress.value.parameters].filter(([name]) => shared.has(name))
   return hashOf(page, new Map([...kept, ...Object.entries(parameters)]))
 }
 
-/** Opens a page. */
 export function openPage(page: string, parameters: Readonly<Record<string, string>> = {}): void {
   location.hash = linkTo(page, parameters)
 }
 
-/** Sets a parameter of the page that is open, or removes it; Back leads to the page before, not to each letter of a search. */
+/**
+ * Sets or removes a parameter of the open page. The history gets no entry, so that Back leads to the previous page, not to each
+ * letter of a search.
+ */
 export function setParameter(name: string, value: string | undefined): void {
   const { page, parameters } = openedAddress.value
   const next = new Map(parameters)
@@ -58,7 +60,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The times that charts may show, up to what is kept. */
+/** The time spans of charts, up to what is kept. */
 export const spans = [
   { name: '1m', title: 'last minute', seconds: 60 },
   { name: '5m', title: 'last 5 min', seconds: 300 },
@@ -68,7 +70,7 @@ export const spans = [
 
 type Span = (typeof spans)[number]
 
-/** The time that charts show, which the address says. */
+/** The time span of charts, from the address. */
 export function useSpan(): Span {
   const name = useObservable(openedAddress).parameters.get('last')
   return spans.find((span) => span.name === name) ?? spans[1]

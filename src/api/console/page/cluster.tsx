@@ -9,7 +9,7 @@ import { useResource } from './session.js'
 
 const path = '/admin/cluster'
 
-/** The cluster of the broker: its nodes, who owns which partition, how far the copies are. */
+/** The cluster of the broker: its nodes, the owners of the partitions, the lag of the replicas. */
 export function ClusterPage() {
   const known = useResource<ClusterView>(path)
   return (

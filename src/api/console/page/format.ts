@@ -58,7 +58,7 @@ export function clockText(at_ms: number): string {
   return new Date(at_ms).toLocaleTimeString('en-GB')
 }
 
-/** Date and time in full, with the zone: what a title says. */
+/** Date and time in full, with the zone, for titles. */
 export function exactText(at_ms: number): string {
   return new Date(at_ms).toISOString()
 }

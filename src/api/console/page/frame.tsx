@@ -11,7 +11,7 @@ import { FailedState, LoadingState } from './parts/states.js'
 import { giveToken, isOutdated, ofCluster, paused, type SignIn, signIn } from './session.js'
 import { StatusHeader } from './status-header.js'
 
-/** What stands around every page. */
+/** The frame around every page. */
 export function ConsoleFrame() {
   const state = useObservable(signIn)
   const page = pageById(useObservable(openedAddress).page)
@@ -37,7 +37,7 @@ export function ConsoleFrame() {
   )
 }
 
-/** No link, since the address holds the page: one within the page would lead to another page. */
+/** Not a link, since the fragment of the address names the page. */
 function skip(): void {
   document.getElementById('main')?.focus()
 }
@@ -69,7 +69,7 @@ function PageContent({ page }: { readonly page: ConsolePage }) {
   return content === undefined ? <LoadingState what={page.title} /> : <content.Shown />
 }
 
-/** Leads to the pages. */
+/** The links to the pages. */
 function Navigation({ open }: { readonly open: ConsolePage }) {
   const pages = pagesOf(useObservable(ofCluster))
   return (
@@ -87,7 +87,7 @@ function Navigation({ open }: { readonly open: ConsolePage }) {
   )
 }
 
-/** Says that what is shown is not what is. */
+/** Warns that the shown figures are not current. */
 function Banner() {
   const state = useObservable(connection)
   const still = useObservable(paused)
@@ -137,7 +137,7 @@ const keys: readonly (readonly [keys: string, meaning: string])[] = [
   ['?', 'this list'],
 ]
 
-/** All keys. */
+/** The list of all keys. */
 function HelpDialog() {
   const shown = useObservable(helpShown)
   const dialog = useRef<HTMLDialogElement>(null)
@@ -188,7 +188,7 @@ function Key({ keys: names, meaning }: { readonly keys: string; readonly meaning
   )
 }
 
-/** Asks for the token of the management: once for each tab, which alone keeps it. */
+/** Asks for the management token, once per tab: only the tab keeps it. */
 function SignInForm({ state }: { readonly state: SignIn }) {
   const [given, setGiven] = useState('')
   return (

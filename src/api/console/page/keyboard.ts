@@ -4,13 +4,12 @@ import { Observable } from './observable.js'
 import { pagesOf } from './pages.js'
 import { ofCluster, paused } from './session.js'
 
-/** Whether the list of keys is shown. */
 export const helpShown = new Observable(false)
 
-/** What `r` resets on the page that is open; nothing where nothing can be reset. */
+/** The action of `r` on the open page; undefined where nothing can be reset. */
 let reset: (() => void) | undefined
 
-/** Gives the page that is open a meaning for `r`. */
+/** Sets the action of `r` while the page is open. */
 export function useReset(act: () => void): void {
   useEffect(() => {
     reset = act
@@ -20,12 +19,12 @@ export function useReset(act: () => void): void {
   })
 }
 
-/** How long after `g` a letter still opens a page. */
+/** How long after `g` a letter opens a page. */
 const prefix_ms = 1_500
 
-/** Takes the keys that work everywhere, until the function that it gives is called. */
+/** Handles the global keys until the function that it gives is called. */
 export function followKeys(): () => void {
-  // Times of the keys themselves: a page that is busy takes them late.
+  // The times of the key events themselves: a busy page handles them late.
   let prefixed_ms = Number.NEGATIVE_INFINITY
   const keyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
@@ -42,7 +41,7 @@ export function followKeys(): () => void {
   return () => document.removeEventListener('keydown', keyDown)
 }
 
-/** Whether the key means something. */
+/** Acts on a key; says whether it has a meaning. */
 function actOn(key: string): boolean {
   if (key === '/') return focusFirst('[data-search]')
   if (key === 'j' || key === 'k') return focusFirst('[data-rows] tr[tabindex="0"]')

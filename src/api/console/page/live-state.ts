@@ -5,43 +5,43 @@ import { Series } from './series.js'
 import { compareVersions, fromJson, isOutdated, paused, readOnly, sentenceOf } from './session.js'
 import { readStream } from './stream-reader.js'
 
-/** What is known of the broker as it is now. */
+/** The current state of the broker. */
 export interface Live {
   readonly hello: LiveHello
   readonly latest: WholeFrame
-  /** Of ten seconds before, or the first one; nothing with the first frame. */
+  /** The frame of ten seconds ago, or the first one; undefined with the first frame. */
   readonly earlier: WholeFrame | undefined
-  /** Over the last ten seconds, or over as many as there are; nothing with the first frame. */
+  /** The last ten seconds, or as many as there are; undefined with the first frame. */
   readonly recent: Moment | undefined
 }
 
-/** How the stream stands; while it is lost, since when, why, and when it is tried again. */
+/** The state of the stream; while it is lost, since when, why, and when it is tried again. */
 export type Connection =
   | { readonly kind: 'opening' }
   | { readonly kind: 'open' }
   | { readonly kind: 'lost'; readonly since_ms: number; readonly fault: string; readonly next_ms: number }
 
-/** Nothing until the first frame. While all stands still, and while the stream is lost, it is what was known last. */
+/** Undefined until the first frame. Keeps the last state while the console is paused or the stream is lost. */
 export const live = new Observable<Live | undefined>(undefined)
 
-/** Where figures come from. */
+/** The state of the stream that the figures come from. */
 export const connection = new Observable<Connection>({ kind: 'opening' })
 
-/** The last hour, also of what came while all stood still. */
+/** The last hour; also recorded while the console is paused. */
 export const series = new Series()
 
-/** When the broker was started anew while the console looked, in milliseconds since 1970. */
+/** Restarts of the broker that the console has seen, in milliseconds since 1970. */
 export const restarts = new Observable<readonly number[]>([])
 
-/** As many restarts are marked. */
+/** The number of restarts that are marked. */
 const manyRestarts = 50
-/** As many frames are kept, to subtract the first from the last. */
+/** The number of frames that are kept, to subtract the first from the last. */
 const recentFrames = 11
 
 let hello: LiveHello | undefined
 let frames: WholeFrame[] = []
 
-/** Reads what the broker says of itself, from now on. */
+/** Follows the live figures from now on. */
 export function followLive(): void {
   readStream('/admin/live', {
     opened: () => connection.set({ kind: 'open' }),
@@ -81,7 +81,7 @@ function take(frame: LiveFrame): void {
   if (!paused.value) live.set({ hello, latest: whole, earlier: first === whole ? undefined : first, recent })
 }
 
-/** The names of the courses that are kept. */
+/** The names of the series that are kept. */
 export const courses = {
   busy: (thread: number) => `busy ${thread}`,
   waitBucket: (stage: string, bucket: number) => `wait ${stage} ${bucket}`,

@@ -7,13 +7,13 @@ import type {
   LiveWaitDistribution,
 } from '../live-frame.js'
 
-/** A frame with the distributions of all partitions, also of those that it has not brought itself. */
+/** A frame with the distributions of all partitions, also those that came with earlier frames. */
 export interface WholeFrame {
   readonly frame: LiveFrame
   readonly distributions: ReadonlyMap<number, LiveDistributions>
 }
 
-/** How long something took: half of the times at most this, and 99 of 100; in seconds, not a number where there were none. */
+/** The median and the 99th percentile of durations in seconds; NaN where there were none. */
 export interface Spread {
   readonly p50_s: number
   readonly p99_s: number
@@ -21,14 +21,14 @@ export interface Spread {
   readonly count: number
 }
 
-/** The resources that a request waits for, in the order in which it needs them. */
+/** The resources that a request waits for, in the order of use. */
 export const stageNames = ['request', 'mailbox', 'transaction', 'dbConnectionPool'] as const
 export type StageName = (typeof stageNames)[number]
 
 /** One partition between two frames. */
 export interface PartitionMoment {
   readonly number: number
-  /** Share of the time in which its turns logged, synced and applied. */
+  /** The share of time in which its turns logged, synced and applied. */
   readonly commitShare: number
   readonly busy: number
   readonly mailboxDepth: number
@@ -41,13 +41,13 @@ export interface PartitionMoment {
   readonly isFull: boolean
 }
 
-/** What happened between two frames; rates are per second. */
+/** The activity between two frames; rates are per second. */
 export interface Moment {
   readonly time_ms: number
   readonly over_s: number
   readonly updates: number
   readonly reads: number
-  /** One for each part of an answer that failed; of an answer that is an error as a whole, one. */
+  /** One for each failed part of a response; one for a response that is an error as a whole. */
   readonly errors: number
   readonly update: Spread
   readonly read: Spread
@@ -56,16 +56,16 @@ export interface Moment {
   /** Notifications that wait or are under way. */
   readonly behind: number
   readonly rejected: number
-  /** Nothing while waits are not measured. */
+  /** Undefined while waits are not measured. */
   readonly waits: Readonly<Record<StageName, Spread>> | undefined
   /** The buckets of the waits, for a heat map. */
   readonly waitBuckets: Readonly<Record<StageName, Float64Array>> | undefined
   readonly partitions: readonly PartitionMoment[]
-  /** Of each thread, in the order of the hello. */
+  /** The utilisation of each thread, in the order of the hello. */
   readonly busy: readonly number[]
 }
 
-/** What happened between two frames of the same process. */
+/** The activity between two frames of the same process. */
 export function momentOf(hello: LiveHello, before: WholeFrame, now: WholeFrame): Moment {
   const { frame } = now
   const over_s = Math.max(0.001, (frame.time_ms - before.frame.time_ms) / 1000)
@@ -167,7 +167,7 @@ function mapStages<Value>(value: (stage: StageName) => Value): Readonly<Record<S
   }
 }
 
-/** Waits count since the last reset: a frame before it has nothing to subtract. */
+/** Waits count since the last reset: a frame from before it cannot be subtracted. */
 function waitsOf(
   { durationBounds_s: bounds }: LiveHello,
   { waits: before }: LiveFrame,
@@ -219,14 +219,14 @@ function partitionsOf(
   })
 }
 
-/** The counts of all buckets, however they were sent: one more than there are bounds. */
+/** The counts of all buckets from their sent form: one more than there are bounds. */
 export function bucketCounts(sent: LiveBuckets, bounds: number): Float64Array {
   const counts = new Float64Array(bounds + 1)
   addCounts(counts, sent, 1)
   return counts
 }
 
-/** Adds what was sent to counts, so many times: once, or -1 to subtract. */
+/** Adds the sent form to counts (1) or subtracts it (-1). */
 export function addCounts(counts: Float64Array, sent: LiveBuckets, times: 1 | -1): void {
   const [first = 0] = sent
   for (let at = 1; at < sent.length; at += 1) {
@@ -235,14 +235,13 @@ export function addCounts(counts: Float64Array, sent: LiveBuckets, times: 1 | -1
   }
 }
 
-/** How many values there are. */
 function sumOf(counts: Float64Array): number {
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
 /**
- * What a share of the values is at most, in the unit of the bounds: within a bucket it is taken as if the values lay at even
- * distances, and beyond the last bound it is that bound. Not a number without values. `zeros` values of nothing join them.
+ * The quantile of a share of the values, in the unit of the bounds: within a bucket values count as evenly distributed; beyond
+ * the last bound the result is that bound. NaN without values. `zeros` values of 0 are added.
  */
 export function quantileOf(bounds: readonly number[], counts: Float64Array, share: number, zeros = 0): number {
   const all = sumOf(counts) + zeros

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** A value that parts of the console look at and that tells them when it is another one. */
+/** A value with observers, which are called when it changes. */
 export class Observable<Value> {
   #value: Value
   readonly #observers = new Set<() => void>()
@@ -26,13 +26,13 @@ export class Observable<Value> {
   }
 }
 
-/** The value now; the component is drawn again at every change. */
+/** The current value; the component is rendered again at every change. */
 export function useObservable<Value>(observable: Observable<Value>): Value {
   const [, draw] = useState(0)
   const seen = observable.value
   useEffect(() => {
     const changed = () => draw((times) => times + 1)
-    // It may have changed between the drawing and this.
+    // It may have changed between rendering and this call.
     if (!Object.is(seen, observable.value)) changed()
     return observable.observe(changed)
   }, [observable])
@@ -42,7 +42,7 @@ export function useObservable<Value>(observable: Observable<Value>): Value {
 const readers = new Set<() => void>()
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** The time in milliseconds since 1970; the component is drawn again every second. One timer serves all, while there are any. */
+/** The time in milliseconds since 1970; the component is rendered again every second. One timer serves all components. */
 export function useClock(): number {
   const [now_ms, setNow] = useState(Date.now())
   useEffect(() => {

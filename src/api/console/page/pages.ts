@@ -1,8 +1,8 @@
 import type { ComponentType } from 'preact'
 
-/** A page of the console. Its module is loaded when it is opened. */
+/** A page of the console. Its module is loaded when the page is opened. */
 export interface ConsolePage {
-  /** In the address. */
+  /** The id in the address. */
   readonly id: string
   readonly title: string
   /** The letter that opens it after `g`. */
@@ -10,7 +10,7 @@ export interface ConsolePage {
   readonly load: () => Promise<ComponentType>
 }
 
-/** The pages of every broker in the order of the navigation; the first one is shown without an address. */
+/** The pages of every broker in the order of the navigation; the first one is the default. */
 export const pages: readonly ConsolePage[] = [
   {
     id: 'overview',
@@ -58,7 +58,7 @@ export const pages: readonly ConsolePage[] = [
   },
 ]
 
-/** Of a broker that is of a cluster. */
+/** For brokers in a cluster. */
 const clusterPage: ConsolePage = {
   id: 'cluster',
   title: 'Cluster',
@@ -66,7 +66,6 @@ const clusterPage: ConsolePage = {
   load: async () => (await import('./cluster.js')).ClusterPage,
 }
 
-/** The pages of this broker. */
 export function pagesOf(hasCluster: boolean): readonly ConsolePage[] {
   return hasCluster ? pages.toSpliced(-1, 0, clusterPage) : pages
 }

@@ -7,7 +7,7 @@ import { SearchField, useParameter } from './parts/filter-fields.js'
 import { ListPage } from './parts/list-page.js'
 import { Chip, StoredText } from './parts/small-parts.js'
 
-/** Who is delivered to, and how that goes. */
+/** The receivers of notifications, and the state of their deliveries. */
 export function ReceiversPage() {
   return (
     <ListPage<ReceiverList, ShownReceiver>
@@ -24,7 +24,7 @@ export function ReceiversPage() {
   )
 }
 
-/** The one subscription, or all of the receiver. */
+/** Opens the receiver's only subscription, or all of its subscriptions. */
 function openReceiver({ receiver, ids, subscriptions }: ShownReceiver): void {
   const [id] = ids
   openPage('subscriptions', subscriptions === 1 && id !== undefined ? { id } : { receiver })

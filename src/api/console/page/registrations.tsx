@@ -11,7 +11,7 @@ import { FactList, OptionalTime, StatusChip, StoredText } from './parts/small-pa
 import { Shown } from './parts/states.js'
 import { useResource } from './session.js'
 
-/** What is registered, and how the calls of providers go; one registration in full where the address says its id. */
+/** Registrations, and the calls of their providers; a single registration if its id is in the address. */
 export function RegistrationsPage() {
   const id = useParameter('id')
   return id === undefined ? <RegistrationList /> : <RegistrationDetail id={id} key={id} />

@@ -1,29 +1,29 @@
-/** As many seconds are kept. */
+/** The number of seconds that are kept. */
 const kept_s = 3600
 
-/** A chart shows no less. */
+/** The shortest span of a chart. */
 const least_s = 60
 
 /**
- * The courses of figures over the last hour, one value for each second. A second of which nothing is known is a gap: not a
- * number. Nothing grows: each course has its place from its first value on.
+ * The values of figures over the last hour, one for each second. A second without a value is a gap (NaN). Memory does not grow:
+ * each series has its full size from its first value on.
  */
 export class Series {
   readonly #courses = new Map<string, Float32Array>()
   #first_s = Number.POSITIVE_INFINITY
   #latest_s = 0
 
-  /** The last second that has values, since 1970. */
+  /** The last second with values, since 1970. */
   get latest_s(): number {
     return this.#latest_s
   }
 
-  /** How many of the last seconds are worth showing: so many, or from the first that has values on, and a minute at least. */
+  /** The number of seconds to show: at most this many, not before the first value, and at least a minute. */
   shown(seconds: number): number {
     return Math.min(seconds, Math.max(least_s, this.#latest_s - this.#first_s + 1))
   }
 
-  /** Takes the values of a second. Seconds between the last one and this become gaps; one that is long past is left out. */
+  /** Records the values of a second. Seconds since the last one become gaps; a second from long ago is ignored. */
   record(second: number, values: Readonly<Record<string, number>>): void {
     if (second <= this.#latest_s - kept_s) return
     const gaps = Math.min(kept_s, second - this.#latest_s)
@@ -42,7 +42,7 @@ export class Series {
     }
   }
 
-  /** The last so many seconds of a course, the latest at the end. */
+  /** The last seconds of a series, the latest at the end. */
   last(name: string, seconds: number): Float32Array {
     const found = new Float32Array(seconds).fill(Number.NaN)
     const course = this.#courses.get(name)
@@ -53,7 +53,7 @@ export class Series {
   }
 }
 
-/** The same course in at most so many points, each the highest of those that it stands for: what is rare is to be seen. */
+/** The series in at most this many points, each the highest value of its range, so that rare peaks stay visible. */
 export function thinned(values: Float32Array, points: number): Float32Array {
   if (values.length <= points) return values
   const each = Math.ceil(values.length / points)

@@ -2,56 +2,55 @@ import { useEffect, useState } from 'preact/hooks'
 import type { ConsoleFacts } from '../shapes.js'
 import { Observable, useObservable } from './observable.js'
 
-/** How the console stands with the broker's token: not known yet; none is needed or one was given; one is needed; the one given was wrong. */
+/** The state of the sign-in: not known yet; no token needed, or one was given; a token is needed; the given one was wrong. */
 export type SignIn = 'unknown' | 'done' | 'needed' | 'wrong'
 
-/** Whether somebody has to give the token. */
 export const signIn = new Observable<SignIn>('unknown')
 
-/** Whether the broker takes no changes from here, since it has no token and is reached from elsewhere. */
+/** Whether the broker refuses changes from here, because it has no token and other machines can reach it. */
 export const readOnly = new Observable(false)
 
-/** Whether the broker is of a cluster. */
+/** Whether the broker is part of a cluster. */
 export const ofCluster = new Observable(false)
 
 /** Kept in the memory of the tab only: in no address, cookie, storage or log. */
 let token: string | undefined
 
-/** Finds out whether the broker has a token; nothing else is asked for before. */
+/** Finds out whether the broker has a token, before any other request. */
 export async function openSession(): Promise<void> {
-  // A broker that can not be reached now is asked for other things again and again.
+  // If the broker cannot be reached now, other requests are repeated anyway.
   const unknown = { needsToken: false, ofCluster: false }
   const { needsToken, ...broker } = await read<ConsoleFacts>('/console/access.json').catch(() => unknown)
   ofCluster.set(broker.ofCluster)
   signIn.set(needsToken ? 'needed' : 'done')
 }
 
-/** Takes the token that was given, and lets all that was refused be tried again. */
+/** Takes a token, and repeats all refused requests. */
 export function giveToken(given: string): void {
   token = given
   signIn.set('done')
 }
 
-/** Whether a token is sent, so that a call that can be copied says where it belongs. */
+/** Whether a token is sent, so that copied commands include its header. */
 export function usesToken(): boolean {
   return token !== undefined
 }
 
-/** Whether the broker is of another version than this page: the two may not understand each other. */
+/** Whether the broker's version differs from this page's: they may not understand each other. */
 export const isOutdated = new Observable(false)
 
-/** Nothing is read any more, since the page would take it for something else. */
+/** The page reads nothing more, since it could misinterpret the responses. */
 class Outdated extends Error {
   override readonly name = 'Outdated'
 }
 
-/** Compares what the broker says of itself with what this page was built from. */
+/** Compares the broker's version with that of this page. */
 export function compareVersions({ version, gitHash }: { readonly version: string; readonly gitHash: string }): void {
   const built = document.querySelector<HTMLMetaElement>('meta[name="rigel-build"]')?.content
   if (built !== undefined && built !== `${version} ${gitHash}`) isOutdated.set(true)
 }
 
-/** Why the broker has not done what it was asked for. */
+/** The broker has refused a request. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly status: number
@@ -62,16 +61,16 @@ export class Refused extends Error {
   }
 }
 
-/** Whether the broker takes such a request from its own machine, or with a token: to ask again would give the same. */
+/** Whether the request is reserved for the broker's own machine or holders of a token: repeating it would not help. */
 export function isForbidden(fault: unknown): boolean {
   return fault instanceof Refused && fault.status === 403
 }
 
-/** Sends a request to the management, with the token; throws `Refused` for every status but those of success. */
+/** Sends a request to the management interface, with the token; throws `Refused` for every status but success. */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers)
   const sent = token
-  // So that it is counted apart from what programs ask.
+  // So that requests of the console are counted apart from those of programs.
   headers.set('Rigel-Console', '1')
   if (sent !== undefined) headers.set('Authorization', `Bearer ${sent}`)
   const response = await fetch(path, { ...init, headers, cache: 'no-store', redirect: 'error' })
@@ -81,19 +80,19 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
   throw new Refused(response.status, await descriptionOf(response))
 }
 
-/** Reads a resource of the management, which a broker of the same version answers with the type that `shapes.ts` has for it. */
+/** Reads a resource of the management interface, whose type in a broker of the same version is in `shapes.ts`. */
 export async function read<Value>(path: string, signal?: AbortSignal): Promise<Value> {
   if (isOutdated.value) throw new Outdated()
   const response = await send(path, signal === undefined ? {} : { signal })
   return fromJson(await response.text())
 }
 
-/** What the broker sends, as the type that it has there. */
+/** Parses JSON of the broker, whose type is trusted. */
 export function fromJson<Value>(text: string): Value {
   return JSON.parse(text) as Value
 }
 
-/** What went wrong, in a sentence for people. */
+/** An error as a sentence for people. */
 export function sentenceOf(fault: unknown): string {
   if (fault instanceof Refused) return fault.message
   if (fault instanceof Outdated) return 'Rigel was updated: load the page again'
@@ -107,27 +106,27 @@ async function descriptionOf(response: Response): Promise<string> {
   return typeof said === 'string' ? said : `HTTP status ${response.status}`
 }
 
-/** Whether all that is shown stands still. */
+/** Whether the console is paused. */
 export const paused = new Observable(false)
 
-/** What is known of a resource. With a value and a fault the value is stale: it is what was known at `at_ms`. */
+/** The state of a resource. With both a value and a fault the value is stale: it was read at `at_ms`. */
 export interface Known<Value> {
   readonly value: Value | undefined
   /** When the value was read, in milliseconds since 1970. */
   readonly at_ms: number
   readonly fault: string | undefined
-  /** Whether it is for others: it is not asked for again. */
+  /** Whether it is reserved for others; then it is not requested again. */
   readonly isForbidden?: boolean
 }
 
 const nothing = { value: undefined, at_ms: 0, fault: undefined }
 
-/** How often what is shown is read again, in milliseconds. */
+/** How often shown resources are read again, in milliseconds. */
 const usual_ms = 2_000
 
 /**
- * A resource of the management, with the type that `shapes.ts` has for it: read at once, and again and again while the tab is looked at
- * and nothing is paused. Another path is another resource. `again` reads it now.
+ * A resource of the management interface, with its type in `shapes.ts`: read at once, and repeatedly while the tab is visible and
+ * the console is not paused. Another path is another resource. `again` reads it now.
  */
 export function useResource<Value>(
   path: string | undefined,

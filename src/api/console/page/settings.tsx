@@ -8,10 +8,10 @@ import { FlagLink } from './parts/small-parts.js'
 import { Shown } from './parts/states.js'
 import { useResource } from './session.js'
 
-/** It changes with a restart only, or as the data grows. */
+/** Settings change only with a restart, and sizes as the data grows. */
 const every_ms = 30_000
 
-/** Every setting, its value, where it came from and what it means; what runs, and on which data. */
+/** All settings with values, sources and meanings; the version and the data folder. */
 export function SettingsPage() {
   const known = useResource<Configuration>('/admin/config', every_ms)
   return (

@@ -8,7 +8,7 @@ import { Chip } from './parts/small-parts.js'
 import { paused, readOnly, useResource } from './session.js'
 import { nextTheme, theme } from './theme.js'
 
-/** How the broker is, on every page, and what is the same for all pages. */
+/** The state of the broker, on every page, and the controls that all pages share. */
 export function StatusHeader() {
   return (
     <header class="status">
@@ -73,7 +73,7 @@ function Uptime({ start_ms }: { readonly start_ms: number }) {
   return <span class="quiet">up {spanText((useClock() - start_ms) / 1000)}</span>
 }
 
-/** Chooses what pages show whose content belongs to a tenant; there from the first tenant with a name on. */
+/** Chooses the tenant of pages with tenants' content; shown once there is a tenant with a name. */
 function TenantSwitch() {
   const chosen = useObservable(openedAddress).parameters.get('tenant') ?? ''
   const { value } = useResource<TenantList>('/admin/tenants', 30_000)
@@ -127,7 +127,7 @@ function PauseButton() {
   )
 }
 
-/** The only part of the console that speaks up by itself. */
+/** The only live region of the console. */
 function Alarms() {
   const known = useObservable(live)
   const active = Object.values(known?.latest.frame.alarms ?? {}).reduce((sum, [now]) => sum + now, 0)

@@ -1,29 +1,32 @@
 import { createParser } from 'eventsource-parser'
 import { isForbidden, Refused, send, signIn } from './session.js'
 
-/** Who reads a stream. */
+/** The reader of a stream. */
 interface EventReader {
-  /** Whether the stream is not tried again when the broker says that it is for others. */
+  /** Whether the stream ends for good when the broker says that it is reserved for others. */
   readonly endsForbidden?: true
   /** An event, by its name (`message` without one) and its text. */
   event(name: string, text: string): void
   opened(): void
-  /** It has ended or could not be opened; it is tried again in so many milliseconds. */
+  /** The stream has ended or could not be opened; it is tried again after this time. */
   lost(fault: unknown, wait_ms: number): void
 }
 
 const shortest_ms = 1_000
 const longest_ms = 15_000
 
-/** After so long a stream is tried again, when it has been lost for this long: a restart is noticed at once, and an outage is not stormed. */
+/**
+ * The wait before the next try, by how long the stream has been lost: a restart is noticed at once, and a longer outage causes
+ * few requests.
+ */
 function waitAfter(lost_ms: number): number {
   return Math.min(longest_ms, Math.max(shortest_ms, lost_ms / 8))
 }
 
 /**
- * Reads Server-Sent Events until the function that it gives is called. By `fetch`, since a token needs a header. A stream that is
- * lost is opened again after 1 to 15 seconds, the longer it has been lost the later; at once when the token has been given
- * or the tab is looked at again.
+ * Reads Server-Sent Events until the function that it gives is called. By `fetch`, since a token needs a header. A lost stream is
+ * opened again after 1 to 15 seconds, growing with the time of the outage; at once when a token is given or the tab becomes
+ * visible.
  */
 export function readStream(path: string, reader: EventReader): () => void {
   const over = new AbortController()
@@ -64,7 +67,7 @@ async function readEvents({ body }: Response, reader: EventReader): Promise<void
   }
 }
 
-/** Resolves after so long, or when there is a reason to try at once; without a time when the token was given. */
+/** Resolves after the wait, or at a reason to try at once; without a wait only when a token was given. */
 function pause(wait_ms: number | undefined, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const ends: (() => void)[] = []

@@ -14,7 +14,7 @@ import { EntityDetail } from './entity-detail.js'
 import type { PlacesShown } from './entity-map.js'
 import { countedEntities, TypeNavigation, typesPath } from './types.js'
 
-/** What is stored: types with counts, entities page by page or on a map, one of them whole where the address says its id. */
+/** Entities: types with counts, entities page by page or on a map, and a single one whose id is in the address. */
 export function EntitiesPage() {
   const id = useParameter('id')
   const isMap = useParameter('view') === 'map'
@@ -30,10 +30,10 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
   const ofId = { prefix: useParameter('prefix'), pattern: useParameter('pattern') }
   const asked = { type, path, area, ...ofId }
   const attribute = useParameter('attribute')
-  // How many there are is told by the counts of the types, which are read anyway.
+  // The total comes from the counts of the types, which are read anyway.
   const search = pathWith('/admin/entities', { service, ...asked, attribute, limit, total: 'off' })
   const places = pathWith('/admin/entities/points', { service, type, path, area })
-  // Asked for here, since the map itself may have to be loaded first.
+  // Requested here, since the map itself may have to be loaded first.
   const points = useResource<PointList>(isMap ? places : undefined, 10_000)
   const types = useResource<TypeList>(typesPath(service, path), 5_000)
   const isCounted = area === undefined && ofId.prefix === undefined && ofId.pattern === undefined
@@ -67,20 +67,20 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
   )
 }
 
-/** A page that was turned to: where it begins, and how many entities were on those before. */
+/** A page that was opened: its cursor, and the number of entities on the pages before. */
 interface TurnedPage {
   readonly after: string
   readonly before: number
 }
 
-/** Entities that fit, page by page; the cursor of each page leads to the next one. */
+/** Matching entities, page by page; the cursor of each page leads to the next one. */
 function EntityList({
   search,
   total,
   isNarrow,
 }: {
   readonly search: string
-  /** How many there are on all pages, where that is known. */
+  /** The number on all pages, if it is known. */
   readonly total: number | undefined
   readonly isNarrow: boolean
 }) {
@@ -129,7 +129,7 @@ function EntityList({
   )
 }
 
-/** On the last page what was counted there is newer. */
+/** On the last page the number counted there is newer. */
 function totalText(total: number | undefined, shown: number, isMore: boolean): string {
   if (isMore && total !== undefined && total > shown) return countText(total)
   return `${isMore ? 'at least ' : ''}${countText(shown)}`
@@ -157,7 +157,7 @@ const columns: readonly Column<ShownEntityRow>[] = [
   timeColumn('created', ({ created }) => created, minor),
 ]
 
-/** The map with its coast lines is loaded when it is opened first. */
+/** The map with its coast lines is loaded when it is first opened. */
 function LazyMap({ known }: PlacesShown) {
   const [loaded, setLoaded] = useState<{ readonly Map: ComponentType<PlacesShown> }>()
   const [missing, setMissing] = useState(false)

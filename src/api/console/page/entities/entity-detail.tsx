@@ -9,11 +9,11 @@ import { Shown } from '../parts/states.js'
 import { useResource } from '../session.js'
 import { attributeKey, useWatch, type WatchedChange } from './watch.js'
 
-/** How often an entity that is watched is read, in milliseconds. */
+/** How often a watched entity is read, in milliseconds. */
 const watched_ms = 500
 const usual_ms = 2_000
 
-/** Entities of one id: whole, watched, and whom they concern. */
+/** The entities of one id: their attributes, a watch, and the subscriptions and registrations that concern them. */
 export function EntityDetail({ id }: { readonly id: string }) {
   const [service, type, path] = [useParameter('tenant') ?? '', useParameter('type'), useParameter('path')]
   const [isWatched, setWatched] = useState(false)
@@ -171,7 +171,7 @@ function Links({
   )
 }
 
-/** As many characters are shown; all of them are copied. */
+/** The number of characters that are shown; Copy takes all of them. */
 const most_characters = 100_000
 
 function RawJson({ entity }: { readonly entity: WholeEntity }) {

@@ -13,7 +13,7 @@ export interface PlacesShown {
   readonly known: Known<PointList>
 }
 
-/** Where entities are: dragging asks for the area, which is what the address and the list beside the map say. */
+/** A map of entities: dragging changes the area, which the address and the list beside the map share. */
 export function EntityMap({ known }: PlacesShown) {
   const area = boxOf(useParameter('area')) ?? world
   return (

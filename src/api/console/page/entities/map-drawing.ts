@@ -11,7 +11,7 @@ export interface MapArea {
   readonly north: number
 }
 
-/** What a map shows: an area, on so many CSS pixels. */
+/** The view of a map: an area, and its size in CSS pixels. */
 export interface MapView {
   readonly area: MapArea
   readonly width: number
@@ -21,7 +21,7 @@ export interface MapView {
 
 export const world: MapArea = { west: -180, south: -90, east: 180, north: 90 }
 
-/** The area of an address; nothing where it says none. */
+/** Parses the area in an address; undefined where there is none. */
 export function boxOf(text: string | undefined): MapArea | undefined {
   const [west = Number.NaN, south = Number.NaN, east = Number.NaN, north = Number.NaN] = (text ?? '')
     .split(',')
@@ -30,12 +30,12 @@ export function boxOf(text: string | undefined): MapArea | undefined {
   return isArea ? { west, south, east, north } : undefined
 }
 
-/** The area as an address and the broker write it. */
+/** The area as the address and the broker write it. */
 export function boxText({ west, south, east, north }: MapArea): string {
   return [west, south, east, north].map((degrees) => String(Math.round(degrees * 1e5) / 1e5)).join(',')
 }
 
-/** The area with the same middle, so many times as wide and high, as far as there is earth. */
+/** The area with the same middle and a multiple of its size, as far as the earth reaches. */
 export function widened({ west, south, east, north }: MapArea, factor: number): MapArea {
   const [x, y] = [(west + east) / 2, (south + north) / 2]
   const [dx, dy] = [((east - west) / 2) * factor, ((north - south) / 2) * factor]
@@ -49,7 +49,7 @@ export function widened({ west, south, east, north }: MapArea, factor: number): 
 
 const least_height = 200
 
-/** A view of an area on so many pixels, as high as suits it. */
+/** A view of an area with this many pixels of width, and a suitable height. */
 export function viewOf(area: MapArea, width: number): MapView {
   const share = (area.north - area.south) / (area.east - area.west)
   const height = Math.round(Math.min(width * 0.75, Math.max(least_height, width * share)))
@@ -72,7 +72,7 @@ export function viewOf(area: MapArea, width: number): MapView {
   return { area, width, height, project }
 }
 
-/** The bar that shows a distance, at the middle of the map. */
+/** The scale bar, for the middle of the map. */
 export function scaleOf({ area, project }: MapView): { readonly px: number; readonly text: string } {
   const [x, y] = [(area.west + area.east) / 2, (area.south + area.north) / 2]
   const [left, right] = [project([x, y]), project([x + 0.001, y])]
@@ -86,13 +86,13 @@ export function scaleOf({ area, project }: MapView): { readonly px: number; read
 
 const coast = feature(land, land.objects.land)
 
-/** Points that fall on the same few pixels are drawn as one, the larger the more they are. */
+/** Points within the same few pixels are drawn as one, the larger the more there are. */
 const grid_px = 3
 
-/** Up to so many points are drawn larger: none of them hides others. */
+/** Up to this many points are drawn larger: they hardly hide each other. */
 const few = 1000
 
-/** Draws coast lines, the graticule, and points: longitudes and latitudes in turn. */
+/** Draws coast lines, the graticule, and points, given as alternating longitudes and latitudes. */
 export function drawMap(
   canvas: HTMLCanvasElement,
   { width, height, project, area }: MapView,

@@ -6,10 +6,10 @@ import { StoredText } from '../parts/small-parts.js'
 import { Shown } from '../parts/states.js'
 import type { Known } from '../session.js'
 
-/** As many types are shown beside the table. */
+/** The number of types beside the table. */
 const most = 200
 
-/** Types with the number of their entities; one leads to its entities. */
+/** Types with the number of their entities; each opens its entities. */
 export function TypeNavigation({
   known,
   open,
@@ -55,13 +55,13 @@ function summed(types: readonly ShownType[]): readonly (readonly [type: string, 
   return [...sums].sort(([, a], [, b]) => b - a)
 }
 
-/** What is asked for the types; the tenant is always named: without it all of them would be meant. */
+/** The request for the types. The tenant is always named: without it, all tenants would be meant. */
 export function typesPath(service: string, path: string | undefined): string {
   const query = new URLSearchParams({ service, limit: '1000', ...(path !== undefined && { path }) })
   return `/admin/types?${query}`
 }
 
-/** How many entities are of a type, or have an attribute, by the counts of all types; nothing if these do not tell it. */
+/** The number of entities of a type, or with an attribute, from the counts of the types; undefined if those do not tell it. */
 export function countedEntities(
   { count, types }: TypeList,
   type: string | undefined,

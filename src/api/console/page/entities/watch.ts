@@ -59,7 +59,7 @@ export function comparedWith(
   return { seen, changes, fresh }
 }
 
-/** As many changes are listed. */
+/** The number of listed changes. */
 const mostChanges = 50
 /** How long a change is marked, in milliseconds. */
 const fresh_ms = 1_500

@@ -3,24 +3,24 @@ import type { Live } from '../live-state.js'
 import type { Moment } from '../moment.js'
 import type { Tone } from '../parts/small-parts.js'
 
-/** Something that somebody should look at, in words. */
+/** A condition that an operator should look at, in words. */
 export interface Concern {
   readonly tone: Tone
   readonly text: string
-  /** The page that tells more. */
+  /** The page with more details. */
   readonly page: string
 }
 
-/** From this share on a queue, a thread or a disk is called full or busy. */
+/** The share from which a queue, a thread or a disk counts as nearly full or busy. */
 const nearlyFull = { queue: 0.8, thread: 0.9, room: 0.8 } as const
-/** From this share of the latency on a wait is what an update spends its time on. */
+/** The share of the latency from which a wait counts as the main cost of an update. */
 const mostOfTime = 0.5
-/** Waits below this are no trouble, whatever their share is; in seconds. */
+/** Shorter waits are no concern, whatever their share; in seconds. */
 const noticed_s = 0.002
-/** For so long a restart is told. */
+/** How long a restart is reported. */
 const newly_ms = 15 * 60_000
 
-/** What to look at, the worst first; nothing when all is well. */
+/** The concerns, the worst first; empty when all is well. */
 export function concernsOf({ hello, latest, recent }: Live, restarts: readonly number[]): readonly Concern[] {
   const { frame } = latest
   const found = [
@@ -38,7 +38,7 @@ export function concernsOf({ hello, latest, recent }: Live, restarts: readonly n
 
 type Frame = Live['latest']['frame']
 
-/** Where more is told of what an alarm is about; of all others the log tells it. */
+/** The pages with details about kinds of alarms; all others are described in the log. */
 const alarmPages: ReadonlyMap<string, string> = new Map([
   ['NotificationError', 'receivers'],
   ['MqttConnectionError', 'receivers'],
@@ -62,7 +62,7 @@ function alarmsFound(alarms: Frame['alarms']): readonly Concern[] {
 }
 
 function receiversFound({ failing }: Frame['deliveries']): readonly Concern[] {
-  // Whoever may not read who is delivered to sees the alarm and its number alone.
+  // A reader who may not see the receivers sees only the alarm and its count.
   return (failing ?? []).map(({ receiver, since_ms, failures, reason }) => ({
     tone: 'bad',
     text: `receiver ${receiver} fails since ${clockText(since_ms)} (${reason}), ${countText(failures)} attempt${failures === 1 ? '' : 's'}`,
@@ -155,7 +155,7 @@ const threadNames = {
   courier: 'courier',
 } as const
 
-/** A thread as people call it. */
+/** The name of a thread for people. */
 export function threadName(kind: keyof typeof threadNames, number: number): string {
   return kind === 'courier' ? threadNames[kind] : `${threadNames[kind]} ${number}`
 }

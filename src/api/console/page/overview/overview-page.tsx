@@ -24,7 +24,7 @@ import { thinned } from '../series.js'
 import { concernsOf, threadName } from './concerns.js'
 import { StageTable, TrafficCharts } from './stage-table.js'
 
-/** Whether the broker is well, what it does, and what to look at. */
+/** The health of the broker, its activity, and the concerns. */
 export function OverviewPage() {
   const known = useObservable(live)
   const state = useObservable(connection)
@@ -67,13 +67,13 @@ function Concerns({ known }: { readonly known: Live }) {
   )
 }
 
-/** Nothing for a page that is already open, or that this console does not have. */
+/** Nothing for the open page, or for a page that this console does not have. */
 function PageLink({ id }: { readonly id: string }) {
   const page = pages.find((each) => each.id === id && each.id !== 'overview')
   return page === undefined ? null : <a href={linkTo(id)}>{page.title}</a>
 }
 
-/** As many points fit under a figure. */
+/** The number of points under a figure. */
 const points = 120
 
 function Cards({ known: { recent, latest } }: { readonly known: Live }) {

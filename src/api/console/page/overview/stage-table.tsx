@@ -10,7 +10,7 @@ interface StageSpread extends Stage {
   readonly spread: Spread | undefined
 }
 
-/** The ways of an update through the broker in their order, half of the times and 99 of 100 beside each other. */
+/** The stages of an update in order, with the median and the 99th percentile of each. */
 export function StageTable({ recent }: { readonly recent: Moment }) {
   const stages = stagesOf(recent)
   const longest_s = Math.max(...stages.map(({ spread }) => spread?.p99_s || 0), recent.update.p99_s || 0)
@@ -79,7 +79,7 @@ function slowestOf(partitions: Moment['partitions']): Spread | undefined {
   return busy.toSorted((one, other) => other.commit.p99_s - one.commit.p99_s)[0]?.commit
 }
 
-/** What the broker has done in the time that is chosen, and how long it took. */
+/** The activity and the latencies of the chosen time span. */
 export function TrafficCharts() {
   const span = useSpan()
   const marks_s = useObservable(restarts).map((at_ms) => at_ms / 1000)

@@ -10,20 +10,20 @@ export interface ChartContent {
   /** In seconds since 1970, ascending. */
   readonly times_s: readonly number[]
   readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[]
-  /** Moments that are marked in it: restarts of the broker. */
+  /** Marked moments: restarts of the broker. */
   readonly marks_s?: readonly number[]
 }
 
 interface ChartShown {
   readonly title: string
   readonly content: ChartContent
-  /** A value with its unit. */
+  /** Formats a value with its unit. */
   readonly format: (value: number) => string
   /** In CSS pixels. */
   readonly height?: number
 }
 
-/** A chart of lines over time, and the same as a table for those who do not see it. */
+/** A chart of lines over time, with the same data as a table for screen readers. */
 export function Chart({ title, content, format, height = 200 }: ChartShown) {
   const place = useRef<HTMLDivElement>(null)
   const drawn = useRef<uPlot | undefined>(undefined)
@@ -35,7 +35,7 @@ export function Chart({ title, content, format, height = 200 }: ChartShown) {
   useEffect(() => {
     let gone = false
     let watch: ResizeObserver | undefined
-    // Loaded by the pages that have charts only.
+    // Loaded only by pages with charts.
     void import('uplot').then(({ default: Plot }) => {
       const { current: element } = place
       if (gone || element === null) return
@@ -69,7 +69,7 @@ export function Chart({ title, content, format, height = 200 }: ChartShown) {
   )
 }
 
-/** What each line is, and its value where the pointer is, or its last one. */
+/** The name of each line, and its value at the pointer, or its last one. */
 function Legend({
   content: { times_s, lines },
   format,
@@ -91,10 +91,10 @@ function Legend({
   )
 }
 
-/** As many colours of lines there are. */
+/** The number of line colours. */
 const manyColours = 6
 
-/** As many moments of a chart are in its table. */
+/** The number of moments in the table of a chart. */
 const manyRows = 60
 
 function ChartTable({ title, content: { times_s, lines }, format }: ChartShown) {
@@ -144,7 +144,7 @@ function columnsOf({ times_s, lines }: ChartContent): uPlot.AlignedData {
   return [[...times_s], ...lines.map(({ values }) => [...values])]
 }
 
-/** Between two marks of the time: it is shown to the second. */
+/** The distances between marks of the time axis; the shortest are labelled to the second. */
 const steps_s = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600]
 
 function optionsOf(
@@ -192,7 +192,7 @@ function optionsOf(
   }
 }
 
-/** A dashed line down the chart where the broker was started anew. */
+/** Draws a dashed vertical line at each restart of the broker. */
 function drawMarks(plot: uPlot, marks_s: readonly number[]): void {
   const { ctx, bbox } = plot
   ctx.save()

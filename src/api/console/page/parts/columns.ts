@@ -5,11 +5,11 @@ import { OptionalTime } from './small-parts.js'
 
 interface More {
   readonly isMinor?: boolean
-  /** Whether the sum of all rows stands below them. */
+  /** Whether the sum of all rows is shown below them. */
   readonly isSummed?: boolean
 }
 
-/** A column that is left out where there is room for one only. */
+/** A column that is left out on narrow screens. */
 export const minor: More = { isMinor: true }
 
 /** A column of texts, or of numbers that are names; a dash where there is none. */
@@ -34,7 +34,7 @@ export function timeColumn<Row>(
   }
 }
 
-/** The column of what has failed last: when, and why. */
+/** The column of the last failure: its time and reason. */
 export const lastFailureColumn: Column<{
   readonly lastFailure?: string | undefined
   readonly lastFailureReason?: string | undefined
@@ -46,7 +46,7 @@ export const lastFailureColumn: Column<{
   isMinor: true,
 }
 
-/** Makes columns of figures in the form that `shown` gives them; a dash where there is none. */
+/** Makes columns of figures, formatted by `shown`; a dash where there is none. */
 function figureColumn(shown: (figure: number) => string) {
   return <Row>(
     name: string,

@@ -2,19 +2,19 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Observable, useObservable } from '../observable.js'
 import { send, sentenceOf } from '../session.js'
 
-/** A change that somebody has to agree to. */
+/** A change that the reader has to confirm. */
 interface Change {
-  /** What is to be done, as a question. */
+  /** The change as a question. */
   readonly title: string
-  /** What it costs, and what can not be had back. */
+  /** The consequences, and what cannot be undone. */
   readonly cost: string
-  /** The words on the button that does it. */
+  /** The label of the button that carries it out. */
   readonly action: string
 }
 
 const asked = new Observable<(Change & { readonly decide: (agreed: boolean) => void }) | undefined>(undefined)
 
-/** Asks before something is changed, and says what it costs; resolves with whether it is to be done. */
+/** Asks for confirmation and names the consequences; resolves with the reader's decision. */
 export function confirmChange(change: Change): Promise<boolean> {
   asked.value?.decide(false)
   return new Promise((resolve) => {
@@ -28,10 +28,10 @@ export function confirmChange(change: Change): Promise<boolean> {
   })
 }
 
-/** Sends changes to the broker; `fault` is why the last one was not done, and `over` is called after each, done or not. */
+/** Sends changes to the broker; `fault` is why the last one failed, and `over` is called after each. */
 export function useChange(over: () => void = () => {}) {
   const [fault, setFault] = useState<string>()
-  /** Resolves with whether it was done. */
+  /** Resolves with whether the change was made. */
   const change = async (path: string, method: 'PUT' | 'DELETE' = 'PUT'): Promise<boolean> => {
     const refusal = await send(path, { method }).then(() => undefined, sentenceOf)
     setFault(refusal)
@@ -41,16 +41,16 @@ export function useChange(over: () => void = () => {}) {
   return { change, fault }
 }
 
-/** Why a change was not done. */
+/** The reason why a change failed. */
 export function ChangeFault({ fault }: { readonly fault: string | undefined }) {
   return fault === undefined ? null : <p class="failed">That was not done: {fault}.</p>
 }
 
-/** Where the question is shown; stands once in the console. */
+/** The dialog of the question; occurs once in the console. */
 export function ConfirmDialog() {
   const change = useObservable(asked)
   const dialog = useRef<HTMLDialogElement>(null)
-  // Before anything is drawn: a question that is seen can be answered.
+  // Before the first paint: a question that is visible can be answered.
   useLayoutEffect(() => {
     if (change !== undefined) dialog.current?.showModal()
     else dialog.current?.close()

@@ -6,25 +6,25 @@ import { EmptyState } from './states.js'
 export interface Column<Row> {
   readonly name: string
   readonly cell: (row: Row) => ComponentChildren
-  /** By what rows are sorted; nothing for a column that has no order. */
+  /** The sort key of a row; absent for a column that cannot be sorted. */
   readonly order?: (row: Row) => number | string
-  /** Figures stand right, below each other. */
+  /** Figures are aligned to the right. */
   readonly isNumber?: boolean
-  /** Left out where there is room for one column only. */
+  /** Left out on screens with room for one column. */
   readonly isMinor?: boolean
-  /** What stands below all rows. */
+  /** Shown below all rows. */
   readonly total?: (rows: readonly Row[]) => ComponentChildren
 }
 
 export interface TableShown<Row> {
-  /** What the table lists, for those who hear it. */
+  /** The title of the table for screen readers. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   /** Called for Enter and for a click on a row. */
   readonly open?: (row: Row) => void
-  /** What stands there without rows. */
+  /** Shown when there are no rows. */
   readonly empty: ComponentChildren
 }
 
@@ -33,16 +33,16 @@ interface Sorting {
   readonly down: boolean
 }
 
-/** More rows than these scroll within the table, and only those that are seen are drawn. */
+/** More rows than these scroll within the table, and only visible ones are rendered. */
 const manyRows = 100
-/** As the style says, in CSS pixels. */
+/** As in the style sheet, in CSS pixels. */
 const row_px = 32
 const view_px = 640
 const margin_rows = 10
 
 /**
- * Rows that can be sorted by their columns and walked through with `j`, `k`, the arrows, Home and End; Enter opens one, Esc leaves the
- * table. However many rows there are, only those that are seen are drawn.
+ * A sortable table with keyboard navigation by `j`, `k`, the arrows, Home and End; Enter opens a row, Esc leaves the table.
+ * However many rows there are, only visible ones are rendered.
  */
 export function DataTable<Row>({ caption, columns, rows, keyOf, open, empty }: TableShown<Row>) {
   const [sorting, setSorting] = useState<Sorting>()
@@ -126,7 +126,7 @@ export function DataTable<Row>({ caption, columns, rows, keyOf, open, empty }: T
   )
 }
 
-/** The sums of columns that have one; more than one row is summed up. */
+/** The sums of summed columns, if there are several rows. */
 function Totals<Row>({ columns, rows }: Pick<TableShown<Row>, 'columns' | 'rows'>) {
   if (rows.length < 2 || columns.every(({ total }) => total === undefined)) return null
   return (
@@ -148,7 +148,7 @@ function Totals<Row>({ columns, rows }: Pick<TableShown<Row>, 'columns' | 'rows'
   )
 }
 
-/** The place of rows that are not drawn. */
+/** The space of rows that are not rendered. */
 function Spacer({ rows }: { readonly rows: number }) {
   if (rows <= 0) return null
   return (
@@ -173,7 +173,7 @@ function Head<Row>({
         {columns.map((column, index) => {
           const isSorted = sorting?.column === index
           const state = isSorted ? (sorting.down ? 'descending' : 'ascending') : undefined
-          // Figures are wanted from the largest first, names from the first letter.
+          // Figures sort descending first, names ascending.
           const down = isSorted ? !sorting.down : column.isNumber === true
           return (
             <th key={column.name} scope="col" class={classOf(column)} aria-sort={state}>

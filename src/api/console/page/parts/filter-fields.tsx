@@ -3,15 +3,15 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { openedAddress, setParameter } from '../address.js'
 import { useObservable } from '../observable.js'
 
-/** How long nobody types before a search begins. */
+/** How long typing has to pause before a search begins. */
 const rest_ms = 250
 
-/** What the reader has set a parameter of the address to. */
+/** The value of a parameter of the address. */
 export function useParameter(name: string): string | undefined {
   return useObservable(openedAddress).parameters.get(name)
 }
 
-/** What is typed or chosen, below its name. */
+/** An input below its label. */
 export function Field({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: each child is the one control.
@@ -22,7 +22,6 @@ export function Field({ label, children }: { readonly label: string; readonly ch
   )
 }
 
-/** The values that may be chosen. */
 export function Options({ choices }: { readonly choices: readonly string[] }) {
   return (
     <>
@@ -35,7 +34,7 @@ export function Options({ choices }: { readonly choices: readonly string[] }) {
   )
 }
 
-/** A field whose text is a parameter of the address, so that what is found can be sent. */
+/** A field whose text is a parameter of the address, so that a search can be sent as a link. */
 export function SearchField({
   name,
   label,
@@ -45,7 +44,7 @@ export function SearchField({
   readonly name: string
   readonly label: string
   readonly hint?: string
-  /** Whether `/` leads here. */
+  /** Whether `/` focuses it. */
   readonly isFirst?: boolean
 }) {
   const set = useParameter(name) ?? ''
@@ -73,7 +72,7 @@ export function SearchField({
   )
 }
 
-/** One of several values of a parameter of the address; none for all. */
+/** A choice of a parameter of the address; no choice means all. */
 export function ChoiceField({
   name,
   label,
@@ -82,7 +81,7 @@ export function ChoiceField({
 }: {
   readonly name: string
   readonly label: string
-  /** What no choice means. */
+  /** The label of no choice. */
   readonly all: string
   readonly choices: readonly string[]
 }) {
@@ -97,7 +96,7 @@ export function ChoiceField({
   )
 }
 
-/** A path with the parameters that are set. */
+/** A path with those parameters that are set. */
 export function pathWith(path: string, parameters: Readonly<Record<string, string | number | undefined>>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {

@@ -4,19 +4,19 @@ import { useObservable } from '../observable.js'
 import { colour, colours } from '../theme.js'
 import { Heads } from './small-parts.js'
 
-/** How often values fell into each bucket, over time. */
+/** The counts of buckets over time. */
 export interface HeatMapContent {
   /** The end of each column in seconds since 1970. */
   readonly times_s: readonly number[]
-  /** The names of the buckets, from the smallest. */
+  /** The names of the buckets, the smallest first. */
   readonly buckets: readonly string[]
-  /** A column for each time, in it a count for each bucket; nothing for a gap. */
+  /** A column for each time, with a count for each bucket; undefined for a gap. */
   readonly columns: readonly (readonly number[] | undefined)[]
 }
 
 const row_px = 14
 
-/** Buckets over time, darker where there is more; the same as a table for those who do not see it. */
+/** Buckets over time, darker where there is more, with the same data as a table for screen readers. */
 export function HeatMap({ title, content }: { readonly title: string; readonly content: HeatMapContent }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const palette = useObservable(colours)
@@ -57,7 +57,7 @@ export function HeatMap({ title, content }: { readonly title: string; readonly c
   )
 }
 
-/** Counts are shown by their logarithm: a few slow ones are to be seen beside thousands of fast ones. */
+/** Colours follow the logarithm of counts, so that a few slow requests are visible beside thousands of fast ones. */
 function draw(canvas: HTMLCanvasElement, { columns, buckets }: HeatMapContent, width: number, height: number): void {
   const context = canvas.getContext('2d')
   if (context === null) return
@@ -93,7 +93,7 @@ function timeAt({ times_s }: HeatMapContent, at: number): string {
   return time_s === undefined ? '' : clockText(1000 * time_s)
 }
 
-/** What all columns have in each bucket; single moments would be thousands of cells. */
+/** The totals of each bucket: single moments would be thousands of cells. */
 function HeatTable({
   title,
   content: { buckets, columns },

@@ -1,20 +1,20 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
-/** As many members of one value are shown at first. */
+/** The number of members of one value that are shown at first. */
 const manyMembers = 100
-/** As many characters of one text are shown at first. */
+/** The number of characters of one text that are shown at first. */
 const longText = 500
 
 interface FoldedShown<Value> {
   readonly value: Value
-  /** So many levels are not folded. */
+  /** The number of levels that are unfolded. */
   readonly open?: number
-  /** Of a member. */
+  /** The name of a member. */
   readonly name?: string
 }
 
-/** A JSON value with its compound parts folded; what is folded is not drawn. */
+/** A JSON value with its compound parts folded; folded parts are not rendered. */
 export function FoldedJson({ value, open = 0, name }: FoldedShown<unknown>) {
   if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
     return <Compound value={value} open={open} {...(name !== undefined && { name })} />
@@ -99,7 +99,7 @@ export function CopyButton({
   )
 }
 
-/** Browsers have a clipboard for programs on HTTPS and on this machine only; elsewhere a selection is copied. */
+/** Browsers give pages a clipboard only with HTTPS and on this machine; elsewhere a selection is copied. */
 async function copyText(text: string): Promise<boolean> {
   if (navigator.clipboard !== undefined) {
     return navigator.clipboard.writeText(text).then(

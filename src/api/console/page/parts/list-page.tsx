@@ -7,10 +7,10 @@ import { pathWith, useParameter } from './filter-fields.js'
 import { PageHead } from './page-head.js'
 import { Shown } from './states.js'
 
-/** As many rows are on a page. */
+/** The number of rows on a page. */
 const limit = 100
 
-/** A page of a list: what is searched for, a table of what is found, and the way to the rest. */
+/** A page of a list: search fields, a table of results, and links to the other pages. */
 export function ListPage<List extends { readonly count: number }, Row>({
   title,
   path,
@@ -21,9 +21,9 @@ export function ListPage<List extends { readonly count: number }, Row>({
 }: {
   readonly title: string
   readonly path: string
-  /** The parameters of the call, beside those of the page. */
+  /** The parameters of the request, beside those of paging. */
   readonly asked: Readonly<Record<string, string | undefined>>
-  /** What sets them. */
+  /** The fields that set them. */
   readonly fields: ComponentChildren
   readonly rowsOf: (list: List) => readonly Row[]
 } & Pick<TableShown<Row>, 'columns' | 'keyOf' | 'open' | 'empty'>) {
@@ -47,7 +47,7 @@ export function ListPage<List extends { readonly count: number }, Row>({
   )
 }
 
-/** Leads through the pages of a list whose length is known. */
+/** The links through a list of known length. */
 function Pager({ count, limit, what }: { readonly count: number; readonly limit: number; readonly what: string }) {
   const offset = useOffset()
   const last = Math.min(count, offset + limit)
@@ -72,7 +72,7 @@ function Pager({ count, limit, what }: { readonly count: number; readonly limit:
   )
 }
 
-/** Where the page of a list begins, as the address says. */
+/** The offset of the page, from the address. */
 function useOffset(): number {
   const set = useParameter('from') ?? '0'
   return /^\d{1,7}$/.test(set) ? Number(set) : 0

@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks'
 import { usesToken } from '../session.js'
 import { CopyButton } from './json.js'
 
-/** The heading of a page, what can be done on it, and the calls that give the same. */
+/** The heading of a page, its actions, and the requests behind it. */
 export function PageHead({
   title,
   curl,
@@ -26,7 +26,7 @@ export function PageHead({
   )
 }
 
-/** The calls that give what a page shows, for a shell. The token is never among them: the shell has it in a variable. */
+/** The requests behind a page as commands for a shell. They never contain the token: the shell has it in a variable. */
 function AsCurl({ paths }: { readonly paths: readonly string[] }) {
   const menu = useRef<HTMLDetailsElement>(null)
   const calls = paths.map(curlOf).join('\n')

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { exactText, shareText, spanText } from '../format.js'
 import { useClock } from '../observable.js'
 
-/** What a state means for the reader; each has a sign of its own, since a colour alone tells too little. */
+/** The meaning of a state. Each has a symbol of its own, since colour alone is not enough. */
 export type Tone = 'good' | 'warning' | 'bad' | 'plain'
 
 const signs: Readonly<Record<Tone, string>> = { good: '●', warning: '⚠', bad: '✗', plain: '' }
@@ -65,14 +65,14 @@ export function StatusChip({ status }: { readonly status: string }) {
   return <Chip tone={tones[status] ?? 'plain'}>{status}</Chip>
 }
 
-/** A stage of a request; `tone` is the class of its colour, which is the same wherever the stage is shown. */
+/** A stage of a request; `tone` is the class of its colour, the same wherever the stage is shown. */
 export interface Stage {
   readonly name: string
   readonly tone: string
   readonly title: string
 }
 
-/** The stages of a request in the order in which it passes them, as `/admin/slow` names them. */
+/** The stages of a request in order, by their names in `/admin/slow`. */
 export const stages = [
   { name: 'read', tone: 'tone-read', title: 'Its body is received' },
   { name: 'permit', tone: 'tone-permit', title: 'Waits for a permit to work (-reqPoolSize)' },
@@ -85,19 +85,18 @@ export const stages = [
   { name: 'render', tone: 'tone-render', title: 'Its response is rendered' },
 ] as const satisfies readonly Stage[]
 
-/** The stage of a name. */
 export function stageOf(name: (typeof stages)[number]['name']): Stage {
   const [stage] = stages.filter((each) => each.name === name)
   if (stage === undefined) throw new Error(`there is no stage ${name}`)
   return stage
 }
 
-/** The colour of a stage, for those who see it; its name stands beside it. */
+/** The colour of a stage; its name is shown beside it. */
 export function StageSwatch({ tone }: Pick<Stage, 'tone'>) {
   return <i class={`stage ${tone}`} aria-hidden="true" />
 }
 
-/** Names with their values. What there is not is left out. */
+/** Names with their values; undefined ones are left out. */
 export function FactList({
   facts,
 }: {
@@ -117,12 +116,11 @@ export function FactList({
   )
 }
 
-/** As many characters are shown in one line. */
+/** The number of characters shown in one line. */
 const usual_characters = 120
 
 /**
- * What a client has stored, as text and nothing else: cut where it is long, and apart from what stands around it, whichever
- * way it is written.
+ * A stored text of a client, as plain text: cut if it is long, and isolated from its surroundings in either writing direction.
  */
 export function StoredText({ text, most = usual_characters }: { readonly text: string; readonly most?: number }) {
   const isLong = text.length > most
@@ -133,13 +131,13 @@ export function StoredText({ text, most = usual_characters }: { readonly text: s
   )
 }
 
-/** A date of a response as its distance from now; a dash where it never was. */
+/** A date of a response as its distance from now; a dash if there is none. */
 export function OptionalTime({ date }: { readonly date: string | undefined }) {
   if (date === undefined) return <span class="quiet">–</span>
   return <RelativeTime at_ms={Date.parse(date)} />
 }
 
-/** A moment as its distance from now, with the exact one in its title. */
+/** A moment as its distance from now, with the exact time in its title. */
 export function RelativeTime({ at_ms }: { readonly at_ms: number }) {
   const now_ms = useClock()
   const away_s = (now_ms - at_ms) / 1000
@@ -151,7 +149,7 @@ export function RelativeTime({ at_ms }: { readonly at_ms: number }) {
   )
 }
 
-/** A flag that leads into the reference; in another tab, since this one alone has the token. */
+/** A link from a flag to its reference, in another tab, since only this one has the token. */
 export function FlagLink({ flag }: { readonly flag: string }) {
   return (
     <a href={`/docs/flags#${flag.slice(1)}`} target="_blank" rel="noopener" title="What the reference says of it">
@@ -160,7 +158,7 @@ export function FlagLink({ flag }: { readonly flag: string }) {
   )
 }
 
-/** Content that may be wider than the page, and then scrolls by itself; by keyboard, too. */
+/** Content that may be wider than the page and scrolls by itself, also by keyboard. */
 export function ScrollRegion({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without the focus nothing in it could be reached by keyboard [WCAG 2.1.1].

@@ -2,8 +2,8 @@ const width = 100
 const height = 28
 
 /**
- * The course of a figure without axes, from zero to its highest value; gaps stay gaps. It is decoration: the figure stands
- * beside it as text.
+ * The course of a figure without axes, from zero to its highest value; gaps stay gaps. It is decoration: the figure is beside it
+ * as text.
  */
 export function Sparkline({ values }: { readonly values: ArrayLike<number> }) {
   return (
@@ -23,7 +23,7 @@ interface Run {
   readonly area: string
 }
 
-/** The pieces between gaps (not a number), as paths. */
+/** The pieces between gaps (NaN), as paths. */
 function runsOf(values: ArrayLike<number>): readonly Run[] {
   let most = 0
   for (let at = 0; at < values.length; at += 1) most = Math.max(most, values[at] || 0)

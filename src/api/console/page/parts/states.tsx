@@ -2,12 +2,12 @@ import type { ComponentChildren } from 'preact'
 import type { Known } from '../session.js'
 import { RelativeTime } from './small-parts.js'
 
-/** Nothing is there, and what would be. */
+/** Says that there is nothing yet, and what would be shown here. */
 export function EmptyState({ children }: { readonly children: ComponentChildren }) {
   return <p class="state">{children}</p>
 }
 
-/** It is being read. Lines stand where it will be, so that nothing jumps. */
+/** A placeholder with the size of the content, so that the layout does not jump. */
 export function LoadingState({ what }: { readonly what: string }) {
   return (
     <div class="state loading" role="status">
@@ -19,7 +19,7 @@ export function LoadingState({ what }: { readonly what: string }) {
   )
 }
 
-/** It could not be read, why, and what to do. */
+/** Says why reading failed, and what to do. */
 export function FailedState({
   what,
   fault,
@@ -44,7 +44,7 @@ export function FailedState({
   )
 }
 
-/** It is for the broker's own machine, or for those who have the token, and what to do. */
+/** Says that the content is reserved for the broker's own machine or for holders of the token, and what to do. */
 function ForbiddenState({ fault }: { readonly fault: string }) {
   return (
     <div class="state" role="note">
@@ -54,10 +54,7 @@ function ForbiddenState({ fault }: { readonly fault: string }) {
   )
 }
 
-/**
- * What is known of a resource in each of its states: while it is loaded, when it could not be read, when it could be read once but
- * not any more (grey, with the time since when), and as it is.
- */
+/** A resource in each of its states: loading, failed, stale (grey, with the time of the last success), and current. */
 export function Shown<Value>({
   known,
   what,
@@ -79,7 +76,7 @@ export function Shown<Value>({
   )
 }
 
-/** Figures that are not those of now are grey and say since when. */
+/** Figures that are not current are grey, with their time. */
 export function Stale({
   since_ms,
   why,

@@ -12,7 +12,7 @@ import { readOnly, useResource } from '../session.js'
 import { type RouteRow, rejectedOf, routesOf } from './routes-of-live.js'
 import { SlowTable } from './slow-table.js'
 
-/** What clients ask for: by route, the slow ones with their stages, by tenant and path, and what is turned away. */
+/** The requests of clients: by route, slow ones with their stages, by tenant and path, and rejected ones. */
 export function RequestsPage() {
   return (
     <>
@@ -150,7 +150,7 @@ const serviceColumns: readonly Column<ServiceRow>[] = [
   countColumn('sent', ({ sent }) => sent, minor),
 ]
 
-/** The requests of a tenant in a path, since the metrics were reset. */
+/** The requests of a tenant in a path since the metrics were reset. */
 interface ServiceRow {
   readonly tenant: string
   readonly path: string
@@ -158,7 +158,7 @@ interface ServiceRow {
   readonly errors: number
   readonly mean_s: number
   readonly in_bytes: number
-  /** Notifications and requests that were passed on. */
+  /** Notifications and forwarded requests. */
   readonly sent: number
 }
 

@@ -6,19 +6,19 @@ import { addCounts, bucketCounts, quantileOf } from '../moment.js'
 export interface RouteRow {
   readonly route: string
   readonly method: string
-  /** In a second. */
+  /** Per second. */
   readonly rate: number
   /** Since the start. */
   readonly count: number
   readonly p50_s: number
   readonly p99_s: number
-  /** Codes inside answers, with how often; of the whole route, since the start. */
+  /** Error codes within responses, with their counts; for the whole route, since the start. */
   readonly errors: string
   readonly in_bytes: number
   readonly out_bytes: number
 }
 
-/** What was requested between two frames, and what of it since the start. */
+/** The requests between two frames, with their counts since the start. */
 export function routesOf(hello: LiveHello, before: WholeFrame | undefined, { frame }: WholeFrame): readonly RouteRow[] {
   const over_s = before === undefined ? 0 : (frame.time_ms - before.frame.time_ms) / 1000
   return frame.requests.map((now) => {
@@ -51,7 +51,7 @@ function errorsOf({ errorCodes }: LiveHello, { errors }: LiveFrame, wanted: numb
   return own.map(([, code, count]) => `${errorCodes[code]}: ${count}`).join(', ')
 }
 
-/** Reasons for which something was turned away, with how often. */
+/** The reasons of rejections, with their counts. */
 export function rejectedOf({ rejections }: LiveHello, { rejected }: LiveFrame): readonly (readonly [string, number])[] {
   return rejections.flatMap((reason, at) => {
     const count = rejected[at] ?? 0

@@ -27,7 +27,7 @@ export function SlowTable({ slow }: { readonly slow: SlowList }) {
 
 type KeyedRequest = ShownSlowRequest & { readonly key: string }
 
-/** Each request with what tells it from others, also of the same moment and correlator. */
+/** Each request with a unique key, also for requests of the same moment and correlator. */
 function keyed(requests: readonly ShownSlowRequest[]): readonly KeyedRequest[] {
   const seen = new Map<string, number>()
   return requests.map((request) => {
@@ -38,7 +38,7 @@ function keyed(requests: readonly ShownSlowRequest[]): readonly KeyedRequest[] {
   })
 }
 
-/** Each stage has its place in the bar and its name in its text; the colour is for those who see it. */
+/** Each stage has its position in the bar and its name in the text, so colour is not the only distinction. */
 function Legend() {
   return (
     <>
@@ -95,7 +95,7 @@ function StageBar({ request, longest_ms }: { readonly request: ShownSlowRequest;
   )
 }
 
-/** The stages of a request with their durations, and of its commit how long the log took. */
+/** The stages of a request with their durations; for the commit also the time of the log. */
 function stagesText({ stages_ms, log_ms }: Pick<ShownSlowRequest, 'stages_ms' | 'log_ms'>): string {
   return Object.entries(stages_ms)
     .map(([name, spent_ms]) => {
@@ -105,7 +105,7 @@ function stagesText({ stages_ms, log_ms }: Pick<ShownSlowRequest, 'stages_ms' | 
     .join(', ')
 }
 
-/** The partition that took longest, and of how many. */
+/** The slowest partition, and the number of partitions asked. */
 function partitionText({ partition, partitions }: Pick<ShownSlowRequest, 'partition' | 'partitions'>): string {
   if (partition === undefined) return 'none'
   return partitions === 1 ? String(partition) : `${partition}, slowest of ${partitions}`

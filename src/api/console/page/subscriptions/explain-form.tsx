@@ -5,7 +5,7 @@ import { FoldedJson } from '../parts/json.js'
 import { Chip, Heads, ScrollRegion, StoredText } from '../parts/small-parts.js'
 import { read, sentenceOf } from '../session.js'
 
-/** Why is nothing sent? Each condition of a subscription, compared with an entity. */
+/** Explains why nothing is sent: compares each condition of a subscription with an entity. */
 export function ExplainForm({ id }: { readonly id: string }) {
   const [entity, setEntity] = useState('')
   const [type, setType] = useState('')

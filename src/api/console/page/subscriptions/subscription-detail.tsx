@@ -12,7 +12,7 @@ import { EmptyState, Shown } from '../parts/states.js'
 import { readOnly, useResource } from '../session.js'
 import { ExplainForm } from './explain-form.js'
 
-/** One subscription: whole, its queue, what has failed, why nothing is sent, and its end. */
+/** One subscription: its contents, its queue, its failures, why nothing is sent, and its deletion. */
 export function SubscriptionDetail({ id }: { readonly id: string }) {
   const path = `/admin/subscriptions/${encodeURIComponent(id)}?details=on`
   const known = useResource<WholeSubscription>(path)
@@ -121,15 +121,15 @@ function Content({ subscription, at_ms }: { readonly subscription: WholeSubscrip
   )
 }
 
-/** Half a notification waits nowhere. */
+/** Chart ticks between whole numbers have no label. */
 function wholeText(value: number): string {
   return Number.isInteger(value) ? countText(value) : ''
 }
 
-/** As many readings are in the chart. */
+/** The number of readings in the chart. */
 const mostReadings = 600
 
-/** What waits, since the page was opened. */
+/** The length of the queue since the page was opened. */
 function QueueChart({ depth, at_ms }: { readonly depth: number; readonly at_ms: number }) {
   const [course, setCourse] = useState<readonly (readonly [at_s: number, depth: number])[]>([])
   useEffect(() => {

@@ -8,7 +8,7 @@ import { ListPage } from '../parts/list-page.js'
 import { StatusChip, StoredText } from '../parts/small-parts.js'
 import { SubscriptionDetail } from './subscription-detail.js'
 
-/** Subscriptions with how their deliveries go; one of them in full where the address says its id. */
+/** Subscriptions with the state of their deliveries; a single one if its id is in the address. */
 export function SubscriptionsPage() {
   const id = useParameter('id')
   return id === undefined ? <SubscriptionList /> : <SubscriptionDetail id={id} key={id} />
@@ -46,7 +46,7 @@ function SubscriptionList() {
   )
 }
 
-/** What a subscription is about, in a line. */
+/** The subject of a subscription, in a line. */
 function aboutText({ subject }: Pick<SubscriptionDetails, 'subject'>): string {
   const entities = subject.entities.map(({ id, idPattern, type, typePattern }) => {
     const ofId = id ?? (idPattern === undefined || idPattern === '.*' ? 'any' : `/${idPattern}/`)

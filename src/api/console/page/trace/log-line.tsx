@@ -3,7 +3,7 @@ import { fromJson } from '../session.js'
 
 /** A line of the log. */
 export interface LogLine {
-  /** Tells it from others. */
+  /** Its unique number. */
   readonly number: number
   readonly time: string
   readonly level: string
@@ -13,14 +13,14 @@ export interface LogLine {
   readonly message: string
   readonly correlator: string
   readonly tenant: string
-  /** As it came. */
+  /** As received. */
   readonly text: string
 }
 
-/** The members of a line that are looked at, as the broker writes them; each line has some of them. */
+/** The members of a line that the page uses; each line has some of them. */
 type WrittenLine = Readonly<Partial<Record<'time' | 'lvl' | 'area' | 'op' | 'msg' | 'corr' | 'srv', unknown>>>
 
-/** Reads the event `line` of `/admin/log/tail`. */
+/** Parses the event `line` of `/admin/log/tail`. */
 export function readLine(text: string, number: number): LogLine {
   const { time = '', lvl = '', area = '', op = '', msg = '', corr = '', srv = '' } = fromJson<WrittenLine>(text)
   return {
@@ -29,7 +29,7 @@ export function readLine(text: string, number: number): LogLine {
   }
 }
 
-/** What a line of the log is about: its trace area, or its level and what was done. */
+/** The subject of a log line: its trace area, or its level and operation. */
 export function WhatChip({ line: { level, area, op } }: { readonly line: LogLine }) {
   if (area !== '') return <code>{area}</code>
   const tone = level === 'ERROR' || level === 'FATAL' ? 'bad' : level === 'WARN' ? 'warning' : 'plain'

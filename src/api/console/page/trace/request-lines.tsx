@@ -4,10 +4,10 @@ import { Heads, ScrollRegion } from '../parts/small-parts.js'
 import type { LogLine } from './log-line.js'
 import { WhatChip } from './log-line.js'
 
-/** As many lines of one request are drawn; all of them are copied. */
+/** The number of lines of one request that are rendered; Copy takes all of them. */
 const mostDrawn = 500
 
-/** One request: all of its lines that have come, in their order, and those that still come. */
+/** One request: all of its lines so far, in order, and those that follow. */
 export function RequestLines({
   correlator,
   lines,
@@ -16,12 +16,12 @@ export function RequestLines({
 }: {
   readonly correlator: string
   readonly lines: readonly LogLine[]
-  /** Whether lines may be missing that the filter of the page does not let pass. */
+  /** Whether the page's filter may have left out lines. */
   readonly isFiltered: boolean
   readonly close: () => void
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
-  // The browser leads the focus in, keeps it there, and back to the line when it is closed.
+  // The browser moves the focus in, keeps it there, and returns it to the line when the dialog is closed.
   useLayoutEffect(() => dialog.current?.showModal(), [])
   const first_ms = Date.parse(lines[0]?.time ?? '')
   return (

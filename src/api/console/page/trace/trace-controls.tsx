@@ -10,7 +10,7 @@ import { type Known, readOnly, useResource } from '../session.js'
 const logLevels = ['NONE', 'FATAL', 'ERROR', 'WARN', 'INFO', 'DEBUG'] as const
 const verbosities = ['0', '1', '2', '3', '4', '5'] as const
 
-/** Which areas are traced and for how long; beside it log level and verbosity. */
+/** The traced areas and for how long, the log level and the verbosity. */
 export function TraceControls({ configuration }: { readonly configuration: Known<Configuration> }) {
   const levels = useResource<TraceLevels>('/log/trace')
   const logLevel = useResource<LogLevelState>('/admin/log')
@@ -57,7 +57,7 @@ export function TraceControls({ configuration }: { readonly configuration: Known
   )
 }
 
-/** The numbers of the levels that are on. */
+/** The numbers of the active levels. */
 function levelsOf({ tracelevels }: TraceLevels = { tracelevels: 'empty' }): ReadonlySet<number> {
   const levels = new Set<number>()
   if (tracelevels === 'empty') return levels
@@ -114,7 +114,7 @@ function Choice({
   )
 }
 
-/** Areas whose names begin alike. */
+/** Areas, grouped by the beginning of their names. */
 function groupsOf(names: readonly string[]): readonly (readonly [group: string, names: readonly string[]])[] {
   const groups = new Map<string, string[]>()
   for (const name of names) {

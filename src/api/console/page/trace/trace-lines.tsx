@@ -10,10 +10,9 @@ import { readStream } from '../stream-reader.js'
 import { type LogLine, readLine, WhatChip } from './log-line.js'
 import { RequestLines } from './request-lines.js'
 
-/** As many lines are kept; older ones go. */
+/** The number of lines that are kept; older ones are dropped. */
 const mostLines = 5000
 
-/** Where lines come from. */
 export const linesPath = '/admin/log/tail'
 
 const levels = ['ERROR', 'WARN', 'INFO', 'DEBUG', 'SUMMARY']
@@ -79,7 +78,7 @@ export function TraceLines({ areas }: { readonly areas: readonly string[] }) {
   )
 }
 
-/** Of a line that belongs to no request. */
+/** The correlator of lines outside of requests. */
 const noCorrelator = 'N/A'
 
 const columns: readonly Column<LogLine>[] = [
@@ -116,10 +115,10 @@ const columns: readonly Column<LogLine>[] = [
   },
 ]
 
-/** In characters; the title has the whole. */
+/** In characters; the title has the whole text. */
 const longestShown = 300
 
-/** Reads the lines that are asked for; others are read anew. */
+/** Reads the lines of a path; another path starts anew. */
 function useLines(path: string, isPaused: boolean) {
   const [shown, setShown] = useState<{ readonly lines: readonly LogLine[]; readonly skipped: number }>(none)
   const [fault, setFault] = useState<string>()
@@ -129,7 +128,7 @@ function useLines(path: string, isPaused: boolean) {
     if (isPaused) return
     let gathered: LogLine[] = []
     let skipped = 0
-    // Many lines come at a time: they are drawn together.
+    // Lines that arrive together are rendered together.
     const timer = setInterval(() => {
       if (gathered.length === 0 && skipped === 0) return
       const [fresh, left] = [gathered.toReversed(), skipped]

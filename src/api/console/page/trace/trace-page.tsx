@@ -4,7 +4,7 @@ import { useResource } from '../session.js'
 import { TraceControls } from './trace-controls.js'
 import { linesPath, TraceLines } from './trace-lines.js'
 
-/** What is traced, for how long, how much is logged, and the lines as they come. */
+/** The traced areas, the log level, and the lines as they come. */
 export function TracePage() {
   const configuration = useResource<Configuration>('/admin/config', 60_000)
   return (

@@ -5,12 +5,12 @@ import { useObservable } from '../observable.js'
 import { HeatMap, type HeatMapContent } from '../parts/heat-map.js'
 import type { WaitName } from './wait-tables.js'
 
-/** As many columns fit. */
+/** The number of columns. */
 const columns = 150
-/** As many buckets are shown at least. */
+/** The least number of buckets. */
 const leastRows = 7
 
-/** How often requests waited how long, over time. */
+/** The waits of requests by length, over time. */
 export function WaitHeat({ name, title }: { readonly name: WaitName; readonly title: string }) {
   const known = useObservable(live)
   const span = useSpan()
@@ -37,7 +37,10 @@ function contentOf(name: WaitName, seconds: number, bounds: readonly number[]): 
   }
 }
 
-/** The first and the last bucket that has anything, with some around them so that little is seen as little; none of nothing. */
+/**
+ * The first and the last bucket with any counts, with some empty ones around them so that small waits look small; an empty range
+ * without counts.
+ */
 function usedOf(rows: readonly Float32Array[]): readonly [first: number, last: number] {
   const isUsed = (row: Float32Array) => row.some((count) => count > 0)
   const first = rows.findIndex(isUsed)
@@ -46,7 +49,7 @@ function usedOf(rows: readonly Float32Array[]): readonly [first: number, last: n
   return [Math.max(0, first - 1), Math.min(rows.length - 1, Math.max(last + 1, first + leastRows))]
 }
 
-/** Not a number where nothing is known. */
+/** The sum of the known values; NaN where none is known. */
 function sumOfKnown(values: Float32Array): number {
   let sum = Number.NaN
   for (const value of values) if (!Number.isNaN(value)) sum = (Number.isNaN(sum) ? 0 : sum) + value

@@ -3,7 +3,7 @@ import { countText, durationText } from '../format.js'
 import { type Column, DataTable } from '../parts/data-table.js'
 import { ScrollRegion } from '../parts/small-parts.js'
 
-/** The figures of a wait, by the names that the broker has for them. */
+/** The figures of a wait, by their names in the broker. */
 const waitFigures = ['count', 'waited', 'total', 'max', 'p50', 'p90', 'p99', 'p999'] as const
 type WaitFigure = (typeof waitFigures)[number]
 
@@ -18,20 +18,19 @@ const figureTitles: Readonly<Record<WaitFigure, string>> = {
   p999: 'p99.9',
 }
 
-/** Every digit that is known. */
+/** With every known digit. */
 function exactFigure(wait: WaitsOf, figure: WaitFigure): string {
   const value = wait[figure]
   return typeof value === 'number' ? String(value) : `${value} s`
 }
 
-/** The total to the nanosecond, as it is exact; other durations in the unit that suits them. */
+/** The total to the nanosecond, as it is exact; other durations in a suitable unit. */
 function figureText(wait: WaitsOf, figure: WaitFigure): string {
   const value = wait[figure]
   if (typeof value === 'number') return countText(value)
   return figure === 'total' ? value : durationText(Number(value))
 }
 
-/** All waits in one table. */
 export function WaitsOfAll({ kinds }: { readonly kinds: KindsOfWaits }) {
   return (
     <ScrollRegion label="Waits of all partitions">
@@ -63,7 +62,7 @@ export function WaitsOfAll({ kinds }: { readonly kinds: KindsOfWaits }) {
   )
 }
 
-/** One wait in each partition, folded. */
+/** One kind of wait in each partition, folded. */
 export function WaitsByPartition({
   name,
   kind: { partitions },
@@ -97,11 +96,11 @@ const partitionColumns: readonly Column<PartitionWaits>[] = [
   })),
 ]
 
-/** The resources that requests wait for, in the order in which an update needs them; reads need the last one. */
+/** The resources that requests wait for, in the order of an update; reads need the last one. */
 export const waitNames = ['request', 'mailbox', 'transaction', 'dbConnectionPool'] as const
 export type WaitName = (typeof waitNames)[number]
 
-/** What a wait is for, what a high value means, and the settings that help. */
+/** For each kind of wait its cause, the meaning of a high value, and the settings that help. */
 export const waitMeanings: Readonly<
   Record<
     WaitName,

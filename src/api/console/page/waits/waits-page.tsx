@@ -13,7 +13,7 @@ import { type WaitName, WaitsByPartition, WaitsOfAll, waitMeanings, waitNames } 
 
 const waitsPath = '/admin/waits?details=on'
 
-/** What requests wait for, how long, and what that means. */
+/** The waits of requests, their lengths and their meanings. */
 export function WaitsPage() {
   const known = useResource<WaitList>(waitsPath)
   const { change, fault } = useChange(known.again)
@@ -103,7 +103,7 @@ function Reading({ reading }: { readonly reading: WaitList }) {
   )
 }
 
-/** What a wait means, how long it was over time, and its figures in more detail. */
+/** One kind of wait: its meaning, its length over time, and its figures. */
 function Kind({ name, children }: { readonly name: WaitName; readonly children: ComponentChildren }) {
   const { title, what, high, turn } = waitMeanings[name]
   return (
