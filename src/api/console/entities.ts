@@ -222,7 +222,7 @@ function cursorText({ index, position }: Cursor): string {
   return Buffer.from(JSON.stringify([index, ...position])).toString('base64url')
 }
 
-/** The cursor that a client has sent; nothing when its text is none of `cursorText`. */
+/** Parses a cursor of a client; undefined when it is malformed. */
 function readCursor(text: string): Cursor | undefined {
   const read = parsed(Buffer.from(text, 'base64url').toString())
   if (!Array.isArray(read)) return undefined

@@ -24,7 +24,7 @@ export const imaginedChanges: readonly Alteration[] = alterations
 /** The change that is tried. */
 export interface ExplainedChange {
   readonly tenant: Tenant
-  /** Names of the attributes that change; all of the entity if undefined. */
+  /** The changed attributes; undefined for all of the entity. */
   readonly attributes: readonly string[] | undefined
   readonly change: Alteration
   readonly at: Milliseconds

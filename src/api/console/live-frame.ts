@@ -18,13 +18,15 @@ export interface LiveHello {
   readonly processStart_ms: number
   /** How often frames come. */
   readonly interval_ms: number
-  /** Their number. */
   readonly partitions: number
-  /** Whether an update is answered when it is on disk (`-writeConcern 1`). */
+  /** Whether an update is durable before its response (`-writeConcern 1`). */
   readonly isDurable: boolean
-  /** Whether changes through the console are off: no token, and a port that others than this machine reach, or a request that is not from here. */
+  /**
+   * Whether the console may not change anything: the broker has no token, and either other machines can reach the port or the
+   * request is from another machine.
+   */
   readonly isReadOnly: boolean
-  /** What the buckets of all durations go up to, in seconds; a last bucket has the longer ones. */
+  /** The bounds of the buckets of all durations, in seconds; a last bucket has longer ones. */
   readonly durationBounds_s: readonly number[]
   /** The names of `requests[].route`, by number. */
   readonly routes: readonly LiveRoute[]
@@ -40,16 +42,15 @@ export interface LiveHello {
   readonly forwardResults: readonly string[]
   /** The threads, in the order of `threads` of a frame. */
   readonly threads: readonly LiveThread[]
-  /** How many commands may wait in the mailbox of a partition (`-mailboxSize`). */
+  /** The most commands in the mailbox of a partition (`-mailboxSize`). */
   readonly mailboxSize: number
-  /** What the data of one partition may grow to (`-dbSizeMax`). */
+  /** The most bytes of data in one partition (`-dbSizeMax`). */
   readonly map_bytes: number
   /** Free space of the disk that updates leave alone (`-dbFreeMin`). */
   readonly keepFree_bytes: number
   readonly memoryLimit_bytes: number
 }
 
-/** A resource. */
 export interface LiveRoute {
   /** `unknown` for unknown paths. */
   readonly name: string
@@ -62,38 +63,41 @@ export interface LiveRoute {
 export interface LiveThread {
   /** Front end 0 is the main thread. */
   readonly kind: 'frontEnd' | 'partition' | 'queryThread' | 'courier'
-  /** Among those of its kind. */
+  /** Its number within its kind. */
   readonly number: number
 }
 
 /**
- * How many values are in each bucket: the number of the first bucket that has any, its count, and the counts of those that
- * follow up to the last that has any. `[3, 10, 0, 2]` is 10 in bucket 3 and 2 in bucket 5; empty when there are none.
+ * The counts of buckets in short form: the number of the first bucket with values, its count, and the counts of the following
+ * ones up to the last with values. `[3, 10, 0, 2]` is 10 in bucket 3 and 2 in bucket 5; empty when there are none.
  */
 export type LiveBuckets = readonly number[]
 
 export interface LiveFrame {
   readonly processStart_ms: number
-  /** Counts frames; one more than in the frame before unless some are lost. It starts anew when nobody has looked for a while. */
+  /**
+   * The number of the frame, one more than that of the frame before unless frames are lost. It begins again when there was no
+   * viewer for a while.
+   */
   readonly sequence: number
   readonly time_ms: number
-  /** Only what was requested at least once. */
+  /** Only routes and methods with requests. */
   readonly requests: readonly LiveRequests[]
-  /** Sizes of payloads by route: route, bytes of requests, bytes of answers. Only of routes that were requested. */
+  /** Sizes of payloads by route: route, bytes of requests, bytes of responses. Only of routes with requests. */
   readonly sizes: readonly (readonly [route: number, request_bytes: number, response_bytes: number])[]
-  /** Errors inside of answers, one for each element that failed: route, code, count. Only those that happened. */
+  /** Errors within responses, one for each failed element: route, code, count. Only those that happened. */
   readonly errors: readonly (readonly [route: number, code: number, count: number])[]
-  /** Turned away before the operation, in the order of `rejections`. */
+  /** Rejected before the operation, in the order of `rejections`. */
   readonly rejected: readonly number[]
   /** Requests to context providers, in the order of `forwardResults`. */
   readonly forwards: readonly number[]
   readonly now: LiveGauges
-  /** Nothing while waits are not measured (`-mutexTimeStat`). */
+  /** Null while waits are not measured (`-mutexTimeStat`). */
   readonly waits: LiveWaits | null
   readonly partitions: LivePartitions
   /**
-   * The distributions of partitions: of all of them up to 64; of more, each frame has those of 64, in turns. They are
-   * cumulative like everything else, so what one frame has not another one has.
+   * The distributions of partitions: of all of them up to 64; of more, each frame has those of 64, in turns. They are cumulative
+   * like all other figures, so they stay valid until the next frame that has them.
    */
   readonly distributions: readonly LiveDistributions[]
   /** In the order of `threads` of the hello. */
@@ -102,7 +106,7 @@ export interface LiveFrame {
   readonly alarms: LiveAlarms
   readonly memory: LiveMemory
   readonly disk: LiveDisk
-  /** Lines of the log that were dropped because they could not be written. */
+  /** Lines of the log that could not be written and were dropped. */
   readonly logLinesDropped: number
 }
 
@@ -110,16 +114,16 @@ export interface LiveFrame {
 export interface LiveRequests {
   readonly route: number
   readonly method: number
-  /** Number of a status code and how many answers had it, in turns. */
+  /** Alternating: the number of a status code, and how many responses had it. */
   readonly codes: readonly number[]
-  /** From the head of a request to its answer. */
+  /** From the head of a request to its response. */
   readonly durations: LiveBuckets
   readonly total_s: number
 }
 
 export interface LiveGauges {
   readonly connections: number
-  /** Requests that have begun and have no answer yet. */
+  /** Requests without a response yet. */
   readonly inFlight: number
   readonly permitsFree: number
   readonly permitsTaken: number
@@ -134,19 +138,21 @@ export interface LiveWait {
   readonly count: number
   /** Uses that had to wait. */
   readonly waited: number
-  /** Nanoseconds, exact: digits, since they may be more than a number in JSON can hold. */
+  /** Nanoseconds as digits, since they may exceed the precision of a JSON number. */
   readonly total_ns: string
   readonly max_ns: string
 }
 
 /** Over all partitions. */
 export interface LiveWaitDistribution extends LiveWait {
-  /** Of those that waited. */
+  /** Of the uses that waited. */
   readonly buckets: LiveBuckets
 }
 
 export interface LiveWaits {
-  /** When the measurement began: at the last reset, or when it was switched on. Another value is another measurement. */
+  /**
+   * When the measurement began: at the last reset, or when it was switched on. A different value means a different measurement.
+   */
   readonly since_ms: number
   readonly request: LiveWaitDistribution
   readonly dbConnectionPool: LiveWaitDistribution
@@ -160,18 +166,18 @@ export interface LiveWaits {
   ])[]
 }
 
-/** Shorter, as there are many; see `LiveWait`. */
+/** The short form of `LiveWait`, as there are many. */
 export type LivePartitionWait = readonly [count: number, waited: number, total_ns: string, max_ns: string]
 
-/** The figures of the partitions, each with a number for every partition in their order. */
+/** The figures of the partitions, each with one number per partition, in order. */
 export interface LivePartitions {
-  /** Commands that wait in the mailbox now. */
+  /** Commands in the mailbox now. */
   readonly mailboxDepth: readonly number[]
-  /** Turns that were committed. */
+  /** Committed turns. */
   readonly commits: readonly number[]
-  /** Commands that the turns carried out. */
+  /** Commands in the committed turns. */
   readonly commands: readonly number[]
-  /** Time that the turns took to log, sync and apply. */
+  /** The time to log, sync and apply the turns. */
   readonly commit_s: readonly number[]
   readonly entities: readonly number[]
   readonly used_bytes: readonly number[]
@@ -179,22 +185,22 @@ export interface LivePartitions {
   readonly logged_bytes: readonly number[]
   /** How often the thread was replaced because it had died. */
   readonly restarts: readonly number[]
-  /** 1 while it refuses updates for want of room, else 0. */
+  /** 1 while it refuses updates because of a lack of space, otherwise 0. */
   readonly isFull: readonly number[]
 }
 
 export interface LiveDistributions {
   readonly partition: number
   readonly commits: LiveBuckets
-  /** Until the record of a turn was in the log and on disk. */
+  /** Until the record of a turn was durable in the log. */
   readonly syncs: LiveBuckets
-  /** Of those that waited; empty while waits are not measured. */
+  /** Of the uses that waited; empty while waits are not measured. */
   readonly dbConnectionPool: LiveBuckets
   readonly transaction: LiveBuckets
   readonly mailbox: LiveBuckets
 }
 
-/** What a thread reports once a second. Its utilisation is the difference of `busy_ms` divided by that of `looked_ms`. */
+/** The report of a thread, once a second. Its utilisation is the difference of `busy_ms` divided by that of `looked_ms`. */
 export type LiveThreadCounts = readonly [
   busy_ms: number,
   /** Time of the report since the start of the process. */
@@ -208,20 +214,23 @@ export interface LiveDeliveries {
   readonly accepted: number
   readonly dropped: number
   readonly simulated: number
-  /** Attempts that failed: tried again, and given up because the receiver refused. */
+  /** Failed attempts: `trouble` are tried again, `refused` are given up because the receiver refused. */
   readonly trouble: number
   readonly refused: number
-  /** Times that attempts took. */
+  /** Durations of attempts. */
   readonly attempts: LiveBuckets
   /** From the making of a notification to its acceptance. */
   readonly queueWaits: LiveBuckets
-  /** What waits or is under way, by outbox: those of the partitions, then the coordinator's, whose notices no single entity causes. */
+  /**
+   * The notices that wait or are under way, by outbox: those of the partitions, then the coordinator's, whose notices no single
+   * entity causes.
+   */
   readonly outboxes: readonly (readonly [depth: number, bytes: number])[]
-  /** When the oldest notification that waits was made. */
+  /** When the oldest waiting notification was made. */
   readonly oldest_ms: number | null
   /**
-   * Receivers that fail, those that failed most often first; ten at most. Nothing for requests that may not read
-   * `/admin/receivers`: `alarms` says how many there are.
+   * Failing receivers, those with most failures first; ten at most. Null for requests that may not read `/admin/receivers`:
+   * `alarms` has their number.
    */
   readonly failing: readonly LiveFailing[] | null
 }
@@ -229,13 +238,13 @@ export interface LiveDeliveries {
 export interface LiveFailing {
   readonly receiver: string
   readonly since_ms: number
-  /** Failed attempts since then. */
+  /** Failed attempts since `since_ms`. */
   readonly failures: number
   /** The last failure, in words. */
   readonly reason: string
 }
 
-/** By kind: in force now, and raised since the start. */
+/** By kind: active now, and raised since the start. */
 export type LiveAlarms = Readonly<Record<string, readonly [active: number, raised: number]>>
 
 export interface LiveMemory {
@@ -250,8 +259,8 @@ export interface LiveMemory {
 export interface LiveDisk {
   /** Null until the disk has answered. */
   readonly free_bytes: number | null
-  /** What may still be written before updates are refused. */
+  /** The bytes that can be written before updates are refused. */
   readonly left_bytes: number | null
-  /** The share of `map_bytes` that the fullest partition has used. */
+  /** The used share of `map_bytes` in the fullest partition. */
   readonly fullestMap: number
 }

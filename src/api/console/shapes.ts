@@ -1,13 +1,13 @@
 /**
- * What resources of the management send to the console's page, as JSON; `live-frame.ts` has what `GET /admin/live` sends. The broker's
- * views return these types and the page takes them as they are: a page of another version is told to load itself again.
- * Dates are texts, and what never happened is absent. Nothing here runs, and nothing is imported.
+ * The JSON that resources of the management interface send to the console's page; `live-frame.ts` has that of `GET /admin/live`.
+ * The broker's views return these types, and the page trusts them: a page of another version is told to reload itself. Dates are
+ * texts; what never happened is absent. This file has types only and imports nothing.
  */
 
-/** `GET /console/access.json`: what a browser has to know of a broker before it reads anything. */
+/** `GET /console/access.json`: the facts that a browser needs before it reads anything else. */
 export interface ConsoleFacts {
   readonly needsToken: boolean
-  /** Such a broker has a page more. */
+  /** Whether the broker is in a cluster: its console has one page more. */
   readonly ofCluster: boolean
 }
 
@@ -29,21 +29,21 @@ export interface Configuration {
     readonly partitions: number
     readonly used_bytes: number
   }
-  /** The numbers of the trace levels, by the names of their areas. */
+  /** The numbers of the trace levels, by area name. */
   readonly traceAreas: Readonly<Record<string, number>>
   readonly settings: readonly ShownSetting[]
 }
 
-/** A flag, as it is set. */
+/** The setting of a flag. */
 export interface ShownSetting {
   /** With its dash. */
   readonly flag: string
-  /** `***` for what is secret. */
+  /** `***` for secrets. */
   readonly value: string
   /** `command line`, `default` or the name of a variable. */
   readonly source: string
   readonly byDefault: string
-  /** What values it takes, as the help shows them. */
+  /** The values that it takes, as the help shows them. */
   readonly takes: string
   readonly meaning: string
   readonly group: string
@@ -51,7 +51,7 @@ export interface ShownSetting {
 
 /** `GET /admin/slow`: the last slow requests, the latest first. */
 export interface SlowList {
-  /** What takes longer is kept, in milliseconds; 0 when nothing is. */
+  /** The threshold in milliseconds above which requests are recorded; 0 for none. */
   readonly above: number
   readonly requests: readonly ShownSlowRequest[]
 }
@@ -64,10 +64,10 @@ export interface ShownSlowRequest {
   readonly request_bytes: number
   readonly duration_ms: number
   readonly stages_ms: Readonly<Record<string, number>>
-  /** How many partitions it asked, and the one of them whose times are shown. */
+  /** The number of partitions asked, and the slowest one, whose times are shown. */
   readonly partitions: number
   readonly partition?: number | undefined
-  /** As much of the commit as it took until the record was on disk. */
+  /** The part of the commit until the record was durable. */
   readonly log_ms?: number | undefined
   readonly tenant: string
   readonly correlator: string
@@ -78,7 +78,7 @@ export interface ServiceMetrics {
   readonly services: Readonly<Record<string, { readonly subservs: Readonly<Record<string, ServiceCounts>> }>>
 }
 
-/** What is zero is absent. */
+/** Zeros are absent. */
 export interface ServiceCounts {
   readonly incomingTransactions?: number | undefined
   readonly incomingTransactionErrors?: number | undefined
@@ -94,7 +94,7 @@ export interface TenantList {
   readonly tenants: readonly ShownTenant[]
 }
 
-/** A tenant, the empty text for the one without name. */
+/** A tenant; empty for the default one. */
 export interface ShownTenant {
   readonly service: string
   readonly entities: number
@@ -104,29 +104,29 @@ export interface ShownTenant {
 
 /** `GET /admin/types`: types by tenant and path, those with most entities first. */
 export interface TypeList {
-  /** Of all that fit, on whatever page. */
+  /** The number of all matching types, on all pages. */
   readonly count: number
   readonly entities: number
   readonly types: readonly ShownType[]
 }
 
-/** A type of entities in a path of a tenant; the empty text for entities without type. */
+/** A type of entities in a path of a tenant; empty for entities without type. */
 export interface ShownType {
   readonly service: string
   readonly servicePath: string
   readonly type: string
   readonly entities: number
-  /** The names that most have, each with the number of entities that have it. */
+  /** The most common names, each with the number of entities that have it. */
   readonly attributes: Readonly<Record<string, number>>
   readonly attributeNames: number
 }
 
-/** A page of `GET /admin/entities`, and where to go on. */
+/** A page of `GET /admin/entities`. */
 export interface EntityList {
   readonly entities: readonly ShownEntityRow[]
-  /** What `after` says for the next page; absent at the end. A page may be short, or empty, and yet there is more. */
+  /** The cursor (`after`) of the next page; absent at the end. A page may be short, or empty, although more follow. */
   readonly next?: string | undefined
-  /** Of the first page: how many there are, where that is known without a scan and was not refused. */
+  /** On the first page: the total, if it is known without a scan and was not declined. */
   readonly total?: { readonly count: number; readonly exact: boolean } | undefined
 }
 
@@ -137,28 +137,28 @@ export interface ShownEntityRow {
   readonly servicePath: string
   readonly created: string
   readonly modified: string
-  /** How many attributes it has, and the first names. */
+  /** The number of its attributes; `names` are the first ones. */
   readonly attributes: number
   readonly names: readonly string[]
   /** Longitude and latitude. */
   readonly location?: readonly [number, number] | undefined
 }
 
-/** `GET /admin/entities/points`: longitudes and latitudes in turn. */
+/** `GET /admin/entities/points`: alternating longitudes and latitudes. */
 export interface PointList {
   readonly points: readonly number[]
-  /** How many more there are in the area, about. */
+  /** About how many more there are in the area. */
   readonly beyond: number
 }
 
-/** `GET /admin/entities/{id}`: entities of one id, whole. */
+/** `GET /admin/entities/{id}`: the entities of one id, with all attributes. */
 export interface WholeEntities {
   readonly entities: readonly WholeEntity[]
-  /** Entities of the id that are not shown. */
+  /** The number of entities of the id that are not shown. */
   readonly more: number
 }
 
-/** An entity with all instances of its attributes, and who it concerns. */
+/** An entity with all instances of its attributes, its subscriptions and registrations. */
 export interface WholeEntity {
   readonly id: string
   readonly type: string
@@ -167,16 +167,16 @@ export interface WholeEntity {
   readonly created: string
   readonly modified: string
   readonly attributes: readonly WholeAttribute[]
-  /** Subscriptions that mean it, by creation. */
+  /** The subscriptions to it, in the order of creation. */
   readonly subscriptions: { readonly count: number; readonly ids: readonly string[] }
-  /** Registrations whose providers are asked for it. */
+  /** The registrations whose providers are asked for it. */
   readonly registrations: readonly { readonly id: string; readonly provider: string }[]
 }
 
 /** One instance of an attribute. */
 export interface WholeAttribute {
   readonly name: string
-  /** Its metadata `ID`; the empty text without it. */
+  /** Its metadata `ID`; empty without it. */
   readonly instance: string
   readonly type: string
   readonly value: unknown
@@ -186,29 +186,29 @@ export interface WholeAttribute {
   readonly modified: string
 }
 
-/** A page of `GET /admin/receivers`, those for which most waits first. */
+/** A page of `GET /admin/receivers`, those with most waiting notices first. */
 export interface ReceiverList {
-  /** Of all that fit, on whatever page. */
+  /** The number of all matching receivers, on all pages. */
   readonly count: number
   readonly receivers: readonly ShownReceiver[]
 }
 
-/** Of a receiver that nothing was sent to since the start, what happened is absent. */
+/** For a receiver without attempts since the start, the results are absent. */
 export interface ShownReceiver {
   /** Scheme, host and port, or MQTT broker; without secrets. */
   readonly receiver: string
   readonly subscriptions: number
-  /** The first of them. */
+  /** Some of its subscriptions. */
   readonly ids: readonly string[]
   readonly underWay: number
   readonly queueDepth: number
   readonly queueBytes: number
   readonly oldestQueued?: string | undefined
-  /** When the first of its subscriptions that pause is tried again. */
+  /** When the first of its paused subscriptions is tried again. */
   readonly nextAttempt?: string | undefined
   readonly accepted?: number | undefined
   readonly failed?: number | undefined
-  /** How long attempts took lately, on average, and the last one. */
+  /** The average duration of recent attempts, and that of the last one. */
   readonly meanLatency_ms?: number | undefined
   readonly lastLatency_ms?: number | undefined
   readonly lastSuccess?: string | undefined
@@ -222,7 +222,7 @@ export interface RegistrationList {
   readonly registrations: readonly ShownRegistration[]
 }
 
-/** A registration as it is stored, with how the calls of its providers went since the broker began; secrets of URLs are hidden. */
+/** A registration as it is stored, with the calls of its providers since the start of the broker; secrets in URLs are hidden. */
 export interface ShownRegistration {
   readonly id: string
   readonly service?: string | undefined
@@ -241,10 +241,10 @@ export interface ShownRegistration {
   readonly lastFailureReason?: string | undefined
 }
 
-/** What a provider answers for. */
+/** A registered context. */
 export interface ShownContext {
   readonly entities: readonly { readonly id: string; readonly type: string }[]
-  /** Empty when the provider answers for the whole entity. */
+  /** Empty when the provider has the whole entity. */
   readonly attributes: readonly { readonly name: string }[]
   readonly provider: string
 }
@@ -255,7 +255,7 @@ export interface SubscriptionList {
   readonly subscriptions: readonly SubscriptionDetails[]
 }
 
-/** A subscription in a list: how its deliveries go. */
+/** A subscription in a list, with the state of its deliveries. */
 export interface SubscriptionRow {
   readonly id: string
   readonly service?: string | undefined
@@ -279,16 +279,16 @@ export interface SubscriptionRow {
   readonly discarded: number
 }
 
-/** The same with what it is about, and how it notifies. */
+/** A subscription with its subject and its notification. */
 export interface SubscriptionDetails extends SubscriptionRow {
   readonly description?: string | undefined
-  /** Which entities, and what fires it, as NGSIv2 shows it. */
+  /** Its entities and triggers, as NGSIv2 shows them. */
   readonly subject: {
     readonly entities: readonly SubscribedEntities[]
     readonly condition: { readonly attrs: readonly string[] }
   }
   readonly notification: NotificationDetails
-  /** Seconds between two notifications, of one with a time-interval condition. */
+  /** Seconds between two notifications, for a time-interval condition. */
   readonly interval?: number | undefined
 }
 
@@ -315,11 +315,11 @@ interface NotificationDetails {
 export interface WholeSubscription extends SubscriptionDetails {
   readonly target: object
   readonly queue: {
-    /** Why nothing is begun now, if something waits. */
+    /** Why no attempt is begun now, if notices wait. */
     readonly state: string
     readonly underWay: number
   }
-  /** The last failed attempts since the courier began, the newest first. */
+  /** The last failed attempts since the courier started, the newest first. */
   readonly lastFailures: readonly { readonly at: string; readonly reason: string }[]
 }
 
@@ -327,23 +327,23 @@ export interface WholeSubscription extends SubscriptionDetails {
 export interface ExplanationList {
   readonly subscription: string
   readonly entities: readonly Explanation[]
-  /** Entities that are not explained. */
+  /** The number of entities that are not explained. */
   readonly more: number
 }
 
-/** Whether a change of an entity would be notified, and each condition of that. */
+/** Whether a change of an entity would be notified, with each condition. */
 export interface Explanation {
   readonly id: string
   readonly type: string
   readonly servicePath: string
-  /** Whether a notice would be made now; whether it is sent at once is what the last conditions say. */
+  /** Whether a notice would be made now; the last conditions say whether it would be sent at once. */
   readonly wouldNotify: boolean
   /** Why not, in the words of the trace. */
   readonly why?: string | undefined
   readonly conditions: readonly ExplainedCondition[]
 }
 
-/** One condition of a subscription: what it asks, what there is, and whether that fits. */
+/** One condition of a subscription: what it requires, what the entity has, and whether that fits. */
 export interface ExplainedCondition {
   readonly condition: string
   readonly fits: boolean
@@ -351,10 +351,10 @@ export interface ExplainedCondition {
   readonly held: unknown
 }
 
-/** `GET /admin/waits` with details; nothing but that it is off while waits are not measured. */
+/** `GET /admin/waits` with details; only a note while waits are not measured. */
 export interface WaitList {
   readonly enabled: boolean
-  /** For how long counting has gone on: seconds. */
+  /** The duration of the measurement in seconds. */
   readonly interval?: string | undefined
   readonly waits?: KindsOfWaits | undefined
 }
@@ -374,7 +374,7 @@ export interface WaitsOf {
   readonly p999: string
 }
 
-/** Waits for one resource, and for it in each partition, if each has one. */
+/** Waits for one resource in all, and per partition if there is one for each. */
 export interface KindOfWait extends WaitsOf {
   readonly partitions?: readonly PartitionWaits[] | undefined
 }
@@ -388,23 +388,23 @@ export interface ClusterView {
   /** The node that was asked. */
   readonly node?: string | undefined
   readonly coordinator?: string | undefined
-  /** Of a cluster of several nodes: how this one reads. */
+  /** How this node reads, in a cluster of several nodes. */
   readonly reads?: string | undefined
   readonly nodes: readonly NodeView[]
   readonly partitions: readonly ClusterPartition[]
 }
 
-/** What only members have is absent of others. */
+/** Members that only running nodes have are absent for others. */
 export interface NodeView {
   readonly name: string
   readonly slot: number
   readonly isMember: boolean
   readonly owns: readonly number[]
-  /** Until its lease ends unless it is renewed. */
+  /** The remaining time of its lease unless it is renewed. */
   readonly leaseLeft_s?: number | undefined
   readonly isLeaving?: boolean | undefined
   readonly address?: string | undefined
-  /** Others that it can not reach. */
+  /** The nodes that it cannot reach. */
   readonly unreachable?: readonly string[] | undefined
 }
 
@@ -415,13 +415,13 @@ export interface ClusterPartition {
   readonly since?: number | undefined
   /** The last record of its log. */
   readonly last: number
-  /** The records that a node would have to apply if it were started now. */
+  /** For each node, the number of records that it would have to apply if it were started now. */
   readonly copies: readonly { readonly node: string; readonly behind: number }[]
 }
 
 /** `GET /log/trace`. */
 export interface TraceLevels {
-  /** Numbers and ranges of them, as `1-3, 7`; `empty` for none. */
+  /** Numbers and ranges, as in `1-3, 7`; `empty` for none. */
   readonly tracelevels: string
 }
 

@@ -21,7 +21,7 @@ export interface ConsoleParts {
   readonly log: Log
   /** Makes a matcher without subscriptions, like those of the partitions. */
   readonly newMatcher: () => Matcher
-  /** Notices that may wait for one subscription. */
+  /** The most notices that may wait for one subscription. */
   readonly queueMax: number
 }
 
@@ -36,7 +36,7 @@ export interface Slice {
   readonly limit: number
 }
 
-/** Nothing that is stored matches a longer parameter. */
+/** The longest useful parameter: nothing stored matches a longer one. */
 const longest_characters = 1024
 const mostShown = 1000
 const lastOffset = 10_000_000
