@@ -18,6 +18,7 @@ import { memoryNeeded, memoryWarnings } from './memory-needed.js'
 import { portHolder } from './port-holder.js'
 import { watchStart } from './start-watch.js'
 
+/** The exit codes after a second signal: 128 plus the number of the signal. */
 const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** How long the partitions may take to finish their turns when the process has to end at once. */

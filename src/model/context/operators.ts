@@ -30,10 +30,10 @@ export function mayStandTogether(keys: readonly string[]): boolean {
 }
 
 /**
- * What an operation leaves of the stored value; nothing for an attribute that is new and is not to be created by it. Refuses
- * with the name of the operator that does not fit the value [NGSIv2 context 12.1-12.3].
+ * The stored value after an operation; undefined for a new attribute that the operation does not create. Refuses with the name of
+ * the operator that does not fit the value [NGSIv2 context 12.1-12.3].
  *
- * @param held nothing for a new attribute, whose reference is 0, the beginning of 1970, an empty array or an empty object
+ * @param held undefined for a new attribute, whose reference is 0, the beginning of 1970, an empty array or an empty object
  */
 export function operated(operation: Operation, held: HeldValue | undefined): Result<HeldValue | undefined, Operator> {
   const { $set: set, $unset: unset } = operation

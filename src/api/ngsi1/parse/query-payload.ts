@@ -72,7 +72,7 @@ function patternOf(pattern: string): Selector['id'] {
   return pattern === '.*' ? { kind: 'any' } : { kind: 'pattern', pattern }
 }
 
-/** What queryContext asks for [context 7.1]. */
+/** The payload of queryContext [context 7.1]. */
 export interface QueryPayload {
   readonly selectors: readonly Selector[]
   /** Empty for all. */

@@ -188,14 +188,14 @@ function checkAll<Draft, Checked>(
   return ok(checked)
 }
 
-/** What subscribeContextAvailability requests [subscriptions 7.4]. */
+/** The payload of subscribeContextAvailability [subscriptions 7.4]. */
 export interface AvailabilityPayload extends Discovery {
   readonly reference: string
   readonly duration_ms: number
   readonly spans: Spans
 }
 
-/** What updateContextAvailabilitySubscription requests [subscriptions 7.4]. */
+/** The payload of updateContextAvailabilitySubscription [subscriptions 7.4]. */
 export interface AvailabilityChangePayload extends Discovery, NamedSubscription {
   readonly duration_ms: number | undefined
   readonly spans: Spans

@@ -86,7 +86,7 @@ function shortestInterval(drafts: ConditionDrafts): Result<number | undefined, C
   return ok(shortest_ms)
 }
 
-/** What subscribeContext asks for [subscriptions 2.1]. */
+/** The payload of subscribeContext [subscriptions 2.1]. */
 export interface SubscriptionPayload extends Conditions {
   readonly selectors: readonly Selector[]
   /** Each once; empty for all. */

@@ -71,7 +71,7 @@ export class ChunkedList<Item> {
   }
 
   /**
-   * Those of the texts that items have, in one look at each item however many texts there are. Every call has to pass the same
+   * The texts among these that items have, in one look at each item however many texts there are. Every call has to pass the same
    * `textOf`.
    */
   textsOf(texts: ReadonlySet<string>, textOf: (item: Item) => string): ReadonlySet<string> {
@@ -84,10 +84,10 @@ export class ChunkedList<Item> {
   }
 
   /**
-   * With other items in place of those that have the same texts, in a list that has each text once: at most a look at each item,
-   * however many others there are. All calls have to give the same texts.
+   * The list with other items in place of those with the same texts, for a list that has each text once: at most one look at each item,
+   * however many others there are. Every call has to pass the same `textOf`.
    *
-   * @param replaced hears of each item that goes
+   * @param replaced called with each item that goes
    */
   exchanged(
     others: ReadonlyMap<string, Item>,
@@ -132,9 +132,9 @@ export class ChunkedList<Item> {
   }
 
   /**
-   * Without the items of these texts. All calls have to give the same texts.
+   * The list without the items of these texts. Every call has to pass the same `textOf`.
    *
-   * @param dropped hears of each item that goes
+   * @param dropped called with each item that goes
    */
   without(
     texts: ReadonlySet<string>,
