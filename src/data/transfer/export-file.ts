@@ -11,7 +11,7 @@ import type { StoredFolder } from '../offline/offline-folder.js'
 import { endLine, headerLine, lineOf } from './export-lines.js'
 import { type Item, type ItemCounts, type ItemKind, noCounts } from './items.js'
 
-/** The number of characters of a write. */
+/** The number of characters that are written at once. */
 const piece_characters = 2 ** 18
 
 /**

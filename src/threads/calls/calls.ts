@@ -22,10 +22,10 @@ interface OpenCall<Answer> {
 export type Timer = (limit_ms: number, over: () => void) => () => void
 
 /**
- * The questions of this thread to the far end of a port, whatever messages carry them. Numbers count what is sent,
+ * The open questions of this thread to the far end of a port, whatever messages carry them. Sent messages are numbered
  * from 1 on:
  *
- * | event                          | open question of the number | otherwise            | all open questions      |
+ * | event                          | the question of the number, if open | otherwise    | all open questions      |
  * |--------------------------------|--------------------------|-------------------------|-------------------------|
  * | `ask`                          |                          | opened and sent; refused as `gone` when the far end is gone | |
  * | `answered`                     | resolved                 | nothing: it came late   |                         |
@@ -35,7 +35,7 @@ export type Timer = (limit_ms: number, over: () => void) => () => void
  * | `replaced`                     |                          | opened and sent from now on |                     |
  * | `passed`                       |                          | never opened            |                         |
  *
- * So each question has one outcome, and none stays open when the far end is gone.
+ * So each question has exactly one outcome, and none stays open when the far end is gone.
  */
 export class OpenCalls<Answer> {
   readonly #timer: Timer
