@@ -87,7 +87,7 @@ export class ServiceMetrics {
   }
 
   #count(service = '', servicePath = ''): ServiceCount | undefined {
-    const headers = `${service}\n${servicePath}` // no header holds a line end
+    const headers = `${service}\n${servicePath}` // No header holds a line end.
     const known = this.#known.get(headers)
     if (known !== undefined || this.#known.has(headers)) return known
     const count = this.#open(service, servicePath)

@@ -124,7 +124,7 @@ export class OperationTimes implements HandleTimes {
     if (entered === 0n || detail === undefined) return
     const { partition, begun_ns, logged_ns } = detail
     const noted = this.#noted(partition)
-    if (begun_ns <= noted.turn_ns) return // the same turn
+    if (begun_ns <= noted.turn_ns) return // The same turn.
     noted.mailbox_ns += Math.max(0, begun_ns - Math.max(Number(entered), noted.until_ns))
     noted.decide_ns += decided_ns
     noted.commit_ns += committed_ns

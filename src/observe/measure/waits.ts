@@ -13,7 +13,7 @@ const longestSince = 2
 const buckets = 3
 const width = buckets + durationBuckets.width
 const reset = 0
-const longestRecorded_ns = 3.6e12 // one hour; longer waits count as that in the percentiles, but not in sum and maximum
+const longestRecorded_ns = 3.6e12 // One hour; longer waits count as that in the percentiles, but not in sum and maximum.
 
 export interface WaitMemory {
   readonly partitions: number

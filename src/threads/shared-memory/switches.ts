@@ -4,7 +4,7 @@ export const logLevels = ['NONE', 'FATAL', 'ERROR', 'WARN', 'INFO', 'DEBUG'] as 
 export type LogLevel = (typeof logLevels)[number]
 
 const settingNames = [
-  'logLevel', // an index of logLevels
+  'logLevel', // index in logLevels
   'verbosity',
   'infoPayloadMaxSize',
   'lineMaxSize',
