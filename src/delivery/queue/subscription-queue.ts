@@ -63,7 +63,10 @@ export class SubscriptionQueue {
   /** A pause has begun since the last acceptance: one notice goes alone. */
   #probing = false
   #probe: QueuedNotice | undefined
-  /** Incremented with each pause and each change of the subscription: a failure of an earlier epoch is not one more in a row. */
+  /**
+   * Incremented with each pause and each change of the subscription: a failure of an attempt that began in an earlier epoch does not
+   * count as one more in a row.
+   */
   #epoch = 0
 
   constructor(id: SubscriptionId, parts: SubscriptionQueueParts) {

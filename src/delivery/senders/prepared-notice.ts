@@ -57,7 +57,7 @@ export function preparedNotice(
   return reason === undefined ? { kind: 'ready', notice, url, headers, body } : { kind: 'unsendable', reason }
 }
 
-/** What a notification is longer than its record on disk, at most: names of headers, and what they always contain. */
+/** A notification is at most this much longer than its record on disk, by the names of headers and their constant parts. */
 const headSpare_bytes = 1024
 
 /** Why a notice whose body is rendered is too long to be sent to a recipient; undefined of any other notice. */

@@ -329,7 +329,10 @@ const mostWorded = 4096
 
 type Showing = (subscription: Subscription) => boolean
 
-/** Tells which subscriptions are shown anything of an entity, as `shownAttributes` would. The index holds equal lists once. */
+/**
+ * Tells which subscriptions are shown anything of an entity, as `shownAttributes` would. Looks at each list of names once: subscriptions
+ * with equal lists share one.
+ */
 function showing(entity: Entity): Showing {
   const known = new Map<readonly string[], boolean>()
   let held: ReadonlySet<string> | undefined

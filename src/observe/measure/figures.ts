@@ -262,7 +262,7 @@ export const remoteFigures = new FigureList([], {
 /** Notifications: outcomes and times. One row, which the courier writes. */
 export const deliveryFigures = new FigureList([], {
   stored: hidden(),
-  /** Before the columns that it is the sum of: see `DeliveryFigures.meter`. */
+  /** The sum of the columns that follow. It stands before them, because a reset reads the columns in order, see `DeliveryFigures.meter`. */
   left: hidden(),
   notifications: counters(
     'rigel_notifications_total',

@@ -51,7 +51,7 @@ const sendSize = 16
  */
 const batchesUnderWay = 8
 
-/** The callers of one batch's commands stop waiting within this share of the patience. */
+/** Commands go into one batch only if their callers stop waiting at about the same time: within this share of the patience. */
 export const untilShare = 0.1
 
 /** The most commands in a batch: encoding them takes the front end about 2 ms. */
@@ -304,7 +304,7 @@ function openOf({ commands }: Sent): readonly Waiting[] {
   return commands.filter((waiting) => waiting !== undefined)
 }
 
-/** When the last caller of a batch stops waiting, by `performance.now()`. */
+/** When the first caller of a batch stops waiting, by `performance.now()`. */
 function untilOf(batch: readonly Waiting[]): number {
   return batch.reduce((until_ms, waiting) => Math.min(until_ms, waiting.until_ms), Number.POSITIVE_INFINITY)
 }

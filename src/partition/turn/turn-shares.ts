@@ -47,7 +47,7 @@ const turnMost = 4096
  * | place | commands                                                                            |
  * |-------|-------------------------------------------------------------------------------------|
  * | fresh | those that have arrived, in order                                                   |
- * | round | those that are carried out before the first lane has its next share; taken from the beginning of fresh |
+ * | round | the first of the fresh ones: they are carried out before the first lane has its next share |
  * | lanes | deferred ones                                                                       |
  *
  * | event                                                        | what happens                                             |

@@ -20,7 +20,7 @@ export interface Environment {
   readonly cells: Database<string, Key>
   /** Facts about the partition itself. */
   readonly facts: Database<string, Key>
-  /** The outbox: [number] to a notice, [first number] to the notices of a group, to what they show; [subscription] to its delivery stats. */
+  /** The four databases of the outbox, see `OutboxDatabases`. */
   readonly notices: Database<string, Key>
   readonly groups: Database<string, Key>
   readonly shown: Database<string, Key>
@@ -79,8 +79,8 @@ export function openDatabase(root: RootDatabase<string, Key>, name: string): Dat
 const checkpointed_bytes = 2 ** 34
 
 /**
- * Opens an environment without its databases; as `openEnvironment` else. A commit is on disk when it returns only if that is
- * asked for: the others rely on a log and on checkpoints.
+ * Opens an environment without its databases. With `flushes` a commit is on disk when it returns; without, whoever writes relies on a
+ * log and on checkpoints.
  */
 export function openRoot(path: string, settings: EnvironmentSettings, flushes = false): RootDatabase<string, Key> {
   return open<string, Key>({

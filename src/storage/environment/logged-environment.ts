@@ -68,8 +68,8 @@ export class LoggedEnvironment {
   readonly #pins = new Map<PinPurpose, FilePin>()
 
   /**
-   * Opens the log of an environment that was just opened, with the indexes that recovery keeps up. To be followed by `recover`. Throws `DamagedRecord`, in words for
-   * the operator, when the log is damaged.
+   * Opens the log of an environment that was just opened. To be followed by `recover`. Throws `DamagedRecord`, in words for the
+   * operator, when the log is damaged.
    */
   constructor(parts: LoggedParts) {
     this.#parts = parts
@@ -158,7 +158,7 @@ export class LoggedEnvironment {
     })
   }
 
-  /** Notes everything up to a record as applied; the records since the last change do not change anything. */
+  /** Notes everything up to a record as applied, where the records since the last applied one have nothing to apply. */
   pass(last: LogSequence): void {
     if (last - this.#noted > passedMost && this.#isNoted(last)) return
     const { isCheckpointed } = this

@@ -188,7 +188,8 @@ export class LocalLog implements NotedLog {
         if (sequence !== this.#end.segment && !this.#segments.fits(this.#end.offset, needed))
           this.#nextSegment(sequence)
         const { offset } = this.#end
-        // The frame names the new length. Otherwise a file that is cut within the frame would look as if it had only been written that far.
+        // The length on disk, which the frame names, is enlarged first: a file that was cut within the frame is then told from one that was only
+        // written that far.
         if (this.#segments.reserve(offset + needed) && this.#settings.durable) this.flush()
         const frame = this.#frameOf(needed)
         const known = { flushed: this.#flushed, file_bytes: this.#onDisk_bytes }
