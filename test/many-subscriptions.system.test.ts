@@ -4,8 +4,8 @@ import { type Test, test } from 'tap'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../src/model/context/entity.js'
 import type { RegistrationChange, RegistrationId } from '../src/model/registration/registration.js'
 import type { SubscriptionId } from '../src/model/subscription/subscription.js'
-import { LmdbRegistryStore } from '../src/storage/store/control-registry.js'
-import { ControlStore } from '../src/storage/store/control-store.js'
+import { LmdbRegistryStore } from '../src/storage/store/metadata-registry.js'
+import { MetadataStore } from '../src/storage/store/metadata-store.js'
 import { at, storeSettings } from './given.js'
 import { subscription } from './given-subscription.js'
 import { RunningBroker } from './running.js'
@@ -24,7 +24,7 @@ function idOf(of: 'c0de' | 'feed', one: number): string {
 
 /** Puts subscriptions and registrations, each of an entity of its own, where a broker finds them. */
 async function prepare(folder: string): Promise<void> {
-  const control = new ControlStore(join(folder, 'control'), storeSettings, assert.fail)
+  const control = new MetadataStore(join(folder, 'control'), storeSettings, assert.fail)
   const registry = new LmdbRegistryStore({
     databases: { registrations: control.database('registrations'), availability: control.database('availability') },
     transact: (change, grows) => control.transact(change, grows),

@@ -32,7 +32,7 @@ import { Bell } from '../src/threads/shared-memory/signals.js'
 /** The courier's thread: delivers the notices of the outboxes until it is told to drain. */
 export default async function courier(task: CourierTask & ThreadPorts): Promise<void> {
   parkWhenTold(task.parking)
-  const { storage, memory, control, controlPath, recipients, positions } = task
+  const { storage, memory, control, metadataPath, recipients, positions } = task
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'courier', 0))
   const log = workerLog(task.log, measures.switches)
   const damages = new DamageLog(log, () => measures.damaged())
@@ -59,7 +59,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     )
     const { ack, alarm, failing } = main
     return new Courier({
-      outboxes: [...outboxes, outboxOf(open(controlPath), ack, positions?.[outboxes.length])],
+      outboxes: [...outboxes, outboxOf(open(metadataPath), ack, positions?.[outboxes.length])],
       settings: settingsOf(task),
       recipients: known,
       begun: task.begun,

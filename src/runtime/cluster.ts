@@ -139,7 +139,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   }
 
   /** Opens the metadata log, which this thread writes. */
-  openControl(applied: LogSequence): ClusterLog {
+  openMetadata(applied: LogSequence): ClusterLog {
     const { beats, row } = this.#parts.measures
     return new ClusterLog(this.link('control'), applied, () => beats.beat(row))
   }

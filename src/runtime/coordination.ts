@@ -5,17 +5,17 @@ import { type Marks, Rounds } from '../broker/coordinator/rounds.js'
 import type { SubscriptionService } from '../broker/services/broker.js'
 import type { ClusterStatistics } from '../broker/services/cluster-status.js'
 import { type ConfirmedPositions, ConfirmedReads } from '../broker/services/confirmed-reads.js'
-import type { RegistryService } from '../broker/services/services.js'
 import {
-  type ControlRequest,
-  type ControlSharing,
+  type CoordinatorRequest,
   type CoordinatorService,
+  type CoordinatorSharing,
   mayBeGiven,
   type NotCoordinator,
   type PartitionMark,
   sharedRegistry,
   sharedSubscriptions,
-} from '../broker/services/shared-control.js'
+} from '../broker/services/coordinator-requests.js'
+import type { RegistryService } from '../broker/services/services.js'
 import type { Unavailable } from '../broker/services/unavailable.js'
 import type { LinkCaller } from '../cluster/link/node-connection.js'
 import { NodeLink } from '../cluster/link/node-link.js'
@@ -23,7 +23,7 @@ import { isBehind, isGivenUp } from '../faults.js'
 import type { NoticeNumber } from '../model/subscription/notice.js'
 import { errorFacts, faultText, type Log } from '../observe/log/log.js'
 import { addedStatistics, type NodeStatistics } from '../observe/measure/node-statistics.js'
-import type { ControlReplica } from '../partition/replica/control-replica.js'
+import type { MetadataReplica } from '../partition/replica/metadata-replica.js'
 import { err, ok, type Result } from '../result.js'
 import type { ClusterLog } from '../storage/etcd/cluster-log.js'
 import type { LogName } from '../storage/etcd/engine.js'
@@ -58,7 +58,7 @@ type Taken = Result<unknown, NotCoordinator>
  * The metadata (subscriptions, registrations) on one node of a cluster. Whichever node is asked, the coordinating node
  * carries a change out, and all nodes follow the metadata log.
  */
-export class Coordination implements ControlSharing, CoordinatorService {
+export class Coordination implements CoordinatorSharing, CoordinatorService {
   readonly subscriptions: SubscriptionService
   readonly registry: RegistryService
   readonly #parts: CoordinationParts
@@ -67,12 +67,12 @@ export class Coordination implements ControlSharing, CoordinatorService {
   readonly #confirmed: ConfirmedReads
   readonly #position: PartitionPosition
   readonly #rounds: Rounds
-  #replica: ControlReplica | undefined
+  #replica: MetadataReplica | undefined
 
   constructor(parts: CoordinationParts) {
     this.#parts = parts
     const { nodes, caller, delivery, partitions, log } = parts
-    this.#position = new PartitionPosition(nodes.controlPosition)
+    this.#position = new PartitionPosition(nodes.metadataPosition)
     this.#rounds = new Rounds({
       partitions: partitions.number,
       members: () => nodes.memberNames,
@@ -127,7 +127,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
     this.#link.close()
   }
 
-  async take(request: ControlRequest): Promise<Taken> {
+  async take(request: CoordinatorRequest): Promise<Taken> {
     if (this.#replica?.isOwner !== true) return this.#notCoordinator()
     const answer = await this.#carriedOut(request)
     // A refusal without a confirmed position means that nothing was done: another node may have become coordinator.
@@ -143,7 +143,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
     return this.#rounds.passed(this.#position.appliedIndex)
   }
 
-  async change<Answer>(request: ControlRequest): Promise<Answer> {
+  async change<Answer>(request: CoordinatorRequest): Promise<Answer> {
     const until_ms = performance.now() + patience_ms
     for (;;) {
       const taken = await this.#taken(request)
@@ -169,7 +169,7 @@ export class Coordination implements ControlSharing, CoordinatorService {
   }
 
   /** The answer to a change, from this node or another one; undefined when nobody has carried it out. */
-  async #taken(request: ControlRequest): Promise<unknown> {
+  async #taken(request: CoordinatorRequest): Promise<unknown> {
     const taken = await this.take(request)
     if (taken.ok) return taken.value
     const { owner } = taken.error
@@ -180,14 +180,14 @@ export class Coordination implements ControlSharing, CoordinatorService {
   }
 
   /** A change of registrations is answered only when it is in force on all nodes, or with `outcomeUnknown`. */
-  async #carriedOut(request: ControlRequest): Promise<unknown> {
+  async #carriedOut(request: CoordinatorRequest): Promise<unknown> {
     const answer = await this.#asked(request)
     if (request.service !== 'registry' || !isOk(answer)) return answer
     const passed = await this.everywhere()
     return passed.ok ? answer : err({ kind: 'outcomeUnknown' })
   }
 
-  #asked({ service, operation, given }: ControlRequest): Promise<unknown> {
+  #asked({ service, operation, given }: CoordinatorRequest): Promise<unknown> {
     const owner: object = this.#parts.delivery[service]
     const carryOut: unknown = Reflect.get(owner, operation)
     if (typeof carryOut !== 'function') throw new Error(`nobody serves ${operation}`)

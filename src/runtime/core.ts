@@ -245,7 +245,7 @@ export class Core {
       plan: this.#plan,
       options: this.#options.notifications,
       folder: this.#folder,
-      openLog: cluster && ((applied) => opened(cluster.openControl(applied))),
+      openLog: cluster && ((applied) => opened(cluster.openMetadata(applied))),
       writing: this.#ownWriting(),
       positions: this.#cluster?.nodes.outboxes,
       courierHeap_MiB: this.#heaps.courier_MiB,

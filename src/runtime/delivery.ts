@@ -8,7 +8,7 @@ import type { Launch, Partitions } from '../broker/coordinator/partitions.js'
 import { Registry, type RegistryParts } from '../broker/coordinator/registry.js'
 import { enforceChange } from '../broker/coordinator/rounds.js'
 import { Subscriptions } from '../broker/coordinator/subscriptions.js'
-import type { ControlSharing } from '../broker/services/shared-control.js'
+import type { CoordinatorSharing } from '../broker/services/coordinator-requests.js'
 import type { CourierStart } from '../delivery/queue/courier-protocol.js'
 import { packedRecipients } from '../delivery/queue/packed-recipients.js'
 import type { NotificationOptions } from '../flags/settings.js'
@@ -16,15 +16,15 @@ import type { SubscriptionId } from '../model/subscription/subscription.js'
 import type { Alarms } from '../observe/log/alarms.js'
 import { errorFacts } from '../observe/log/log.js'
 import type { MainLog } from '../observe/log/main-log.js'
-import { ControlReplica, type ControlReplicaParts } from '../partition/replica/control-replica.js'
+import { MetadataReplica, type MetadataReplicaParts } from '../partition/replica/metadata-replica.js'
 import { inSlices } from '../slices.js'
 import type { LoggedParts } from '../storage/environment/logged-environment.js'
 import type { LogName } from '../storage/etcd/engine.js'
 import type { DataFolder } from '../storage/folder/data-folder.js'
-import type { ControlRecord } from '../storage/records/control-record.js'
+import type { MetadataRecord } from '../storage/records/metadata-record.js'
 import type { Pins } from '../storage/records/store.js'
-import { LmdbRegistryStore } from '../storage/store/control-registry.js'
-import { ControlStore } from '../storage/store/control-store.js'
+import { LmdbRegistryStore } from '../storage/store/metadata-registry.js'
+import { MetadataStore } from '../storage/store/metadata-store.js'
 import { PartitionPosition } from '../threads/shared-memory/partition-position.js'
 import { Bell } from '../threads/shared-memory/signals.js'
 import { clockStart } from '../time.js'
@@ -60,17 +60,17 @@ export class RunningDelivery {
   readonly subscriptions: Subscriptions
   readonly registry: Registry
   readonly #parts: RunningDeliveryParts
-  readonly #store: ControlStore
+  readonly #store: MetadataStore
   readonly #courier: CourierThread<Task>
   readonly #clock = clockStart()
   readonly #bell: Bell
-  #shared: { readonly replica: ControlReplica; readonly sharing: ControlSharing } | undefined
+  #shared: { readonly replica: MetadataReplica; readonly sharing: CoordinatorSharing } | undefined
 
   /** Opens the store; throws when it cannot be used. */
   constructor(parts: RunningDeliveryParts) {
     const { plan, options, folder, partitions, alarms, log, fatal } = parts
     this.#parts = parts
-    this.#store = new ControlStore(folder.controlPath, plan.storage, fatal, log, parts.openLog, parts.writing)
+    this.#store = new MetadataStore(folder.metadataPath, plan.storage, fatal, log, parts.openLog, parts.writing)
     this.#courier = new CourierThread({
       entry: new URL('../../workers/courier.js', import.meta.url),
       launch: (begun) => this.#launch(begun),
@@ -157,13 +157,13 @@ export class RunningDelivery {
   }
 
   /** In a cluster: from now on one node changes the metadata, and this store follows the log. */
-  follow(parts: Omit<ControlReplicaParts, 'store' | 'enforce'>, sharing: ControlSharing): ControlReplica {
-    const enforce = async (change: Required<ControlRecord>): Promise<void> => {
+  follow(parts: Omit<MetadataReplicaParts, 'store' | 'enforce'>, sharing: CoordinatorSharing): MetadataReplica {
+    const enforce = async (change: Required<MetadataRecord>): Promise<void> => {
       // Its courier may be waiting for acks that another node's courier has stored.
       if (!replica.isOwner && change.acks.length > 0) this.#bell.ring()
       await enforceChange(change, this.subscriptions, this.registry)
     }
-    const replica: ControlReplica = new ControlReplica({ ...parts, store: this.#store, enforce })
+    const replica: MetadataReplica = new MetadataReplica({ ...parts, store: this.#store, enforce })
     this.#shared = { replica, sharing }
     return replica
   }
@@ -220,13 +220,13 @@ export class RunningDelivery {
     log.take(port1)
     const recipients = packedRecipients([...this.subscriptions.recipients(), ...this.registry.recipients()])
     const held = [...new Set([...begun.held, ...this.subscriptions.undecided()])]
-    const { controlPath } = folder
+    const { metadataPath } = folder
     return {
       task: {
         ...plan,
         recipients,
         begun: { ...begun, held },
-        controlPath,
+        metadataPath,
         options,
         clock: this.#clock,
         positions,

@@ -17,6 +17,8 @@ import { Providers } from '../broker/providers/providers.js'
 import type { SubscriptionService } from '../broker/services/broker.js'
 import type { ClusterService } from '../broker/services/cluster-status.js'
 import { type ConfirmedPositions, ConfirmedReads } from '../broker/services/confirmed-reads.js'
+import type { SharingService } from '../broker/services/coordinator-requests.js'
+import { patientRegistry, patientSubscriptions } from '../broker/services/coordinator-requests.js'
 import { CourierPort } from '../broker/services/courier-port.js'
 import { EventStreams } from '../broker/services/event-stream.js'
 import { FrontBroker, pageLimit_bytes } from '../broker/services/front-broker.js'
@@ -28,8 +30,6 @@ import { PoolThreads } from '../broker/services/pool-threads.js'
 import { QueryPool, scanPermits } from '../broker/services/query-pool.js'
 import { ScanStops } from '../broker/services/scan-queue.js'
 import type { BackupService, CopyService, RegistryService } from '../broker/services/services.js'
-import type { SharingService } from '../broker/services/shared-control.js'
-import { patientRegistry, patientSubscriptions } from '../broker/services/shared-control.js'
 import { type NodeAddress, RouteTable } from '../cluster/membership/route-table.js'
 import { Destinations } from '../delivery/http-client/destinations.js'
 import { ApiKeys } from '../flags/api-keys.js'
@@ -383,11 +383,11 @@ async function openNodeFront(
 ): Promise<Result<NodeFront | undefined, ListenRefusal>> {
   const { coordinator: control, copies, courier } = services
   if (nodes === undefined || control === undefined) return ok(undefined)
-  const { link, positions, controlPosition } = nodes
+  const { link, positions, metadataPosition } = nodes
   const { mailboxSize } = options
   const remote = measures.remote.row(frontEnd)
   return NodeFront.open({
-    ...{ link, frontEnd, routes, mailboxes, positions, controlPosition, control, copies, courier, mailboxSize, log },
+    ...{ link, frontEnd, routes, mailboxes, positions, metadataPosition, control, copies, courier, mailboxSize, log },
     patience_ms: enginePatience_ms,
     listeners: options.notifications.streams.listeners,
     statistics: () => nodeStatistics(measures, appliedOf(positions)),

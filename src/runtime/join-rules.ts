@@ -13,7 +13,7 @@ import { type ClusterNodes, nodesText, recordFormats } from '../storage/etcd/nod
 import type { DataFolder } from '../storage/folder/data-folder.js'
 import type { ClusterFact } from '../storage/folder/folder-cluster.js'
 import { type FolderMember, notedBy } from '../storage/folder/member.js'
-import { ControlStore } from '../storage/store/control-store.js'
+import { MetadataStore } from '../storage/store/metadata-store.js'
 import { LmdbPartitionStore } from '../storage/store/partition-store.js'
 import type { LogSequence } from '../storage/wal/record-log.js'
 
@@ -123,11 +123,11 @@ export function etcdSettings({
   }
 }
 
-type FollowingFolder = Pick<DataFolder, 'partitions' | 'partitionPath' | 'controlPath'>
+type FollowingFolder = Pick<DataFolder, 'partitions' | 'partitionPath' | 'metadataPath'>
 
 /** The environments of a folder, by the log that each follows. */
 export function followingMembers(folder: FollowingFolder): ReadonlyMap<LogName, FolderMember> {
-  const members = new Map<LogName, FolderMember>([['control', { name: 'control', path: folder.controlPath }]])
+  const members = new Map<LogName, FolderMember>([['control', { name: 'control', path: folder.metadataPath }]])
   for (let partition = 0; partition < folder.partitions; partition += 1)
     members.set(partition, { name: `partition-${partition}`, path: folder.partitionPath(partition) })
   return members
@@ -162,7 +162,7 @@ export async function ownRecordsOf(
   const broken = (reason: string): never => {
     throw new Error(reason)
   }
-  const control = new ControlStore(folder.controlPath, storage, broken, log)
+  const control = new MetadataStore(folder.metadataPath, storage, broken, log)
   applied.set('control', control.applied)
   await control.close()
   return applied

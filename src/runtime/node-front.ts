@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ConfirmedPositions } from '../broker/services/confirmed-reads.js'
+import type { CoordinatorService } from '../broker/services/coordinator-requests.js'
 import type { CopyService } from '../broker/services/services.js'
-import type { CoordinatorService } from '../broker/services/shared-control.js'
 import type { BatchRoute, CommandOutcome, OutcomePart } from '../cluster/link/batch-route.js'
 import type { LinkServices } from '../cluster/link/link-requests.js'
 import { NodeLink } from '../cluster/link/node-link.js'
@@ -33,7 +33,7 @@ interface NodeFrontParts {
   /** Per partition, how far its log is applied on this node (`PartitionPosition`). */
   readonly positions: readonly SharedArrayBuffer[]
   /** How far the metadata log is applied on this node. */
-  readonly controlPosition: SharedArrayBuffer
+  readonly metadataPosition: SharedArrayBuffer
   /** Serves changes of the metadata that other nodes send. */
   readonly control: CoordinatorService
   readonly copies: CopyService
@@ -86,7 +86,7 @@ export class NodeFront {
       const settings = { partition, routes, room, patience_ms, depth: () => {} }
       return new RemoteMailbox({ ...settings, open: (node) => open(partition, node) })
     })
-    const controlPosition = new PartitionPosition(parts.controlPosition)
+    const metadataPosition = new PartitionPosition(parts.metadataPosition)
     const services = {
       partitions: mailboxes.length,
       senders: new SenderTable(mailboxes.length, link.senders),
@@ -101,7 +101,7 @@ export class NodeFront {
       ownerOf: (partition: number) => routes.ownerOf(partition),
       positions: (asked: readonly LogName[]) =>
         asked.map(
-          (log) => (log === 'control' ? controlPosition : positions[log])?.confirmedIndex as LogSequence | undefined,
+          (log) => (log === 'control' ? metadataPosition : positions[log])?.confirmedIndex as LogSequence | undefined,
         ),
       clock: now,
       control: parts.control,

@@ -65,7 +65,7 @@ export class RunningNodes {
   /** Per partition, how far its log is applied on this node. */
   readonly positions: readonly SharedArrayBuffer[]
   /** How far the metadata log is applied on this node. */
-  readonly controlPosition = PartitionPosition.memory()
+  readonly metadataPosition = PartitionPosition.memory()
   readonly #slot: number
   readonly #owned = new Map<number, LogSequence>()
   /** Logs that this node is claiming. */
@@ -112,7 +112,7 @@ export class RunningNodes {
 
   /** How far each log with an outbox is applied: the partitions, then the coordinator. */
   get outboxes(): readonly SharedArrayBuffer[] {
-    return [...this.positions, this.controlPosition]
+    return [...this.positions, this.metadataPosition]
   }
 
   /** The number of this node in the cluster. */
@@ -126,8 +126,8 @@ export class RunningNodes {
 
   /** What front ends are started with. */
   get forFronts(): Omit<FrontNodes, 'link'> {
-    const { positions, controlPosition, reads, others } = this
-    return { positions, controlPosition, reads, routes: this.#routes(), others }
+    const { positions, metadataPosition, reads, others } = this
+    return { positions, metadataPosition, reads, routes: this.#routes(), others }
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { type SubscriptionService, subscriptionServiceOperations } from '../broker/services/broker.js'
 import { type ClusterService, clusterOperations } from '../broker/services/cluster-status.js'
+import { coordinatorOperations, type SharingService } from '../broker/services/coordinator-requests.js'
 import {
   type BackupService,
   backupOperations,
@@ -9,7 +10,6 @@ import {
   type RegistryService,
   registryServiceOperations,
 } from '../broker/services/services.js'
-import { coordinatorOperations, type SharingService } from '../broker/services/shared-control.js'
 import type { LinkSecurity } from '../cluster/link/link-security.js'
 import type { LinkSelf } from '../cluster/link/node-listener.js'
 import type { NodeAddress } from '../cluster/membership/route-table.js'
@@ -126,7 +126,7 @@ export interface FrontNodes {
   /** Per partition, a `PartitionPosition`. */
   readonly positions: readonly SharedArrayBuffer[]
   /** The `PartitionPosition` of the metadata log. */
-  readonly controlPosition: SharedArrayBuffer
+  readonly metadataPosition: SharedArrayBuffer
   readonly reads: ReadMode
   readonly routes: readonly Route[]
   /** Where the other members listen. */
@@ -156,7 +156,7 @@ export interface FrontPorts {
 
 export interface CourierTask extends BrokerPlan {
   /** The folder of the coordinator's environment, which has an outbox as well. */
-  readonly controlPath: string
+  readonly metadataPath: string
   /** The receivers of subscriptions of both kinds. */
   readonly recipients: PackedRecipients
   readonly begun: CourierStart

@@ -9,7 +9,7 @@ import type { Subscription, SubscriptionId } from '../../src/model/subscription/
 import { ok } from '../../src/result.js'
 import { ClusterLog } from '../../src/storage/etcd/cluster-log.js'
 import type { LogLinkEnd } from '../../src/storage/etcd/log-link.js'
-import { ControlStore } from '../../src/storage/store/control-store.js'
+import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { Bell } from '../../src/threads/shared-memory/signals.js'
 import { at, origin, rendering, root, silentLog, storeSettings, tenant } from '../given.js'
@@ -24,7 +24,7 @@ function givenSubscriptions(t: Test, link?: LogLinkEnd) {
       wal = new ClusterLog(link, applied)
       return wal
     })
-  const store = new ControlStore(t.testdir(), storeSettings, assert.fail, silentLog, openLog)
+  const store = new MetadataStore(t.testdir(), storeSettings, assert.fail, silentLog, openLog)
   t.teardown(() => store.close())
   const inPartition = new Map<SubscriptionId, Subscription>()
   const recipients = new Map<SubscriptionId, Recipient>()

@@ -62,7 +62,7 @@ async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = fals
       const log = new MessageChannel().port2
       const task = {
         ...{ storage: { paths: [partition.path], ...storeSettings }, memory: sharedMemory(measures, bell) },
-        ...{ controlPath: control.path, recipients: packedRecipients(known), begun: start, options },
+        ...{ metadataPath: control.path, recipients: packedRecipients(known), begun: start, options },
         ...{
           brokerId: '0123456789abcdef',
           threadSilence_s: 30,

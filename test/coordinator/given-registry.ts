@@ -7,8 +7,8 @@ import { StorageFull } from '../../src/faults.js'
 import type { RegistrationChange } from '../../src/model/registration/registration.js'
 import type { Notice } from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
-import { LmdbRegistryStore } from '../../src/storage/store/control-registry.js'
-import { ControlStore } from '../../src/storage/store/control-store.js'
+import { LmdbRegistryStore } from '../../src/storage/store/metadata-registry.js'
+import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import { noticeAt, noticesAfter } from '../../src/storage/store/outbox-reader.js'
 import type { Milliseconds } from '../../src/time.js'
 import { at, silentLog, storeSettings } from '../given.js'
@@ -18,10 +18,10 @@ export class Control {
   full = false
   broken = false
   readonly store: LmdbRegistryStore
-  readonly #control: ControlStore
+  readonly #control: MetadataStore
 
   constructor(folder: string) {
-    const control = new ControlStore(folder, storeSettings, assert.fail)
+    const control = new MetadataStore(folder, storeSettings, assert.fail)
     this.#control = control
     this.store = new LmdbRegistryStore({
       databases: { registrations: control.database('registrations'), availability: control.database('availability') },

@@ -88,7 +88,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
     task: {
       storage,
       memory,
-      controlPath: control.path,
+      metadataPath: control.path,
       recipients: packedRecipients([known]),
       begun: { held: [], closed: [] },
       options,
@@ -147,7 +147,7 @@ test('what the courier asks for before it knows all that waits is answered', asy
     task: {
       storage,
       memory: sharedMemory(measures, new Bell()),
-      controlPath: control.path,
+      metadataPath: control.path,
       recipients: packedRecipients([]),
       begun: { held: [], closed: [] },
       options: run.options.notifications,

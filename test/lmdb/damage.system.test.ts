@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { type Environment, openEnvironment } from '../../src/storage/environment/environment.js'
 import { recordKey } from '../../src/storage/records/keys.js'
-import { ControlStore } from '../../src/storage/store/control-store.js'
+import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import { PartitionReader } from '../../src/storage/store/partition-reader.js'
 import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
 import { scan } from '../../src/storage/store/scan.js'
@@ -169,7 +169,7 @@ test('what is damaged in an outbox is named once with its file and its key, and 
 
 test('a start that cannot read a subscription is refused with its id and the way out', async (t) => {
   const folder = t.testdir()
-  const store = new ControlStore(folder, storeSettings, () => {})
+  const store = new MetadataStore(folder, storeSettings, () => {})
   t.teardown(() => store.close())
   await store.transact(
     { writes: [{ database: 'subscriptions', id: '5f0a1b2c3d4e5f6071829300', text: '{"id":' }] },
@@ -186,5 +186,5 @@ test('a number that the next numbers follow is not made up when it is damaged: t
   await environment.close()
   const message = /data\.mdb: the number of the last notice is no number \(1x\): restore the data folder from a backup/
   t.throws(() => new LmdbPartitionStore(folder, storeSettings), { name: 'DamagedRecord', message })
-  t.throws(() => new ControlStore(folder, storeSettings, () => {}), { name: 'DamagedRecord', message })
+  t.throws(() => new MetadataStore(folder, storeSettings, () => {}), { name: 'DamagedRecord', message })
 })

@@ -2,7 +2,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { damageOf } from '../../src/storage/environment/file-check.js'
-import { ControlStore } from '../../src/storage/store/control-store.js'
+import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
 import { command, given, id, matcher, noWords, root, storeSettings, takeTurn, tenant, versions } from '../given.js'
 import { made, tried } from './given-folder.js'
@@ -27,7 +27,7 @@ async function cutFolder(t: Test): Promise<string> {
   const [running, cut] = [join(t.testdir(), 'running'), join(t.testdir(), 'cut')]
   await made(running, 1)
   const [partition, control] = [join(running, 'partition-0'), join(running, 'control')]
-  await new ControlStore(control, storeSettings, t.fail).close()
+  await new MetadataStore(control, storeSettings, t.fail).close()
   const first = new LmdbPartitionStore(partition, storeSettings)
   turn(first, '0')
   await first.close()

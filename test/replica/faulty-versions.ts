@@ -57,7 +57,7 @@ function withoutRevoking(state: ReplicaState, event: ReplicaEvent): Transition {
 }
 
 function withoutControl(state: ReplicaState, event: ReplicaEvent): Transition {
-  const view = { ...state.view, controlNeeded: 0 as ReplicaState['control'] }
+  const view = { ...state.view, metadataNeeded: 0 as ReplicaState['control'] }
   return transition({ ...state, view }, event)
 }
 

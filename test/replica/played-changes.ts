@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EngineFull, LogFenced, StorageFull } from '../../src/faults.js'
 import { decodeClusterRecord } from '../../src/storage/etcd/cluster-record.js'
-import { decodeControlRecord } from '../../src/storage/records/control-record.js'
+import { decodeMetadataRecord } from '../../src/storage/records/metadata-record.js'
 import { keptIds, type PlayedCoordinator, shownOf } from './played-coordinator.js'
 import type { PlayedNode } from './played-node.js'
 import type { PlayedLoad } from './played-nodes.js'
@@ -57,7 +57,7 @@ export class PlayedChanges implements PlayedLoad<PlayedCoordinator> {
     for (const bytes of records.slice(this.#records)) {
       const { kind, payload } = decodeClusterRecord(Buffer.from(bytes))
       if (kind !== 'turn') continue
-      for (const { id, text } of decodeControlRecord(payload).writes) {
+      for (const { id, text } of decodeMetadataRecord(payload).writes) {
         if (text === undefined) {
           this.#kept.delete(id)
           continue

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Database } from 'lmdb'
-import { ControlReplica } from '../../src/partition/replica/control-replica.js'
+import { MetadataReplica } from '../../src/partition/replica/metadata-replica.js'
 import { ClusterLog } from '../../src/storage/etcd/cluster-log.js'
-import type { ControlRecord } from '../../src/storage/records/control-record.js'
 import type { Key } from '../../src/storage/records/keys.js'
-import { ControlStore } from '../../src/storage/store/control-store.js'
+import type { MetadataRecord } from '../../src/storage/records/metadata-record.js'
+import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { silentLog, storeSettings } from '../given.js'
@@ -20,8 +20,8 @@ const database = 'registrations'
 /** The coordinator's store and its replica in a node's main thread. What is changed comes into force some time later. */
 export class PlayedCoordinator extends PlayedMember {
   readonly isFull = false
-  readonly #store: ControlStore
-  readonly #replica: ControlReplica
+  readonly #store: MetadataStore
+  readonly #replica: MetadataReplica
   readonly #inForce = new Map<string, string>()
   /** The last record that is in force. */
   #last = 0 as LogSequence
@@ -37,11 +37,11 @@ export class PlayedCoordinator extends PlayedMember {
       return wal
     }
     const settings = { ...storeSettings, keepFree_bytes, durable: false }
-    this.#store = new ControlStore(folder, settings, failed, silentLog, openLog)
+    this.#store = new MetadataStore(folder, settings, failed, silentLog, openLog)
     assert(wal)
     const kept: Database<string, Key> = this.#store.database(database)
     for (const id of keptIds) this.#put(id, kept.get([id]))
-    this.#replica = new ControlReplica({
+    this.#replica = new MetadataReplica({
       ...{ store: this.#store, wal, node, log: silentLog, failed, owns },
       position: new PartitionPosition(position),
       enforce: async ({ writes }) => {
@@ -66,7 +66,7 @@ export class PlayedCoordinator extends PlayedMember {
 
   /** Resolves when a change is on disk and in force here; rejects where it is refused, or where nobody knows. */
   change(id: string, text: string | undefined): Promise<void> {
-    const change: ControlRecord = { writes: [{ database, id, text }] }
+    const change: MetadataRecord = { writes: [{ database, id, text }] }
     return this.#store.transact(change, text !== undefined)
   }
 

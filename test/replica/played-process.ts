@@ -87,7 +87,7 @@ export class PlayedProcess implements TimersOwner {
     })
     const [ofPartition] = this.running.positions
     if (ofPartition === undefined) throw new Error('there is one partition')
-    const memory = log === 'control' ? this.running.controlPosition : ofPartition
+    const memory = log === 'control' ? this.running.metadataPosition : ofPartition
     this.memory = memory
     this.position = new PartitionPosition(memory)
     this.#reads = new ConfirmedReads({

@@ -4,7 +4,7 @@ import type { Origin } from '../../model/context/update.js'
 import { decided } from '../../model/subscription/decisions.js'
 import type { Notice, NoticeNumber } from '../../model/subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../../model/subscription/subscription.js'
-import type { ControlChange, SubscriptionStore } from '../../model/subscription/subscription-store.js'
+import type { MetadataChange, SubscriptionStore } from '../../model/subscription/subscription-store.js'
 import { errorFacts, type Log } from '../../observe/log/log.js'
 import { ok, type Result } from '../../result.js'
 import type { Bell } from '../../threads/shared-memory/signals.js'
@@ -158,7 +158,7 @@ export class Activation {
   }
 
   /** Stores a change; refuses when there is no room for it. */
-  commit(change: ControlChange): Promise<Result<undefined, Unavailable>> {
+  commit(change: MetadataChange): Promise<Result<undefined, Unavailable>> {
     const { store, log } = this.#parts
     return resultOf(store.commit(change), log, 'subscriptions:store', 'a change of subscriptions was not stored')
   }

@@ -2,9 +2,9 @@ import type { RegistrationChange, RegistrationId } from '../../model/registratio
 import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../../model/subscription/subscription.js'
 import { err, ok, type Result } from '../../result.js'
-import type { ControlRecord } from '../../storage/records/control-record.js'
+import type { MetadataRecord } from '../../storage/records/metadata-record.js'
 import { noted } from '../../storage/records/notice-write.js'
-import { decodeAvailability, decodeRegistration } from '../../storage/store/control-registry.js'
+import { decodeAvailability, decodeRegistration } from '../../storage/store/metadata-registry.js'
 import type { Unavailable } from '../services/unavailable.js'
 import type { AvailabilityState } from './availability-subscriptions.js'
 import type { Registry } from './registry.js'
@@ -132,7 +132,7 @@ export class Rounds {
  * given in the order of the log.
  */
 export async function enforceChange(
-  { writes, notices }: Required<ControlRecord>,
+  { writes, notices }: Required<MetadataRecord>,
   subscriptions: Pick<Subscriptions, 'enforce' | 'enforceRemoval' | 'notified'>,
   registry: Pick<Registry, 'enforce'>,
 ): Promise<void> {

@@ -1,8 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import {
+  type CoordinatorService,
+  parseCoordinatorRequest,
+  parseMarkRequest,
+} from '../../broker/services/coordinator-requests.js'
 import type { CopyService } from '../../broker/services/services.js'
-import { type CoordinatorService, parseControlRequest, parseMarkRequest } from '../../broker/services/shared-control.js'
 import type { StreamSource } from '../../delivery/streams/stream-message.js'
 import { faultText, type Log } from '../../observe/log/log.js'
 import type { NodeStatistics } from '../../observe/measure/node-statistics.js'
@@ -190,7 +194,7 @@ export class LinkRequests {
 
   /** Has a change of the metadata carried out if this node coordinates. */
   async control(body: Buffer): Promise<LinkAnswer> {
-    const request = parseControlRequest(body.toString())
+    const request = parseCoordinatorRequest(body.toString())
     if (request === undefined) return { status: 400, text: 'the body is no change that a coordinator carries out' }
     const taken = await this.#services.control.take(request)
     const answer = taken.ok ? taken.value : { owner: taken.error.owner ?? null }

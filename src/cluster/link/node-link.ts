@@ -1,9 +1,9 @@
 import {
-  type ControlRequest,
+  type CoordinatorRequest,
   type PartitionMark,
-  parseControlAnswer,
+  parseCoordinatorAnswer,
   parseMarks,
-} from '../../broker/services/shared-control.js'
+} from '../../broker/services/coordinator-requests.js'
 import type { OpenStream, StreamPiece, StreamRefusal, StreamRequest } from '../../delivery/streams/stream-message.js'
 import type { StreamPosition } from '../../delivery/streams/stream-position.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
@@ -69,8 +69,8 @@ export class NodeLink {
   }
 
   /** Asks a node to carry out a change of the metadata; never rejects. */
-  async change(node: string, request: ControlRequest): Promise<ControlResponse> {
-    return controlResponse(await this.#ask(node, { kind: 'control' }, request))
+  async change(node: string, request: CoordinatorRequest): Promise<CoordinatorResponse> {
+    return coordinatorResponse(await this.#ask(node, { kind: 'control' }, request))
   }
 
   /** Asks a node to mark its partitions, see `CoordinatorService`; undefined when it does not answer. Never rejects. */
@@ -161,7 +161,7 @@ export class NodeLink {
 }
 
 /** The outcome of a change that another node was asked for. */
-export type ControlResponse =
+export type CoordinatorResponse =
   /** The answer of the service on that node. */
   | { readonly kind: 'answered'; readonly answer: Result<unknown, unknown> }
   /** That node does not coordinate; nothing was done. */
@@ -171,10 +171,10 @@ export type ControlResponse =
   /** The change may have been carried out. */
   | { readonly kind: 'outcomeUnknown' }
 
-function controlResponse(response: LinkResponse): ControlResponse {
+function coordinatorResponse(response: LinkResponse): CoordinatorResponse {
   if (response.kind !== 'answered') return { kind: response.kind === 'unsent' ? 'unsent' : 'outcomeUnknown' }
   if (response.status === 421) return { kind: 'notCoordinator' }
-  const answer = response.status === 200 ? parseControlAnswer(response.bytes.toString()) : undefined
+  const answer = response.status === 200 ? parseCoordinatorAnswer(response.bytes.toString()) : undefined
   if (answer !== undefined) return { kind: 'answered', answer }
   return { kind: response.status === 200 ? 'outcomeUnknown' : 'unsent' }
 }

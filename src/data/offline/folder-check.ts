@@ -6,9 +6,9 @@ import { damageOf } from '../../storage/environment/file-check.js'
 import { claimFolder } from '../../storage/folder/folder-claim.js'
 import { settleSwap } from '../../storage/folder/folder-swap.js'
 import { factOf, memberFact } from '../../storage/folder/member.js'
-import { type ControlCounts, checkControl } from '../../storage/store/check/control-check.js'
 import type { Findings } from '../../storage/store/check/findings.js'
 import { checkLog } from '../../storage/store/check/log-check.js'
+import { checkMetadata, type MetadataCounts } from '../../storage/store/check/metadata-check.js'
 import { checkOutbox } from '../../storage/store/check/outbox-check.js'
 import { PartitionCheck } from '../../storage/store/check/partition-check.js'
 import { CommandFailure } from './command.js'
@@ -16,7 +16,7 @@ import { currentFiles, formatOf, openFolder } from './offline-folder.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
 /** The numbers of checked items. */
-export interface FolderCounts extends Pick<ControlCounts, 'subscriptions' | 'registrations'> {
+export interface FolderCounts extends Pick<MetadataCounts, 'subscriptions' | 'registrations'> {
   readonly partitions: number
   readonly entities: number
   readonly notices: number
@@ -86,7 +86,7 @@ export async function checkedMembers(
     entities += counts.entities
     notices += counts.notices
   }
-  const control = await checkControl(join(path, 'control'), folder, reading, findings)
+  const control = await checkMetadata(join(path, 'control'), folder, reading, findings)
   return { partitions, entities, notices, ...control }
 }
 

@@ -11,9 +11,9 @@ import { type DataFolder, openDataFolder } from '../../storage/folder/data-folde
 import { type FolderFormat, readFormat } from '../../storage/folder/folder-format.js'
 import { decideSwap, isDecided, type SwapSource, settleSwap } from '../../storage/folder/folder-swap.js'
 import type { PinnedFile } from '../../storage/records/store.js'
-import { LmdbRegistryStore } from '../../storage/store/control-registry.js'
-import { ControlStore } from '../../storage/store/control-store.js'
 import { mergeSorted } from '../../storage/store/merge-sorted.js'
+import { LmdbRegistryStore } from '../../storage/store/metadata-registry.js'
+import { MetadataStore } from '../../storage/store/metadata-store.js'
 import { OutboxReader } from '../../storage/store/outbox-reader.js'
 import { LmdbPartitionStore } from '../../storage/store/partition-store.js'
 import { RecordWalk } from '../../storage/store/record-walk.js'
@@ -68,10 +68,10 @@ export async function currentFiles(
   const settings: WriterSettings = { durable: true, keepFree_bytes: 0, sizeMax_bytes: 2 ** 40, maxReaders }
   const members = membersOf(folder)
   for (const member of members) await new LmdbPartitionStore(member, settings).close()
-  await new ControlStore(folder.controlPath, settings, (reason) => {
+  await new MetadataStore(folder.metadataPath, settings, (reason) => {
     throw new CommandFailure(reason)
   }).close()
-  return { partitions: members.map(pinnedFile), control: pinnedFile(folder.controlPath) }
+  return { partitions: members.map(pinnedFile), control: pinnedFile(folder.metadataPath) }
 }
 
 function membersOf(folder: DataFolder): readonly string[] {
@@ -88,7 +88,7 @@ const cache_bytes = 2 ** 22
 export class StoredFolder {
   readonly folder: DataFolder
   readonly partitions: readonly LmdbPartitionStore[]
-  readonly control: ControlStore
+  readonly control: MetadataStore
   readonly registry: LmdbRegistryStore
   readonly #settings: WriterSettings
   /** Readers, which are closed before the stores. */
@@ -98,7 +98,7 @@ export class StoredFolder {
     folder: DataFolder,
     settings: WriterSettings,
     partitions: readonly LmdbPartitionStore[],
-    control: ControlStore,
+    control: MetadataStore,
   ) {
     this.folder = folder
     this.#settings = settings
@@ -120,7 +120,7 @@ export class StoredFolder {
     }
     try {
       for (const member of membersOf(folder)) partitions.push(new LmdbPartitionStore(member, settings, { cache_bytes }))
-      return new StoredFolder(folder, settings, partitions, new ControlStore(folder.controlPath, settings, broken))
+      return new StoredFolder(folder, settings, partitions, new MetadataStore(folder.metadataPath, settings, broken))
     } catch (fault) {
       for (const partition of partitions) await partition.close()
       folder.release()
@@ -135,7 +135,7 @@ export class StoredFolder {
   /** Upper bound of the space that a copy of the data takes. */
   get used_bytes(): number {
     const partitions_bytes = this.partitions.reduce((sum, { size }) => sum + size.used_bytes, 0)
-    return partitions_bytes + statSync(join(this.folder.controlPath, 'data.mdb')).size
+    return partitions_bytes + statSync(join(this.folder.metadataPath, 'data.mdb')).size
   }
 
   /** The highest sequence of any entity, also of removed ones. */
@@ -157,7 +157,7 @@ export class StoredFolder {
   /** The delivery stats of each subscription, merged over all outboxes or over those of partitions. */
   stats(of: 'all' | 'partitions' = 'all'): ReadonlyMap<SubscriptionId, DeliveryStats> {
     const parts = new Map<SubscriptionId, DeliveryStats[]>()
-    for (const path of [...membersOf(this.folder), ...(of === 'all' ? [this.folder.controlPath] : [])]) {
+    for (const path of [...membersOf(this.folder), ...(of === 'all' ? [this.folder.metadataPath] : [])]) {
       const reader = new OutboxReader(path, this.#settings, (damage) => {
         throw damage
       })

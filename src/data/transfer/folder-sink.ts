@@ -5,20 +5,20 @@ import { type EntityChange, entityName } from '../../storage/records/store.js'
 import type { LmdbPartitionStore } from '../../storage/store/partition-store.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { StoredFolder } from '../offline/offline-folder.js'
-import { FolderControl } from './folder-control.js'
+import { FolderMetadata } from './folder-metadata.js'
 import { type EntityItem, type Item, isThere, type Outcome, type Sink, type SinkSettings } from './items.js'
 
 /** Imports into the data folder of a stopped broker: stores items exactly, in large transactions. */
 export class FolderSink implements Sink {
   readonly #stored: StoredFolder
   readonly #settings: SinkSettings
-  readonly #control: FolderControl
+  readonly #control: FolderMetadata
   #sequence: number
 
   constructor(stored: StoredFolder, settings: SinkSettings) {
     this.#stored = stored
     this.#settings = settings
-    this.#control = new FolderControl(stored, settings)
+    this.#control = new FolderMetadata(stored, settings)
     this.#sequence = stored.highestSequence
   }
 

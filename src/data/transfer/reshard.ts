@@ -77,7 +77,7 @@ async function moveOutboxes(
     return { outbox: new Outbox(environment, folder), root: environment.root }
   })
   const move = new OutboxMove(readers, targets)
-  await copyControl(source.folder.controlPath, made.value.controlPath, settings, move)
+  await copyMetadata(source.folder.metadataPath, made.value.metadataPath, settings, move)
   move.move()
   for (const [id, stats] of source.stats('partitions')) move.putStats(id, stats)
   for (const { root } of targets) await root.close()
@@ -90,7 +90,7 @@ function thrown(damage: Error): never {
 }
 
 /** The coordinator's databases, without the facts about its environment itself. */
-const controlDatabases = [
+const metadataDatabases = [
   'subscriptions',
   'ticks',
   'registrations',
@@ -105,10 +105,10 @@ const controlDatabases = [
  * Copies the coordinator's data. A notice may wait for earlier ones in the partitions; those have been moved before it, so it
  * waits for the same ones under their new numbers.
  */
-async function copyControl(from: string, to: string, settings: WriterSettings, move: OutboxMove): Promise<void> {
+async function copyMetadata(from: string, to: string, settings: WriterSettings, move: OutboxMove): Promise<void> {
   const source = openRoot(from, { ...settings, readOnly: true })
   const target = openRoot(to, { ...settings, readOnly: false })
-  for (const name of controlDatabases) copyDatabase(source, target, name)
+  for (const name of metadataDatabases) copyDatabase(source, target, name)
   const outbox = openOutbox(target)
   goOnBehind(outbox, new Outbox(openOutbox(source), from).last)
   for (let number = 0; ; ) {

@@ -4,7 +4,7 @@ import type { Notice, NoticeAck } from './notice.js'
 import type { Subscription, SubscriptionId } from './subscription.js'
 
 /** One transaction of the coordinator; absent members stay as they are. */
-export interface ControlChange {
+export interface MetadataChange {
   readonly put?: Subscription
   readonly remove?: SubscriptionId
   /** Notices that no single change of an entity has caused. */
@@ -25,5 +25,5 @@ export interface SubscriptionStore {
   /** When the last tick of each subscription that has ticked was due. */
   ticks(): ReadonlyMap<SubscriptionId, Milliseconds>
   /** Resolves when the change is durable; rejects with `StorageFull` when there is no room for it. */
-  commit(change: ControlChange): Promise<void>
+  commit(change: MetadataChange): Promise<void>
 }

@@ -85,14 +85,14 @@ function wentOn(state: ReplicaState): Transition {
 
 /** Whether a claimant's wait is over, with all that was before its claim applied and in force. */
 function mayOwn({ role, view, applied, control }: ReplicaState): boolean {
-  return role.kind === 'elected' && role.isOver && applied === view.last && control >= view.controlNeeded
+  return role.kind === 'elected' && role.isOver && applied === view.last && control >= view.metadataNeeded
 }
 
 function followed(state: ReplicaState, role: Extract<Role, { kind: 'follows' }>): Transition {
   const { view, applying } = state
   if (state.isToClose) return applying === undefined ? ended(state) : just(state)
   if (state.isToOwn && view.last >= state.applied) {
-    const control = view.controlNeeded > state.control ? view.controlNeeded : state.control
+    const control = view.metadataNeeded > state.control ? view.metadataNeeded : state.control
     return just({ ...state, role: { kind: 'claims' } }, { kind: 'claim', expected: view.last, control })
   }
   if (role.isReading || applying !== undefined) return just(state)

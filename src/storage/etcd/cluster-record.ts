@@ -43,7 +43,7 @@ const nodeOffsets = new Map([
 const deflated_bytes = 512
 
 /**
- * The bytes of a record: format, kind, whether the payload is deflated, id, epoch (6 bytes), time (6), the control where there is
+ * The bytes of a record: format, kind, whether the payload is deflated, id, epoch (6 bytes), time (6), the metadata version if there is
  * one (6), the name of the node with its length before it, payload. Part of what stands in etcd.
  */
 export function encodeClusterRecord(record: Omit<ClusterRecord, 'id'>): Buffer {

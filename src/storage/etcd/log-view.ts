@@ -28,26 +28,26 @@ export interface LogView {
    */
   readonly proven: LogSequence
   /** The highest metadata version of any record: an owner must have it in force before it decides a turn. */
-  readonly controlNeeded: LogSequence
+  readonly metadataNeeded: LogSequence
 }
 
 /** The view of a log behind a record, without knowledge of the records up to there. */
 export function viewBehind(last: LogSequence): LogView {
-  return { last, writer: undefined, proven: 0 as LogSequence, controlNeeded: 0 as LogSequence }
+  return { last, writer: undefined, proven: 0 as LogSequence, metadataNeeded: 0 as LogSequence }
 }
 
 /** The view of a log after some more of its records were read, in order. */
 export function viewAfter(view: LogView, records: readonly ReadRecord[], received: Nanoseconds): LogView {
-  let { last, writer, proven, controlNeeded } = view
+  let { last, writer, proven, metadataNeeded } = view
   for (const { sequence, kind, node, time_ms: dated_ms, control } of records) {
-    if (control > controlNeeded) controlNeeded = control
+    if (control > metadataNeeded) metadataNeeded = control
     const before = (sequence - 1) as LogSequence
     if (kind === 'turn') proven = before
     else if (kind !== 'claim' || proven === before) proven = sequence
     writer = kind === 'release' ? undefined : { node, isClaim: kind === 'claim', received, dated_ms }
     last = sequence
   }
-  return { last, writer, proven, controlNeeded }
+  return { last, writer, proven, metadataNeeded }
 }
 
 /** The turns among some records, with their payloads. */

@@ -26,7 +26,7 @@ export interface DataFolder {
   readonly partitions: number
   partitionPath(partition: number): string
   /** The folder of the metadata store. */
-  readonly controlPath: string
+  readonly metadataPath: string
   /** Unlocks the folder. */
   release(): void
 }
@@ -90,11 +90,11 @@ function heldId(path: string): string {
   return format.value.folder
 }
 
-function layout(path: string): Pick<DataFolder, 'path' | 'partitionPath' | 'controlPath'> {
+function layout(path: string): Pick<DataFolder, 'path' | 'partitionPath' | 'metadataPath'> {
   return {
     path,
     partitionPath: (partition) => join(path, `partition-${partition}`),
-    controlPath: join(path, 'control'),
+    metadataPath: join(path, 'control'),
   }
 }
 
@@ -133,7 +133,7 @@ async function held(
 /** Creates a folder, or continues an interrupted creation: nothing has been stored in it yet. */
 async function created(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   const begun = readNextFormat(path)
-  if (begun === undefined && (existsSync(join(path, 'partition-0')) || existsSync(layout(path).controlPath))) {
+  if (begun === undefined && (existsSync(join(path, 'partition-0')) || existsSync(layout(path).metadataPath))) {
     return err({
       reason: `${formatFile(path)} is missing although the directory holds partitions: restore it from a backup`,
     })
@@ -150,11 +150,11 @@ async function created(path: string, settings: FolderSettings): Promise<Result<n
 }
 
 function membersOf(path: string, partitions: number): readonly FolderMember[] {
-  const { partitionPath, controlPath } = layout(path)
+  const { partitionPath, metadataPath } = layout(path)
   const numbers = Array.from({ length: partitions }, (_, number) => number)
   return [
     ...numbers.map((number) => ({ name: `partition-${number}`, path: partitionPath(number) })),
-    { name: 'control', path: controlPath },
+    { name: 'control', path: metadataPath },
   ]
 }
 

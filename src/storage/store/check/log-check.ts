@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readCheckpoint } from '../../environment/checkpoint.js'
-import { decodeControlRecord } from '../../records/control-record.js'
+import { decodeMetadataRecord } from '../../records/metadata-record.js'
 import { decodeEntity } from '../../records/record.js'
 import { decodeTurnRecord } from '../../records/turn-record.js'
 import { DiskLogFolder } from '../../wal/log-folder.js'
@@ -32,7 +32,7 @@ export function checkLog(path: string, kind: 'partition' | 'control', findings: 
   for (const { frame } of new LogScan(new DiskLogFolder(folder)).records(from)) {
     records += 1
     findings.attempt(folder, [frame.sequence], 'the record cannot be read', () =>
-      kind === 'control' ? decodeControlRecord(frame.payload) : decodeTurnRecord(frame.payload, () => anyEntity),
+      kind === 'control' ? decodeMetadataRecord(frame.payload) : decodeTurnRecord(frame.payload, () => anyEntity),
     )
   }
   return records

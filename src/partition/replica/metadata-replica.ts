@@ -1,12 +1,12 @@
-import type { ControlRecord } from '../../storage/records/control-record.js'
-import type { ControlStore } from '../../storage/store/control-store.js'
+import type { MetadataRecord } from '../../storage/records/metadata-record.js'
+import type { MetadataStore } from '../../storage/store/metadata-store.js'
 import type { LogSequence } from '../../storage/wal/record-log.js'
 import { Replica, type ReplicaParts } from './replica.js'
 
-export interface ControlReplicaParts extends Omit<ReplicaParts, 'store' | 'owns' | 'awaitsOwner'> {
-  readonly store: ControlStore
+export interface MetadataReplicaParts extends Omit<ReplicaParts, 'store' | 'owns' | 'awaitsOwner'> {
+  readonly store: MetadataStore
   /** Brings an applied change of any node into force on this node; the next change waits for it. */
-  readonly enforce: (change: Required<ControlRecord>) => Promise<void>
+  readonly enforce: (change: Required<MetadataRecord>) => Promise<void>
   /** Everything up to a record is in force on this node. */
   readonly inForce: (sequence: LogSequence) => void
   /** Called when this node has come to coordinate, with the epoch, or has ceased to. */
@@ -17,14 +17,14 @@ export interface ControlReplicaParts extends Omit<ReplicaParts, 'store' | 'owns'
  * The replica of the coordinator's log on a node of a cluster, in a thread that does other work while it is appended to. The node
  * that owns it coordinates. What is applied, of whichever node, comes into force here in the order of the log.
  */
-export class ControlReplica {
-  readonly #parts: ControlReplicaParts
+export class MetadataReplica {
+  readonly #parts: MetadataReplicaParts
   readonly #replica: Replica
   /** Resolves when everything applied is in force. */
   #enforced: Promise<void> = Promise.resolve()
 
   /** Begins to follow; everything that the store has applied must be in force. */
-  constructor(parts: ControlReplicaParts) {
+  constructor(parts: MetadataReplicaParts) {
     this.#parts = parts
     const { store, wal } = parts
     this.#replica = new Replica({
@@ -74,7 +74,7 @@ export class ControlReplica {
     await this.#enforced
   }
 
-  #enforce(change: Required<ControlRecord>): Promise<void> {
+  #enforce(change: Required<MetadataRecord>): Promise<void> {
     const { enforce, failed } = this.#parts
     this.#enforced = this.#enforced.then(() => enforce(change)).catch(failed)
     this.#replica.turned()

@@ -14,12 +14,12 @@ import type {
 } from '../../model/registration/registration.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Milliseconds } from '../../time.js'
-import type { ControlDatabase, ControlRecord, ControlWrite } from '../records/control-record.js'
 import { storedAs } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
+import type { MetadataDatabase, MetadataRecord, MetadataWrite } from '../records/metadata-record.js'
 import { noticeWrite } from '../records/notice-write.js'
 
-/** The databases of the registry in the control environment. */
+/** The databases of the registry in the metadata store. */
 export interface RegistryDatabases {
   /** [registration] to its record. */
   readonly registrations: Database<string, Key>
@@ -29,8 +29,8 @@ export interface RegistryDatabases {
 
 export interface RegistryStoreParts {
   readonly databases: RegistryDatabases
-  /** Writes a change of the control environment; resolves when it is on disk. */
-  readonly transact: (change: ControlRecord, grows: boolean) => Promise<void>
+  /** Writes a change to the metadata store; resolves when it is on disk. */
+  readonly transact: (change: MetadataRecord, grows: boolean) => Promise<void>
 }
 
 /** Registrations and availability subscriptions on disk. */
@@ -58,7 +58,7 @@ export class LmdbRegistryStore implements RegistryStore {
   commit(change: RegistryChange): Promise<void> {
     const { registrations = [], put, remove = [], notices = [] } = change
     const grows = put !== undefined || notices.length > 0 || registrations.some(({ kind }) => kind !== 'remove')
-    const writes: readonly ControlWrite[] = [
+    const writes: readonly MetadataWrite[] = [
       ...registrations.map(registrationWrite),
       ...(put ? [{ database, id: put.id, text: encodeAvailability(put) }] : []),
       ...remove.map((id) => ({ database, id, text: undefined })),
@@ -68,9 +68,9 @@ export class LmdbRegistryStore implements RegistryStore {
 }
 
 /** The database of availability subscriptions. */
-const database: ControlDatabase = 'availability'
+const database: MetadataDatabase = 'availability'
 
-function registrationWrite(change: RegistrationChange): ControlWrite {
+function registrationWrite(change: RegistrationChange): MetadataWrite {
   if (change.kind === 'remove') return { database: 'registrations', id: change.id, text: undefined }
   const { registration } = change
   return { database: 'registrations', id: registration.id, text: encodeRegistration(registration) }

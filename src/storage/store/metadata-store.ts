@@ -4,7 +4,7 @@ import { DiskFault, EngineFull, LogFenced, LogGivenUp, StorageFull } from '../..
 import { InTurn } from '../../in-turn.js'
 import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../../model/subscription/subscription.js'
-import type { ControlChange, SubscriptionStore } from '../../model/subscription/subscription-store.js'
+import type { MetadataChange, SubscriptionStore } from '../../model/subscription/subscription-store.js'
 import type { Log } from '../../observe/log/log.js'
 import { type Packed, packedTexts } from '../../threads/shared-memory/packed.js'
 import type { Milliseconds } from '../../time.js'
@@ -13,15 +13,15 @@ import { faultOf } from '../environment/disk-fault.js'
 import { DiskRoom } from '../environment/disk-room.js'
 import { openDatabase, type WriterSettings } from '../environment/environment.js'
 import { LoggedEnvironment, type LoggedParts } from '../environment/logged-environment.js'
-import {
-  type ControlDatabase,
-  type ControlRecord,
-  type ControlWrite,
-  decodeControlRecord,
-  encodeControlRecord,
-} from '../records/control-record.js'
 import { numberOf, storedAs } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
+import {
+  decodeMetadataRecord,
+  encodeMetadataRecord,
+  type MetadataDatabase,
+  type MetadataRecord,
+  type MetadataWrite,
+} from '../records/metadata-record.js'
 import { noticeWrite } from '../records/notice-write.js'
 import type { PinnedCommit, PinPurpose } from '../records/store.js'
 import { appendFault, type LogRecord, type LogSequence } from '../wal/record-log.js'
@@ -29,32 +29,32 @@ import { Outbox, openOutbox } from './outbox.js'
 
 /** A change that waits for the next record of the log. */
 interface Waiting {
-  readonly change: ControlRecord
+  readonly change: MetadataRecord
   readonly grows: boolean
   readonly done: () => void
   readonly failed: (fault: unknown) => void
 }
 
 /** The ownership of the store's log in a cluster. */
-interface ControlOwnership {
+interface MetadataOwnership {
   /** Whether changes are taken here. */
   isOwner(): boolean
   /** Called when a change of this node is in the log and about to be applied. */
   logged(): void
   /** Called when a change of any node is applied; resolves when it is in force on this node. */
-  applied(change: Required<ControlRecord>): Promise<void>
+  applied(change: Required<MetadataRecord>): Promise<void>
   /** Called when another node owns the log. */
   fenced(): void
 }
 
 /** The metadata store: the coordinator's data in an environment of its own, of which this is the only writer. */
-export class ControlStore implements SubscriptionStore {
+export class MetadataStore implements SubscriptionStore {
   readonly #root: RootDatabase<string, Key>
   /** [id] to a subscription. */
   readonly #subscriptions: Database<string, Key>
   /** [id] to the moment when its last tick was due. */
   readonly #ticks: Database<string, Key>
-  readonly #databases: Readonly<Record<ControlDatabase, Database<string, Key>>>
+  readonly #databases: Readonly<Record<MetadataDatabase, Database<string, Key>>>
   readonly #outbox: Outbox
   readonly #path: string
   readonly #disk: DiskRoom
@@ -63,7 +63,7 @@ export class ControlStore implements SubscriptionStore {
   #waiting: Waiting[] = []
   /** The queue of writes. */
   readonly #turns = new InTurn()
-  #ownership: ControlOwnership | undefined
+  #ownership: MetadataOwnership | undefined
 
   /** `broken` is called when the disk has failed, so that the broker cannot continue. In a cluster `openLog` opens its log. */
   constructor(
@@ -93,7 +93,7 @@ export class ControlStore implements SubscriptionStore {
     const failed = (fault: unknown): void => broken(fault instanceof Error ? fault.message : String(fault))
     const { durable } = settings
     this.#logged = new LoggedEnvironment({ path, checkpoints, facts, durable, log, failed, openLog, writing })
-    this.#logged.recover((bytes) => this.#write(decodeControlRecord(bytes)))
+    this.#logged.recover((bytes) => this.#write(decodeMetadataRecord(bytes)))
   }
 
   get outbox(): Outbox {
@@ -130,8 +130,8 @@ export class ControlStore implements SubscriptionStore {
     return ticks
   }
 
-  commit({ put, remove, notices = [], acks = [], ticked, withdraws = false }: ControlChange): Promise<void> {
-    const writes: ControlWrite[] = []
+  commit({ put, remove, notices = [], acks = [], ticked, withdraws = false }: MetadataChange): Promise<void> {
+    const writes: MetadataWrite[] = []
     if (put) writes.push({ database: 'subscriptions', id: put.id, text: JSON.stringify(put) })
     if (remove) {
       writes.push({ database: 'subscriptions', id: remove, text: undefined })
@@ -147,7 +147,7 @@ export class ControlStore implements SubscriptionStore {
    * on disk and, in a cluster, in force on this node; the thread does not block. A change that grows the store fails with
    * `StorageFull` while there is no room for it.
    */
-  transact(change: ControlRecord, grows: boolean): Promise<void> {
+  transact(change: MetadataRecord, grows: boolean): Promise<void> {
     return new Promise((done, failed) => {
       this.#disk.lookIfDue()
       if (grows && !this.#disk.mayGrow) return failed(new StorageFull('no room for a change'))
@@ -157,17 +157,17 @@ export class ControlStore implements SubscriptionStore {
   }
 
   /** The store is one of a cluster's nodes: changes fail with `LogFenced` while this node does not own the log. */
-  share(ownership: ControlOwnership): void {
+  share(ownership: MetadataOwnership): void {
     this.#ownership = ownership
   }
 
   /** Applies what others have appended to the log, as recovery does, in one transaction. Throws `StorageFull` when there is no room. */
   follow(turns: readonly LogRecord[], last: LogSequence): void {
     if (turns.length > 0) this.#disk.enter()
-    const changes: Required<ControlRecord>[] = []
+    const changes: Required<MetadataRecord>[] = []
     const lastNotice = this.#outbox.last
     const write = (bytes: Uint8Array): void => {
-      const change = decodeControlRecord(bytes)
+      const change = decodeMetadataRecord(bytes)
       this.#write(change)
       changes.push(change)
     }
@@ -255,17 +255,17 @@ export class ControlStore implements SubscriptionStore {
   }
 
   /** Appends changes to the log and applies them. When it throws, nothing of them stays, unless the disk has failed. */
-  async #log(changes: readonly ControlRecord[]): Promise<{ readonly inForce: Promise<void> } | undefined> {
+  async #log(changes: readonly MetadataRecord[]): Promise<{ readonly inForce: Promise<void> } | undefined> {
     const { wal } = this.#logged
     if (this.#ownership?.isOwner() === false) throw new LogFenced('another node coordinates the cluster')
-    const bytes = encodeControlRecord(changes)
+    const bytes = encodeMetadataRecord(changes)
     const appended = await wal.append(wal.last, bytes)
     if (!appended.ok) {
       if (appended.error.kind === 'fenced') this.#ownership?.fenced()
       throw appendFault(appended.error)
     }
     const last = this.#outbox.last
-    const change = decodeControlRecord(bytes)
+    const change = decodeMetadataRecord(bytes)
     this.#ownership?.logged()
     try {
       this.#logged.apply(appended.value, () => this.#write(change))
@@ -278,7 +278,7 @@ export class ControlStore implements SubscriptionStore {
   }
 
   /** Writes a change within a transaction; recovery calls it as well. */
-  #write({ writes, notices, acks }: Required<ControlRecord>): void {
+  #write({ writes, notices, acks }: Required<MetadataRecord>): void {
     for (const { database, id, text } of writes) {
       if (text === undefined) this.#databases[database].removeSync([id])
       else this.#databases[database].putSync([id], text)

@@ -3,18 +3,18 @@ import { type NoticeWrite, noticeSections, noticesIn } from './notice-write.js'
 import { decodeSections, encodeSections, type Section } from './sections.js'
 
 /** The databases of the coordinator's environment whose records are put and removed one by one. */
-export type ControlDatabase = 'subscriptions' | 'ticks' | 'registrations' | 'availability'
+export type MetadataDatabase = 'subscriptions' | 'ticks' | 'registrations' | 'availability'
 
 /** A record that is put, or removed when there is no text. */
-export interface ControlWrite {
-  readonly database: ControlDatabase
+export interface MetadataWrite {
+  readonly database: MetadataDatabase
   readonly id: string
   readonly text: string | undefined
 }
 
 /** A change of the coordinator's data in the form in which it is logged and applied. Absent members stay as they are. */
-export interface ControlRecord {
-  readonly writes?: readonly ControlWrite[]
+export interface MetadataRecord {
+  readonly writes?: readonly MetadataWrite[]
   readonly notices?: readonly NoticeWrite[]
   readonly acks?: readonly NoticeAck[]
 }
@@ -23,7 +23,7 @@ export interface ControlRecord {
 const version = 1
 
 /** The bytes of a log record with changes that are applied together, in their order. */
-export function encodeControlRecord(changes: readonly ControlRecord[]): Uint8Array {
+export function encodeMetadataRecord(changes: readonly MetadataRecord[]): Uint8Array {
   const sections: Section[] = [{ tag: 'control', text: `${version}` }]
   for (const { writes = [], notices = [], acks = [] } of changes) {
     for (const { database, id, text } of writes) {
@@ -36,8 +36,8 @@ export function encodeControlRecord(changes: readonly ControlRecord[]): Uint8Arr
   return encodeSections(sections)
 }
 
-/** What `encodeControlRecord` wrote, as one change; throws when it cannot be read. */
-export function decodeControlRecord(bytes: Uint8Array): Required<ControlRecord> {
+/** What `encodeMetadataRecord` wrote, as one change; throws when it cannot be read. */
+export function decodeMetadataRecord(bytes: Uint8Array): Required<MetadataRecord> {
   const sections = decodeSections(bytes)
   const [head] = sections
   if (head?.tag !== 'control' || Number(head.text) !== version) {
@@ -51,13 +51,13 @@ export function decodeControlRecord(bytes: Uint8Array): Required<ControlRecord> 
 }
 
 /** Neither databases nor ids have spaces. */
-function writeIn({ tag, text: section }: Section): readonly ControlWrite[] {
+function writeIn({ tag, text: section }: Section): readonly MetadataWrite[] {
   if (tag !== 'put' && tag !== 'delete') return []
   const [database = '', id = ''] = section.split(' ', 2)
-  if (!isControlDatabase(database)) throw new Error(`there is no database ${database}`)
+  if (!isMetadataDatabase(database)) throw new Error(`there is no database ${database}`)
   return [{ database, id, text: tag === 'put' ? section.slice(database.length + id.length + 2) : undefined }]
 }
 
-function isControlDatabase(name: string): name is ControlDatabase {
+function isMetadataDatabase(name: string): name is MetadataDatabase {
   return name === 'subscriptions' || name === 'ticks' || name === 'registrations' || name === 'availability'
 }

@@ -13,7 +13,7 @@ const changes = {
 type Changes = typeof changes
 
 /** A change of the coordinator's data as another node asks for it: the arguments are plain data. */
-export interface ControlRequest<Service extends keyof Changes = keyof Changes> {
+export interface CoordinatorRequest<Service extends keyof Changes = keyof Changes> {
   readonly service: Service
   readonly operation: Changes[Service][number]
   readonly given: readonly unknown[]
@@ -29,7 +29,7 @@ export interface NotCoordinator {
 /** The work of a node for those that do not coordinate. */
 export interface CoordinatorService {
   /** Carries out a change if this node coordinates; gives what its service has answered. */
-  take(request: ControlRequest): Promise<Result<unknown, NotCoordinator>>
+  take(request: CoordinatorRequest): Promise<Result<unknown, NotCoordinator>>
   /**
    * Has the partitions that this node owns say in their logs that the coordinator's log is in force up to a record, once it is: the
    * last notice of each before that, with the number of the partition. Nothing when it is not in force here in time.
@@ -50,15 +50,15 @@ export type PartitionMark = readonly [partition: number, lastNotice: number]
 export const coordinatorOperations = { take: 'asked', mark: 'asked', confirmed: 'asked' } as const
 
 /** Changes the coordinator's data from any node of a cluster, and confirms that this node has all that was acknowledged. */
-export interface ControlSharing {
+export interface CoordinatorSharing {
   /** Has the coordinator carry out a change; gives the answer of its service, or that no coordinator is reached. */
-  change<Answer>(request: ControlRequest): Promise<Answer>
+  change<Answer>(request: CoordinatorRequest): Promise<Answer>
   /** Resolves when this node has all that was acknowledged before; refuses when that is not known. */
   confirmed(): Promise<Result<undefined, Unavailable>>
 }
 
 /** Reads a request of another node; undefined when the text is none. */
-export function parseControlRequest(text: string): ControlRequest | undefined {
+export function parseCoordinatorRequest(text: string): CoordinatorRequest | undefined {
   const raw = parsed(text)
   if (typeof raw !== 'object' || raw === null || !('service' in raw) || !('operation' in raw) || !('given' in raw)) {
     return undefined
@@ -96,7 +96,11 @@ function rerouted<Service extends object, Change extends string>(
 
 function reroutedRegistry(
   service: RegistryService,
-  change: (operation: ControlRequest<'registry'>['operation'], given: readonly unknown[], method: Method) => unknown,
+  change: (
+    operation: CoordinatorRequest<'registry'>['operation'],
+    given: readonly unknown[],
+    method: Method,
+  ) => unknown,
 ): RegistryService {
   const operations: Omit<RegistryService, 'index' | 'confirmed'> = service
   const { index, confirmed } = service
@@ -104,7 +108,7 @@ function reroutedRegistry(
 }
 
 /** The subscriptions of a cluster on one of its nodes: changed by the coordinator, looked at here. */
-export function sharedSubscriptions(here: SubscriptionService, sharing: ControlSharing): SubscriptionService {
+export function sharedSubscriptions(here: SubscriptionService, sharing: CoordinatorSharing): SubscriptionService {
   const confirmed = async <Read>(read: () => Promise<Result<Read, Unavailable>>) => {
     const known = await sharing.confirmed()
     return known.ok ? read() : known
@@ -119,7 +123,7 @@ export function sharedSubscriptions(here: SubscriptionService, sharing: ControlS
 }
 
 /** The registrations of a cluster on one of its nodes: changed by the coordinator, looked at here. */
-export function sharedRegistry(here: RegistryService, sharing: ControlSharing): RegistryService {
+export function sharedRegistry(here: RegistryService, sharing: CoordinatorSharing): RegistryService {
   return reroutedRegistry(here, (operation, given) => sharing.change({ service: 'registry', operation, given }))
 }
 
@@ -170,7 +174,7 @@ function isCount(raw: unknown): raw is number {
 }
 
 /** Reads the answer of another node to a change; undefined when the text is no answer of a service. */
-export function parseControlAnswer(text: string): Result<unknown, unknown> | undefined {
+export function parseCoordinatorAnswer(text: string): Result<unknown, unknown> | undefined {
   const raw = parsed(text)
   if (typeof raw !== 'object' || raw === null || !('ok' in raw)) return undefined
   if (raw.ok === true) return ok('value' in raw ? raw.value : undefined)

@@ -13,15 +13,15 @@ import {
 } from '../../src/model/registration/registration.js'
 import type { Notice } from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
-import { LmdbRegistryStore } from '../../src/storage/store/control-registry.js'
-import { ControlStore } from '../../src/storage/store/control-store.js'
+import { LmdbRegistryStore } from '../../src/storage/store/metadata-registry.js'
+import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import { noticesAfter } from '../../src/storage/store/outbox-reader.js'
 import { at, id, path, root, storeSettings, tenant, type } from '../given.js'
 import { context, exact, registration } from '../registration/given.js'
 import { runs } from '../runs.js'
 
 function opened(folder: string) {
-  const control = new ControlStore(folder, storeSettings, assert.fail)
+  const control = new MetadataStore(folder, storeSettings, assert.fail)
   const store = new LmdbRegistryStore({
     databases: { registrations: control.database('registrations'), availability: control.database('availability') },
     transact: (change, grows) => control.transact(change, grows),

@@ -12,7 +12,7 @@ import {
 } from './items.js'
 
 /** Puts subscriptions and registrations into a data folder. */
-export class FolderControl {
+export class FolderMetadata {
   readonly #stored: StoredFolder
   readonly #settings: SinkSettings
   /** Their numbers in the order of creation. */

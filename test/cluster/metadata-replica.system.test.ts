@@ -1,7 +1,7 @@
 import { before, t as file, test } from 'tap'
-import { ControlReplica } from '../../src/partition/replica/control-replica.js'
+import { MetadataReplica } from '../../src/partition/replica/metadata-replica.js'
 import { ClusterLog } from '../../src/storage/etcd/cluster-log.js'
-import { ControlStore } from '../../src/storage/store/control-store.js'
+import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { silentLog, storeSettings } from '../given.js'
@@ -32,11 +32,11 @@ test('who coordinates has its own records in force, as the nodes have that follo
   const failed = (fault: unknown): void => {
     t.fail(String(fault))
   }
-  const store = new ControlStore(t.testdir(), storeSettings, failed, silentLog, openLog)
+  const store = new MetadataStore(t.testdir(), storeSettings, failed, silentLog, openLog)
   if (wal === undefined) throw new Error('the log was not opened')
   let inForce = 0
   let epoch = 0
-  const replica = new ControlReplica({
+  const replica = new MetadataReplica({
     ...{ store, wal, node: 'a', log: silentLog, failed, enforce: async () => {} },
     position: new PartitionPosition(PartitionPosition.memory()),
     inForce: (sequence) => {

@@ -1,16 +1,16 @@
 import { test } from 'tap'
-import type { ControlRequest } from '../../src/broker/services/shared-control.js'
+import type { CoordinatorRequest } from '../../src/broker/services/coordinator-requests.js'
 import { err, ok } from '../../src/result.js'
 import { CuttingProxy } from './cutting-proxy.js'
 import { GivenNode, linkTo } from './given.js'
 
-const removal: ControlRequest = { service: 'subscriptions', operation: 'unsubscribe', given: ['tenant', 'id'] }
+const removal: CoordinatorRequest = { service: 'subscriptions', operation: 'unsubscribe', given: ['tenant', 'id'] }
 
 const noMarks = { mark: async () => undefined }
 
 test('another node carries out a change if it coordinates, and what its service answers comes back', async (t) => {
   const node = await GivenNode.start(t)
-  const taken: ControlRequest[] = []
+  const taken: CoordinatorRequest[] = []
   let answer: unknown = ok(undefined)
   node.services = {
     control: {
@@ -44,7 +44,7 @@ test('who does not coordinate does nothing, and neither does anybody with what i
     {},
   ]
   for (const other of others) {
-    t.same(await link.change('b', other as ControlRequest), { kind: 'unsent' }, JSON.stringify(other))
+    t.same(await link.change('b', other as CoordinatorRequest), { kind: 'unsent' }, JSON.stringify(other))
   }
   t.match(node.lines, [], 'a request that is understood by its head is no stranger')
 })

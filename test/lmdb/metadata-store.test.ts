@@ -7,7 +7,7 @@ import { DiskFault, LogGivenUp } from '../../src/faults.js'
 import type { Notice } from '../../src/model/subscription/notice.js'
 import { openRoot } from '../../src/storage/environment/environment.js'
 import { noticeWrite } from '../../src/storage/records/notice-write.js'
-import { ControlStore } from '../../src/storage/store/control-store.js'
+import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import { type OutboxDatabases, openOutbox, statsOf } from '../../src/storage/store/outbox.js'
 import { noticeAt, noticesAfter } from '../../src/storage/store/outbox-reader.js'
 import { LocalLog } from '../../src/storage/wal/local-log.js'
@@ -17,8 +17,8 @@ import { notice, subscription, subscriptionId } from '../given-subscription.js'
 import { runs } from '../runs.js'
 import { fullLogFolder } from '../wal/given.js'
 
-function opened(folder: string): ControlStore {
-  return new ControlStore(folder, storeSettings, assert.fail)
+function opened(folder: string): MetadataStore {
+  return new MetadataStore(folder, storeSettings, assert.fail)
 }
 
 /** The outbox of a folder as another thread would read it, as it is whenever it is asked for. */
@@ -131,7 +131,7 @@ test('when the log has no space for a record, what removes something is written,
     })
     return log
   }
-  const store = new ControlStore(t.testdir(), storeSettings, t.fail, undefined, openLog)
+  const store = new MetadataStore(t.testdir(), storeSettings, t.fail, undefined, openLog)
   t.teardown(() => store.close())
   const held = subscription()
   await store.commit({ put: held })
@@ -163,7 +163,13 @@ test('of changes in a record that may stand nobody knows more than of the record
       return log
     }
     const broken: string[] = []
-    const store = new ControlStore(t.testdir(), storeSettings, (reason) => void broken.push(reason), undefined, openLog)
+    const store = new MetadataStore(
+      t.testdir(),
+      storeSettings,
+      (reason) => void broken.push(reason),
+      undefined,
+      openLog,
+    )
     // Another node has come to own the log by the time at which changes would be tried again.
     const isOwner = () => appended === 0
     store.share({ isOwner, logged: () => {}, fenced: () => {}, applied: async () => {} })

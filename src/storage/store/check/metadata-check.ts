@@ -5,25 +5,25 @@ import type { EnvironmentSettings } from '../../environment/environment.js'
 import { openDatabase, openRoot } from '../../environment/environment.js'
 import { factOf, memberFact } from '../../folder/member.js'
 import { onlyPart } from '../../records/keys.js'
-import { decodeAvailability, decodeRegistration } from '../control-registry.js'
+import { decodeAvailability, decodeRegistration } from '../metadata-registry.js'
 import { openOutbox } from '../outbox.js'
 import type { Findings } from './findings.js'
 import { checkOutbox } from './outbox-check.js'
 
 /** The numbers of records in the metadata store. */
-export interface ControlCounts {
+export interface MetadataCounts {
   readonly subscriptions: number
   readonly registrations: number
   readonly records: number
 }
 
 /** Checks the coordinator's environment: that all of it can be read as a start reads it. */
-export async function checkControl(
+export async function checkMetadata(
   path: string,
   folder: string,
   settings: EnvironmentSettings,
   findings: Findings,
-): Promise<ControlCounts> {
+): Promise<MetadataCounts> {
   const root = openRoot(path, settings)
   const file = join(path, 'data.mdb')
   const each = (name: string, what: string, read: (id: string, text: string) => unknown): number => {
