@@ -39,6 +39,24 @@ test('every page in a browser', needsBrowser, async (t) => {
     await page.locator('dialog[open]').waitFor({ state: 'detached' })
   })
 
+  await t.test('begins on the ground of the system, before its program runs', async (t) => {
+    const groundOf = async (theme: 'light' | 'dark'): Promise<string> => {
+      await page.emulateMedia({ colorScheme: theme })
+      return page.evaluate(() => {
+        const { dataset } = document.documentElement
+        const chosen = dataset['theme'] ?? ''
+        delete dataset['theme']
+        const { backgroundColor } = getComputedStyle(document.body)
+        dataset['theme'] = chosen
+        return backgroundColor
+      })
+    }
+    t.equal(await groundOf('light'), 'rgb(255, 255, 255)')
+    const [red = 255] = (await groundOf('dark')).match(/\d+/g)?.map(Number) ?? []
+    t.ok(red < 50, 'it is dark')
+    await page.emulateMedia({ colorScheme: 'light' })
+  })
+
   await t.test('walks through tables by j and k, and sorts them', async (t) => {
     await tab.show('overview')
     const isAt = (text: string) =>
