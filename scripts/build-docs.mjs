@@ -62,7 +62,7 @@ const metricTables = {
     ...[figures.waitFigures, figures.processFigures],
   ],
   engine: [figures.engineFigures],
-  nodes: [figures.nodeFigures, figures.copyFigures, figures.remoteFigures],
+  nodes: [figures.nodeFigures, figures.replicaFigures, figures.remoteFigures],
 }
 
 function metricRow({ name, type, labels, help }) {

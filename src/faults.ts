@@ -39,7 +39,7 @@ export function isGivenUp(fault: unknown): boolean {
   return isOf(LogGivenUp, fault)
 }
 
-/** The log of a cluster does not have any more what comes behind an environment: a copy of another node has to take its place. */
+/** The log of a cluster does not have any more what comes behind an environment: a snapshot from another node has to take its place. */
 export class BehindLog extends Error {
   override readonly name = 'BehindLog'
 }

@@ -54,7 +54,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & FrontP
     registry: { ...main.registry, index },
     backups: main.backups,
     cluster: task.nodes ? main.cluster : undefined,
-    copies: main.copies,
+    transfers: main.transfers,
     feeds: () => remoteFeeds(task.feeds),
     alarms: { tell: main.alarm },
   }

@@ -1,12 +1,11 @@
 import { Membership } from '../src/cluster/membership/membership.js'
 import { workerLog } from '../src/observe/log/worker-log.js'
 import { FigureTable } from '../src/observe/measure/figure-table.js'
-import { copyFigures, engineFigures } from '../src/observe/measure/figures.js'
+import { engineFigures, replicaFigures } from '../src/observe/measure/figures.js'
 import { err, ok, type Result } from '../src/result.js'
 import type { ThreadPorts } from '../src/runtime/tasks.js'
 import { Appender } from '../src/storage/etcd/appender.js'
 import { readClusterState, standingCluster } from '../src/storage/etcd/cluster-state.js'
-import { CopyCheckpoints, checkpointsText } from '../src/storage/etcd/copy-checkpoints.js'
 import type { Extent, LogName } from '../src/storage/etcd/engine.js'
 import { EngineMembers, EngineWatch } from '../src/storage/etcd/engine-watch.js'
 import { EtcdClient } from '../src/storage/etcd/etcd-client.js'
@@ -22,6 +21,7 @@ import {
   logOperations,
 } from '../src/storage/etcd/log-thread.js'
 import { listedNames, type NodeFacts } from '../src/storage/etcd/node-facts.js'
+import { checkpointsText, ReplicaCheckpoints } from '../src/storage/etcd/replica-checkpoints.js'
 import { linkOver } from '../src/threads/calls/link.js'
 import { methodsOf } from '../src/threads/calls/service.js'
 import { Switches } from '../src/threads/shared-memory/switches.js'
@@ -34,7 +34,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   const beats = task.beats && new ThreadBeats(task.beats)
   const stopWatching = beats?.watch(beats.rows - 1)
   const watch = new EngineWatch(new FigureTable(engineFigures, task.measures).row(0), lines)
-  const copies = new FigureTable(copyFigures, task.copies)
+  const replicas = new FigureTable(replicaFigures, task.replicas)
   const engine = new EtcdEngine(etcd, prefix)
   const appender = new Appender(engine, watch)
   let service: LogService | undefined
@@ -87,11 +87,11 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
       return begun.ok ? begun : err(begun.error.reason)
     },
     follow: (kept, applied) => {
-      const checkpoints = new CopyCheckpoints(nodes, node, listedNames(kept), applied)
+      const checkpoints = new ReplicaCheckpoints(nodes, node, listedNames(kept), applied)
       service = new LogService({
         ...{ engine, appender, node, checkpoints, heldMost_bytes },
         heard: (log, last) => {
-          if (log !== 'control' && log < copies.rows) copies.row(log).put('head', last)
+          if (log !== 'control' && log < replicas.rows) replicas.row(log).put('head', last)
         },
         givenUp: () => main.givenUp(),
         fenced: () => watch.fenced(),

@@ -47,7 +47,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const { logLink, position } = task
   let clusterLog: ClusterLog | undefined
   const storageMeter = logLink === undefined ? measures.storage(number) : waitingMeter(measures, number)
-  const copyFigures = position && measures.copies.row(number)
+  const replicaFigures = position && measures.replicas.row(number)
   const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, {
     cache_bytes: entityCache_bytes,
     limits,
@@ -60,7 +60,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
       }),
     checkpointed: (duration) => {
       storageMeter.checkpointed(duration)
-      copyFigures?.put('checkpoint', now())
+      replicaFigures?.put('checkpoint', now())
     },
     writing: measures.beats.writing(measures.row),
   })
@@ -75,12 +75,12 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   const replica =
     clusterLog &&
     position &&
-    copyFigures &&
+    replicaFigures &&
     partitionReplica({
       ...{ store, wal: clusterLog, versions, log },
       node: logLink?.node ?? '',
       position: new PartitionPosition(position),
-      figures: copyFigures,
+      figures: replicaFigures,
       awaitsOwner: task.awaitsOwner === true,
       owns: (epoch) => main.owns(epoch),
       notified: (subscription, made) => matcher.notified(subscription, made),

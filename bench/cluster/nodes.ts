@@ -150,7 +150,7 @@ export class NodesUnderTest {
   async untilPlaced(): Promise<void> {
     await this.untilReady()
     const { names, partitions } = this
-    const facts = { nodes: names, members: new Set(names), partitions, copies: names.length }
+    const facts = { nodes: names, members: new Set(names), partitions, replicas: names.length }
     const wanted = placed(facts).map(({ owner }) => owner)
     await until(async () => {
       const owners = await this.owners()

@@ -117,7 +117,7 @@ async function withNodes(
 
 /**
  * What each of several nodes takes for an update of what the first of them owns: sent to the owner itself, and through another
- * node. The others only keep copies.
+ * node. The others only keep replicas.
  */
 async function measureWays(harness: Harness, nodes: NodesUnderTest): Promise<void> {
   const [owner = '', other = ''] = nodes.names
@@ -127,7 +127,7 @@ async function measureWays(harness: Harness, nodes: NodesUnderTest): Promise<voi
   )
   const requests = owned.map((number) => updateDevice(number, fresh))
   const connections = Math.max(...harness.options.connections)
-  const parts = { owner: [owner], other: [other], copy: nodes.names.slice(2) }
+  const parts = { owner: [owner], other: [other], replica: nodes.names.slice(2) }
   await measure(harness, nodes, { case: 'updates at their owner', connections, requests, at: [owner] }, parts)
   await measure(harness, nodes, { case: 'updates through another node', connections, requests, at: [other] }, parts)
 }

@@ -102,7 +102,7 @@ export const clusterFlags = named({
   clusterLogMax: cluster.value(
     integer(1, 4096),
     64,
-    'MiB of each log that are kept in etcd for a node that does not follow; beyond it that node fetches a copy',
+    'MiB of each log that are kept in etcd for a node that does not follow; beyond it that node fetches a snapshot',
   ),
   clusterRebalanceDelay: cluster.value(
     integer(0, 86_400),

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
 import { type ClusterService, type ShownCluster, shownCluster } from '../broker/services/cluster-status.js'
-import { fetchCopies } from '../cluster/link/fetched-copies.js'
 import { checkJoin } from '../cluster/link/join-check.js'
 import { readLinkSecurity } from '../cluster/link/link-security.js'
 import type { LinkCaller } from '../cluster/link/node-connection.js'
 import { Reachability } from '../cluster/link/reachability.js'
+import { fetchSnapshots } from '../cluster/link/snapshot-transfer.js'
 import type { NodeAddress } from '../cluster/membership/route-table.js'
 import { hostsOf } from '../http/listen.js'
 import { faultText } from '../observe/log/log.js'
@@ -117,7 +117,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
         heldMost_bytes: options.logMax_MiB * 2 ** 20,
         switches: measures.memory.switches,
         measures: measures.memory.engine,
-        copies: measures.memory.copies,
+        replicas: measures.memory.replicas,
         beats: measures.memory.beats,
         log: port2,
       },
@@ -293,14 +293,14 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   }
 
   /** Fetches from other nodes what the logs no longer hold. */
-  #fetched(caller: LinkCaller): ReturnType<typeof fetchCopies> {
+  #fetched(caller: LinkCaller): ReturnType<typeof fetchSnapshots> {
     const { folder, storage, log } = this.#parts
     const members = followingMembers(folder)
     const { far } = this.#thread
     const survey = () => far.survey([...members.keys()])
     const hold = (behind: ReadonlyMap<LogName, LogSequence>) => far.hold(behind)
     const settings = { ...storage, everyPage_bytes: 0, goesOn: this.#parts.goesOn }
-    return fetchCopies({ members, folder: folder.id, settings, survey, hold, caller, log })
+    return fetchSnapshots({ members, folder: folder.id, settings, survey, hold, caller, log })
   }
 
   #runningNodes(nodes: ClusterNodes): RunningNodes {

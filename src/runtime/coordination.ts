@@ -104,7 +104,7 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
         failed: (fault) => {
           // The change is stored and comes into force at the next start.
           if (isGivenUp(fault)) return
-          log.error('cluster:copy', 'the copy of what the coordinator owns cannot go on', errorFacts(fault))
+          log.error('cluster:replica', 'the replica of what the coordinator owns cannot go on', errorFacts(fault))
           fatal(faultText(fault), isBehind(fault) ? exitCodes.behind : undefined)
         },
       },

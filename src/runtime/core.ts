@@ -3,9 +3,9 @@ import { getHeapStatistics } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
 import { mainFeeds, serveFeeds } from '../api/console/feeds.js'
 import { Backups } from '../broker/coordinator/backups.js'
-import { Copies, type FarPins } from '../broker/coordinator/copies.js'
 import { Partitions } from '../broker/coordinator/partitions.js'
 import { RegistryFeed } from '../broker/coordinator/registry-feed.js'
+import { type FarPins, SnapshotTransfers } from '../broker/coordinator/snapshot-transfers.js'
 import { Sweeper, watchStorage } from '../broker/coordinator/upkeep.js'
 import type { SubscriptionService } from '../broker/services/broker.js'
 import type { ClusterService } from '../broker/services/cluster-status.js'
@@ -111,7 +111,7 @@ export class Core {
   readonly #registryFeed = new RegistryFeed()
   readonly #backups: Backups
   /** Commits that other nodes are fetching, kept until they have them. */
-  readonly #copies = new Copies((log) => this.#pinsOf(log))
+  readonly #transfers = new SnapshotTransfers((log) => this.#pinsOf(log))
   #cluster: RunningCluster | undefined
   #delivery: RunningDelivery | undefined
   #coordination: Coordination | undefined
@@ -298,7 +298,7 @@ export class Core {
     const [coordinator, cluster] = [this.#coordination, this.#cluster && this.#clusterService(this.#cluster)]
     const services = {
       ...{ subscriptions, registry, coordinator, cluster, alarms, feeds, dropped },
-      ...{ backups: this.#backups, copies: this.#copies },
+      ...{ backups: this.#backups, transfers: this.#transfers },
     }
     const opened = await openFront({ ...task, frontEnd: 0 }, services, this.#log, (front) => this.#connected(front))
     if (!opened.ok) return opened
@@ -479,7 +479,7 @@ export class Core {
     const cluster = this.#cluster && this.#clusterService(this.#cluster)
     const events: FrontEvents = {
       alarm: (report) => this.#alarm(report),
-      ...{ subscriptions, registry, backups: this.#backups, copies: this.#copies, coordinator, cluster },
+      ...{ subscriptions, registry, backups: this.#backups, transfers: this.#transfers, coordinator, cluster },
     }
     serveFeeds(feeds.port1, this.#frontEnd.feeds)
     const thread: FrontThread = new LinkedThread({

@@ -29,7 +29,7 @@ import { Peers } from '../broker/services/peers.js'
 import { PoolThreads } from '../broker/services/pool-threads.js'
 import { QueryPool, scanPermits } from '../broker/services/query-pool.js'
 import { ScanStops } from '../broker/services/scan-queue.js'
-import type { BackupService, CopyService, RegistryService } from '../broker/services/services.js'
+import type { BackupService, RegistryService, SnapshotTransferService } from '../broker/services/services.js'
 import { type NodeAddress, RouteTable } from '../cluster/membership/route-table.js'
 import { Destinations } from '../delivery/http-client/destinations.js'
 import { ApiKeys } from '../flags/api-keys.js'
@@ -180,7 +180,7 @@ interface FrontEndServices {
   readonly backups: BackupService
   /** Undefined without a cluster. */
   readonly cluster: ClusterService | undefined
-  readonly copies: CopyService
+  readonly transfers: SnapshotTransferService
   readonly alarms: AlarmService
   readonly feeds: (parts: FeedParts) => Feeds
   /** The number of dropped log lines; in the main thread only. */
@@ -377,17 +377,29 @@ async function openNodeFront(
   { nodes, frontEnd, options }: FrontEndTask,
   mailboxes: readonly Mailbox[],
   routes: RouteTable,
-  services: Pick<FrontEndServices, 'coordinator' | 'copies'> & { readonly courier: CourierPort },
+  services: Pick<FrontEndServices, 'coordinator' | 'transfers'> & { readonly courier: CourierPort },
   measures: Measures,
   log: Log,
 ): Promise<Result<NodeFront | undefined, ListenRefusal>> {
-  const { coordinator: control, copies, courier } = services
+  const { coordinator: control, transfers, courier } = services
   if (nodes === undefined || control === undefined) return ok(undefined)
   const { link, positions, metadataPosition } = nodes
   const { mailboxSize } = options
   const remote = measures.remote.row(frontEnd)
   return NodeFront.open({
-    ...{ link, frontEnd, routes, mailboxes, positions, metadataPosition, control, copies, courier, mailboxSize, log },
+    ...{
+      link,
+      frontEnd,
+      routes,
+      mailboxes,
+      positions,
+      metadataPosition,
+      control,
+      transfers,
+      courier,
+      mailboxSize,
+      log,
+    },
     patience_ms: enginePatience_ms,
     listeners: options.notifications.streams.listeners,
     statistics: () => nodeStatistics(measures, appliedOf(positions)),

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ConfirmedPositions } from '../broker/services/confirmed-reads.js'
 import type { CoordinatorService } from '../broker/services/coordinator-requests.js'
-import type { CopyService } from '../broker/services/services.js'
+import type { SnapshotTransferService } from '../broker/services/services.js'
 import type { BatchRoute, CommandOutcome, OutcomePart } from '../cluster/link/batch-route.js'
 import type { LinkServices } from '../cluster/link/link-requests.js'
 import { NodeLink } from '../cluster/link/node-link.js'
@@ -36,7 +36,7 @@ interface NodeFrontParts {
   readonly metadataPosition: SharedArrayBuffer
   /** Serves changes of the metadata that other nodes send. */
   readonly control: CoordinatorService
-  readonly copies: CopyService
+  readonly transfers: SnapshotTransferService
   readonly courier: StreamSource
   readonly listeners: number
   readonly statistics: LinkServices['statistics']
@@ -68,7 +68,7 @@ export class NodeFront {
   }
 
   private constructor(parts: NodeFrontParts) {
-    const { link, frontEnd, routes, mailboxes, mailboxSize, patience_ms, copies, log } = parts
+    const { link, frontEnd, routes, mailboxes, mailboxSize, patience_ms, transfers, log } = parts
     const { self, security, slot, where } = link
     this.#isShared = 'fd' in where
     this.#link = new NodeLink({
@@ -105,7 +105,7 @@ export class NodeFront {
         ),
       clock: now,
       control: parts.control,
-      copies,
+      transfers,
       statistics: parts.statistics,
       listening: parts.courier,
     }

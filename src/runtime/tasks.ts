@@ -5,10 +5,10 @@ import { coordinatorOperations, type SharingService } from '../broker/services/c
 import {
   type BackupService,
   backupOperations,
-  type CopyService,
-  copyOperations,
   type RegistryService,
   registryServiceOperations,
+  type SnapshotTransferService,
+  snapshotTransferOperations,
 } from '../broker/services/services.js'
 import type { LinkSecurity } from '../cluster/link/link-security.js'
 import type { LinkSelf } from '../cluster/link/node-listener.js'
@@ -224,7 +224,7 @@ export interface FrontEvents {
   readonly backups: BackupService
   /** In a cluster only. */
   readonly cluster?: ClusterService | undefined
-  readonly copies: CopyService
+  readonly transfers: SnapshotTransferService
 }
 
 export const frontEvents: Operations<FrontEvents> = {
@@ -234,7 +234,7 @@ export const frontEvents: Operations<FrontEvents> = {
   coordinator: coordinatorOperations,
   backups: backupOperations,
   cluster: clusterOperations,
-  copies: copyOperations,
+  transfers: snapshotTransferOperations,
 }
 
 /** How long the main thread may take to answer: longer than any work that is asked of it. */

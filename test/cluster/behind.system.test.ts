@@ -41,7 +41,7 @@ async function forgotten(cluster: string, node: RunningBroker): Promise<string> 
   return value
 }
 
-test('who was away for longer than the logs are kept gets copies of another node, and so does a new folder', {
+test('who was away for longer than the logs are kept gets snapshots from another node, and so does a new folder', {
   skip: noEtcd,
 }, async (t) => {
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
@@ -54,22 +54,22 @@ test('who was away for longer than the logs are kept gets copies of another node
 
   await b.end('SIGKILL')
   const second = await forgotten(cluster, a)
-  t.notMatch(b.output, /it has fetched a copy/)
+  t.notMatch(b.output, /it has fetched a snapshot/)
   await b.run()
-  await b.writes(/this node has applied record \d+ of log 0, which begins at \d+: it has fetched a copy/)
+  await b.writes(/this node has applied record \d+ of log 0, which begins at \d+: it has fetched a snapshot/)
   await levelsShown(b, second)
   await setLevels(b, '3')
   await levelsShown(a, '3')
 
   const d = await RunningBroker.startOn(t, join(folder, 'data-d'), [...nodeFlags(etcd, cluster, 'd'), ...more()])
-  await d.writes(/has applied record 0 of log 1, which begins at \d+: it has fetched a copy/)
+  await d.writes(/has applied record 0 of log 1, which begins at \d+: it has fetched a snapshot/)
   await levelsShown(d, '3')
 
   if (isLong) {
     b.signal('SIGSTOP')
     const fourth = await forgotten(cluster, a)
     b.signal('SIGCONT')
-    t.equal(await b.ended(), 8, 'who finds that out while it runs ends, so that its next start gets a copy')
+    t.equal(await b.ended(), 8, 'who finds that out while it runs ends, so that its next start fetches a snapshot')
     t.match(b.output, /begins at record \d+, and this folder has applied \d+.*ending in order/)
     await b.run()
     await levelsShown(b, fourth)

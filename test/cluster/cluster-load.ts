@@ -98,11 +98,14 @@ were acknowledged, ${this.#reads.map((reads, at) => reads - (read[at] ?? 0))} sh
     await this.#end()
     t.same(this.violations.slice(0, 20), [], 'reads show what was acknowledged, and nothing older')
     const histories = [...this.#histories.values()]
-    const copies = await Promise.all(this.#nodes.map((node) => this.#copyOf(node)))
-    for (const [at, copy] of copies.entries()) {
-      t.ok(copy.join('\n') === copies[0]?.join('\n'), `copy ${at} is equal: ${differing(copy, copies[0] ?? [])}`)
+    const replicas = await Promise.all(this.#nodes.map((node) => this.#replicaOf(node)))
+    for (const [at, replica] of replicas.entries()) {
+      t.ok(
+        replica.join('\n') === replicas[0]?.join('\n'),
+        `replica ${at} is equal: ${differing(replica, replicas[0] ?? [])}`,
+      )
     }
-    t.same(this.violations.slice(0, 20), [], 'the copies have what was acknowledged')
+    t.same(this.violations.slice(0, 20), [], 'the replicas have what was acknowledged')
     const allNotified = (): boolean => histories.every(({ isNotified }) => isNotified)
     await until(allNotified, 'all are notified').catch(() => {})
     const lost = histories.filter(({ isNotified }) => !isNotified).map(({ id }) => id)
@@ -172,13 +175,13 @@ were acknowledged, ${this.#reads.map((reads, at) => reads - (read[at] ?? 0))} sh
   }
 
   /** All that a node shows, with dates; each value is looked at. */
-  async #copyOf(node: RunningBroker): Promise<readonly string[]> {
+  async #replicaOf(node: RunningBroker): Promise<readonly string[]> {
     const shown: string[] = []
     for (let isAll = false; !isAll; ) {
       const query = `type=Tank&limit=${page}&offset=${shown.length}&attrs=level,dateCreated,dateModified`
       const { takes, json } = await until(async () => {
         const takes = new Map(
-          Array.from(this.#histories, ([id, history]) => [id, history.reading(`the copy`)] as const),
+          Array.from(this.#histories, ([id, history]) => [id, history.reading(`the replica`)] as const),
         )
         const { status, json } = await node.send('GET', `/v2/entities?${query}`)
         return status === 200 && Array.isArray(json) && { takes, json }
@@ -193,9 +196,9 @@ were acknowledged, ${this.#reads.map((reads, at) => reads - (read[at] ?? 0))} sh
   }
 }
 
-function differing(copy: readonly string[], first: readonly string[]): string {
+function differing(replica: readonly string[], first: readonly string[]): string {
   const others = new Set(first)
-  return copy
+  return replica
     .filter((entity) => !others.has(entity))
     .slice(0, 3)
     .join('\n')

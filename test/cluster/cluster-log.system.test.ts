@@ -22,7 +22,7 @@ if (noEtcd === false) {
 async function logThread(t: Test, prefix: string, node: string): Promise<LogOperations> {
   const thread = await startedLogThread(t, etcd, prefix, node)
   t.ok((await thread.begin({ description: 'a test', after: new Map([[0, start]]), nodes: 'its nodes' })).ok)
-  thread.follow({ copies: 2, nodes: [{ name: node, slot: 0, folder: node }] }, new Map([[0, start]]))
+  thread.follow({ replicas: 2, nodes: [{ name: node, slot: 0, folder: node }] }, new Map([[0, start]]))
   return thread
 }
 

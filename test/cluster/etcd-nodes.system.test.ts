@@ -1,8 +1,8 @@
 import { before, t as file, type Test, test } from 'tap'
-import { CopyCheckpoints, parseCheckpoints, parseCovered } from '../../src/storage/etcd/copy-checkpoints.js'
 import { EtcdClient } from '../../src/storage/etcd/etcd-client.js'
 import { EtcdNodes } from '../../src/storage/etcd/etcd-nodes.js'
 import { listedNames, type NodeFacts, nodesText, noNodes } from '../../src/storage/etcd/node-facts.js'
+import { parseCheckpoints, parseCovered, ReplicaCheckpoints } from '../../src/storage/etcd/replica-checkpoints.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { until } from '../until.js'
 import { BrokenProxy } from './broken-proxy.js'
@@ -124,12 +124,12 @@ test('who is cut off from the engine learns that its lease is lost, and others t
   if (second.ok) await second.value.leave()
 })
 
-test('how far all copies are is the lowest that was said, and nothing is of who has said nothing', {
+test('how far all replicas are is the lowest that was said, and nothing is of who has said nothing', {
   skip: noEtcd,
 }, async (t) => {
   const prefix = `/${freshName()}`
   const listedNodes = ['a', 'b', 'c']
-  const [a, b, c] = listedNodes.map((name) => new CopyCheckpoints(nodesAt(t, prefix), name, listedNodes, new Map()))
+  const [a, b, c] = listedNodes.map((name) => new ReplicaCheckpoints(nodesAt(t, prefix), name, listedNodes, new Map()))
   if (!a || !b || !c) throw new Error('there are three')
   a.reached(0, 9 as LogSequence)
   a.reached(1, 3 as LogSequence)
@@ -152,7 +152,7 @@ test('records that change nothing are told with the next checkpoint, or some exc
   skip: noEtcd,
 }, async (t) => {
   const nodes = nodesAt(t, `/${freshName()}`)
-  const a = new CopyCheckpoints(nodes, 'a', ['a'], new Map())
+  const a = new ReplicaCheckpoints(nodes, 'a', ['a'], new Map())
   const told = async (): Promise<readonly (number | undefined)[]> => {
     const all = await nodes.checkpoints()
     const text = (all.ok ? all.value.get('a') : undefined) ?? ''

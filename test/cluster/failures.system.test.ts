@@ -197,12 +197,12 @@ failure('a node does not reach etcd: others own what it had, and it refuses what
 })
 
 failure(
-  'the disk of a node is full: its copies wait, and it ends in order; all goes on when there is room',
+  'the disk of a node is full: its replicas wait, and it ends in order; all goes on when there is room',
   async (t) => {
     const full = node('c')
     try {
       ownDisk?.leave(0)
-      await until(() => /no room for what/.test(full.broker.output), 'it says that its copies wait')
+      await until(() => /no room for what/.test(full.broker.output), 'it says that its replicas wait')
       t.equal(await full.broker.end('SIGTERM'), 0)
     } finally {
       ownDisk?.clear()

@@ -18,10 +18,10 @@ export async function startedLogThread(
 ): Promise<LogOperations> {
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
   const { port1, port2 } = new MessageChannel()
-  const { switches, engine, copies } = measures.memory
+  const { switches, engine, replicas } = measures.memory
   const task = {
     ...{ etcd: { urls: etcd.urls }, prefix, node, heldMost_bytes: 2 ** 26 },
-    ...{ switches, measures: engine, copies, log: port2 },
+    ...{ switches, measures: engine, replicas, log: port2 },
   }
   const entry = new URL('../../workers/log.js', import.meta.url)
   const unheard = (): void => {}

@@ -22,7 +22,7 @@ test('who coordinates has its own records in force, as the nodes have that follo
   const prefix = `/${freshName()}`
   const thread = await startedLogThread(t, etcd, prefix, 'a')
   await thread.begin({ description: 'a test', after: new Map([['control', 0 as LogSequence]]), nodes: 'its nodes' })
-  thread.follow({ copies: 2, nodes: [] }, new Map())
+  thread.follow({ replicas: 2, nodes: [] }, new Map())
   const writer = linkTo(thread, 'control', 'a')
   let wal: ClusterLog | undefined
   const openLog = (applied: LogSequence): ClusterLog => {

@@ -40,7 +40,7 @@ if (noEtcd === false) {
 async function startedReplica(t: Test, prefix: string, node: string) {
   const thread = await startedLogThread(t, etcd, prefix, node)
   await thread.begin({ description: 'a test', after: new Map([[0, 0 as LogSequence]]), nodes: 'its nodes' })
-  thread.follow({ copies: 2, nodes: [] }, new Map())
+  thread.follow({ replicas: 2, nodes: [] }, new Map())
   const writer = linkTo(thread, 0, node)
   let wal: ClusterLog | undefined
   const openLog = (applied: LogSequence): ClusterLog => {
@@ -55,7 +55,7 @@ async function startedReplica(t: Test, prefix: string, node: string) {
   parts.matcher.put({ ...subscribed, subscription: { ...subscribed.subscription, id: throttled } })
   const replica = partitionReplica({
     ...{ store, wal, node, versions: parts.versions, position, log: silentLog },
-    figures: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 }).copies.row(0),
+    figures: Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 }).replicas.row(0),
     owns: () => {},
     awaitsOwner: true,
     notified: (subscription, made) => parts.matcher.notified(subscription, made),
@@ -77,7 +77,7 @@ async function startedReplica(t: Test, prefix: string, node: string) {
 
 const throttled = '5718a2f1c0de00112233aabb' as SubscriptionId
 
-/** Has a copy claim its log, as often as somebody else's record is in its way. */
+/** Has a replica claim its log, as often as somebody else's record is in its way. */
 async function claims({
   replica,
   position,

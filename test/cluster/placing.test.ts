@@ -14,8 +14,8 @@ import type { LogSequence } from '../../src/storage/wal/record-log.js'
 const seven = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 const some = fc.uniqueArray(fc.constantFrom(...seven), { minLength: 1 })
 
-function where(nodes: readonly string[], members: readonly string[], partitions: number, copies: number) {
-  return placed({ nodes, members: new Set(members), partitions, copies })
+function where(nodes: readonly string[], members: readonly string[], partitions: number, replicas: number) {
+  return placed({ nodes, members: new Set(members), partitions, replicas })
 }
 
 test('every partition is owned by a member that keeps it, and none owns more than its share', async () => {
@@ -30,26 +30,26 @@ test('every partition is owned by a member that keeps it, and none owns more tha
   )
 })
 
-test('as many nodes as are asked for keep a copy, and one of them that is a member is the owner', async () => {
+test('as many nodes as are asked for keep a replica, and one of them that is a member is the owner', async () => {
   fc.assert(
-    fc.property(some, some, fc.integer({ min: 1, max: 4 }), (nodes, members, copies) => {
-      return where(nodes, members, 12, copies).every(({ copies: keeping, owner }) => {
+    fc.property(some, some, fc.integer({ min: 1, max: 4 }), (nodes, members, replicas) => {
+      return where(nodes, members, 12, replicas).every(({ replicas: keeping, owner }) => {
         const here = keeping.filter((node) => members.includes(node))
         const isRight = here.length === 0 ? owner === undefined : here.includes(owner ?? '')
-        return isRight && keeping.length === Math.min(copies, nodes.length)
+        return isRight && keeping.length === Math.min(replicas, nodes.length)
       })
     }),
   )
 })
 
-test('the order in which nodes are listed does not matter, and who comes takes copies from others only for itself', async () => {
+test('the order in which nodes are listed does not matter, and who comes takes replicas from others only for itself', async () => {
   fc.assert(
     fc.property(some, (nodes) => {
       const before = where(nodes, nodes, 12, 2)
       const after = where([...nodes].reverse().concat('new'), nodes, 12, 2)
-      return before.every(({ copies }, partition) => {
-        const left = after[partition]?.copies.filter((node) => node !== 'new') ?? []
-        return left.every((node, at) => node === copies[at])
+      return before.every(({ replicas }, partition) => {
+        const left = after[partition]?.replicas.filter((node) => node !== 'new') ?? []
+        return left.every((node, at) => node === replicas[at])
       })
     }),
   )
@@ -57,7 +57,7 @@ test('the order in which nodes are listed does not matter, and who comes takes c
 
 test('a partition whose first node is no member is owned by the next one', async (t) => {
   const [first] = where(['a', 'b', 'c'], ['a', 'b', 'c'], 1, 3)
-  const [one, other] = first?.copies ?? []
+  const [one, other] = first?.replicas ?? []
   t.equal(first?.owner, one)
   const left = ['a', 'b', 'c'].filter((node) => node !== one)
   t.equal(where(['a', 'b', 'c'], left, 1, 3)[0]?.owner, other)
@@ -91,7 +91,7 @@ function ownedBy(owners: readonly (string | undefined)[]): ChoiceFacts['owners']
 
 /** The numbers of the partitions that belong to a node among these. */
 function placesOf(node: string, present: readonly string[] = names): readonly number[] {
-  const places = placed({ nodes: names, members: new Set(present), partitions, copies: names.length })
+  const places = placed({ nodes: names, members: new Set(present), partitions, replicas: names.length })
   return places.flatMap(({ owner }, partition) => (owner === node ? [partition] : []))
 }
 
@@ -215,7 +215,7 @@ test('what its node does not claim is claimed by the next one, which keeps it un
 })
 
 test('the log of the coordinator is claimed, handed over and passed on as those of partitions are', async (t) => {
-  const [first = '', second = '', third = ''] = placedCoordinator({ nodes: names, members: new Set(names) }).copies
+  const [first = '', second = '', third = ''] = placedCoordinator({ nodes: names, members: new Set(names) }).replicas
   t.equal(first, coordinator)
   const look = (deciding: Deciding, now_ms: number, holder?: string, unreachable = {}) => {
     const owners = new Map(ownedBy(placedOwners))

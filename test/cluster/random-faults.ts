@@ -15,7 +15,7 @@ export interface Fault {
   end(): Promise<void> | void
 }
 
-/** Exit code of a node that could not apply what stands in a log, of one that has to fetch copies, and of one without etcd. */
+/** Exit code of a node that could not apply what stands in a log, of one that has to fetch snapshots, and of one without etcd. */
 const expectedExits = [70, 8, 6]
 
 const cuts: readonly Shutdown[] = ['nothingFlushed', 'journalFlushed']

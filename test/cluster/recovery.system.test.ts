@@ -15,7 +15,7 @@ if (noEtcd === false) {
   })
 }
 
-test('a cluster that etcd has lost is begun anew behind the longest copies; who has more than it is refused', {
+test('a cluster that etcd has lost is begun anew behind the longest replicas; who has more than it is refused', {
   skip: noEtcd,
 }, async (t) => {
   const folder = t.testdir()
@@ -41,7 +41,7 @@ test('a cluster that etcd has lost is begun anew behind the longest copies; who 
   t.not(lose(), '', 'etcd has lost its data')
   await t.rejects(a.run(), /ended with 6: .*etcd holds nothing at .*rigel cluster recover/s)
 
-  // Of b, whose copies are shorter, with those of a.
+  // Of b, whose replicas are shorter, with those of a.
   const copy = join(folder, 'copy-b')
   cpSync(b.folder, copy, { recursive: true })
   t.match(recovered('-dbPath', join(folder, 'nothing')), /^1 .*is no data folder of a node of cluster/)

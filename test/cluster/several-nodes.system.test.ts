@@ -47,32 +47,32 @@ function shown(broker: RunningBroker, value: string): Promise<true> {
 
 const tanks = Array.from({ length: 8 }, (_, number) => `Tank${number}`)
 
-test('who is paused is taken over from by a copy, and shows nothing old when it goes on', {
+test('who is paused is taken over from by a replica, and shows nothing old when it goes on', {
   skip: noEtcd,
 }, async (t) => {
   const folder = t.testdir()
   const flags = clusterOf(folder)
   const owner = await RunningBroker.startOn(t, join(folder, 'a'), flags('a'))
-  // Nothing was truncated yet: the copy begins with what the log holds.
-  const copy = await RunningBroker.startOn(t, join(folder, 'b'), flags('b'))
+  // Nothing was truncated yet: the replica begins with what the log holds.
+  const replica = await RunningBroker.startOn(t, join(folder, 'b'), flags('b'))
   await updated(owner, 'APPEND', '1')
   await shown(owner, '1')
 
   owner.signal('SIGSTOP')
   const began_ms = performance.now()
-  await updated(copy, 'UPDATE', '2')
-  t.comment(`the copy had taken over after ${Math.round(performance.now() - began_ms)} ms`)
-  await shown(copy, '2')
+  await updated(replica, 'UPDATE', '2')
+  t.comment(`the replica had taken over after ${Math.round(performance.now() - began_ms)} ms`)
+  await shown(replica, '2')
   const late = levels(owner)
   owner.signal('SIGCONT')
   t.notOk((await late).includes('1'), 'what it is asked while it sleeps is not answered from what it has')
   await until(() => owner.output.includes('another node owns the partition'), 'it hears that it is no owner any more')
 
-  // Who is killed starts again as a copy, and takes what it has missed from the log.
+  // Who is killed starts again as a replica, and takes what it has missed from the log.
   await owner.end('SIGKILL')
-  await updated(copy, 'UPDATE', '4')
+  await updated(replica, 'UPDATE', '4')
   await owner.run()
-  t.equal(await copy.end('SIGTERM'), 0)
+  t.equal(await replica.end('SIGTERM'), 0)
   await updated(owner, 'UPDATE', '5')
   await shown(owner, '5')
 })

@@ -37,7 +37,7 @@ function command(
   return { text: `${done.stdout}${done.stderr}`, code: done.status }
 }
 
-test('nodes, owners and copies are shown by each node and from etcd alone; who will not return is removed', {
+test('nodes, owners and replicas are shown by each node and from etcd alone; who will not return is removed', {
   skip: noEtcd,
 }, async (t) => {
   const folder = t.testdir({ token: `${'t'.repeat(40)}\n` })
@@ -49,7 +49,11 @@ test('nodes, owners and copies are shown by each node and from etcd alone; who w
   for (const node of nodes) {
     const isReady = async (): Promise<boolean> => (await node.send('GET', '/health/ready')).status === 200
     await until(isReady, 'it is ready')
-    const owners = [{ partition: 0 }, { partition: 1 }].map((each) => ({ ...each, owner: /^[ab]$/, copies: [{}, {}] }))
+    const owners = [{ partition: 0 }, { partition: 1 }].map((each) => ({
+      ...each,
+      owner: /^[ab]$/,
+      replicas: [{}, {}],
+    }))
     const isWhole = async (): Promise<boolean> => {
       const { text } = await node.send('GET', '/admin/cluster')
       return text.split('"isMember":true').length === 3 && text.split('"owner"').length === 3
@@ -58,7 +62,7 @@ test('nodes, owners and copies are shown by each node and from etcd alone; who w
     const reply = await node.send('GET', '/admin/cluster')
     t.equal(misdescribed(reply), '')
     t.match(reply.json, {
-      ...{ cluster, prefix: `/rigel/${cluster}`, node: node === a ? 'a' : 'b', copies: 3, reads: 'confirmed' },
+      ...{ cluster, prefix: `/rigel/${cluster}`, node: node === a ? 'a' : 'b', replicas: 3, reads: 'confirmed' },
       nodes: [
         { name: 'a', slot: 0, isMember: true, leaseLeft_s: Number, address: /^127\.0\.0\.1:\d+$/, formats: [1] },
         { name: 'b', slot: 1, isMember: true, isLeaving: false },
@@ -88,7 +92,7 @@ test('nodes, owners and copies are shown by each node and from etcd alone; who w
     t.match({ type, help }, said, name)
     if (samples.length > 0) t.same(labels, own, name)
   }
-  t.match(metrics.get('rigel_cluster_copy_lag_records')?.samples, [/partition="0"/, /partition="1"/])
+  t.match(metrics.get('rigel_cluster_replica_lag_records')?.samples, [/partition="0"/, /partition="1"/])
   const { text } = command(cluster, 'status')
   t.match(text, new RegExp(`^cluster ${cluster} at /rigel/${cluster}: 2 nodes, 2 of them members, 2 partitions`))
   t.match(text, /^a +0 +\d+ s +\d +127\.0\.0\.1:\d+$/m)
@@ -96,9 +100,9 @@ test('nodes, owners and copies are shown by each node and from etcd alone; who w
     const { json } = await a.send('GET', '/admin/cluster')
     return items(member(json, 'partitions')).every((partition) => {
       const last = Number(member(partition, 'last'))
-      const needsFewer = (copy: unknown): boolean =>
-        Number(member(copy, 'behind')) < last - Number(member(copy, 'checkpoint'))
-      return items(member(partition, 'copies')).every(needsFewer)
+      const needsFewer = (replica: unknown): boolean =>
+        Number(member(replica, 'behind')) < last - Number(member(replica, 'checkpoint'))
+      return items(member(partition, 'replicas')).every(needsFewer)
     })
   }
   await until(isIdle, 'records that change nothing are in no checkpoint, and need none')

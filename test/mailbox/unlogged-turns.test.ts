@@ -29,7 +29,7 @@ async function ownedPartition(t: Test) {
   const parts = { store, interpret: noWords, matcher: matcher(), versions: versions(), log: silentLog }
   const replica = partitionReplica({
     ...{ store, wal, node: 'a', versions: parts.versions, position, log: silentLog },
-    ...{ figures: measures.copies.row(0), owns: () => {}, awaitsOwner: true, notified: () => {} },
+    ...{ figures: measures.replicas.row(0), owns: () => {}, awaitsOwner: true, notified: () => {} },
     failed: (fault) => t.fail(String(fault)),
   })
   t.teardown(async () => {

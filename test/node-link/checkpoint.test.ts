@@ -3,7 +3,7 @@ import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Test, test } from 'tap'
-import type { CopyService } from '../../src/broker/services/services.js'
+import type { SnapshotTransferService } from '../../src/broker/services/services.js'
 import { fetchCheckpoint } from '../../src/cluster/link/checkpoint-fetch.js'
 import type { NodeAddress } from '../../src/cluster/membership/route-table.js'
 import type { PinnedCommit } from '../../src/storage/records/store.js'
@@ -22,18 +22,18 @@ function asked(from: NodeAddress, most_bytes = 2 ** 30): ReturnType<typeof fetch
 
 /** Fetches partition 0 into a file; what is wrong when that fails. */
 async function fetched(from: NodeAddress, file: string): Promise<number | string> {
-  const copy = await asked(from)
-  if (!copy.ok) return copy.error.reason
+  const snapshot = await asked(from)
+  if (!snapshot.ok) return snapshot.error.reason
   try {
-    await pipeline(copy.value.pieces, createWriteStream(file))
-    return copy.value.applied
+    await pipeline(snapshot.value.pieces, createWriteStream(file))
+    return snapshot.value.applied
   } catch (fault) {
     return String(fault)
   }
 }
 
 /** Of a file in the place of a partition's; counts what is kept and let go. */
-class Pins implements CopyService {
+class Pins implements SnapshotTransferService {
   readonly #file: string
   begun = 0
   released = 0
@@ -43,20 +43,20 @@ class Pins implements CopyService {
     this.#file = file
   }
 
-  async beginCopy(): Promise<PinnedCommit> {
+  async beginTransfer(): Promise<PinnedCommit> {
     this.begun += 1
     const { length } = readFileSync(this.#file)
     const patches = [{ at: 2, bytes: Buffer.from('patched') }]
     return { file: { file: this.#file, bytes: length, patches }, applied: 7 as LogSequence }
   }
 
-  async endCopy(): Promise<boolean> {
+  async endTransfer(): Promise<boolean> {
     this.released += 1
     return this.wasKept
   }
 }
 
-/** A node that gives copies of a file of so many bytes. */
+/** A node that sends snapshots of a file of so many bytes. */
 async function giving(t: Test, bytes: number): Promise<{ node: GivenNode; pins: Pins; folder: string }> {
   const folder = t.testdir()
   mkdirSync(folder, { recursive: true })
@@ -64,42 +64,42 @@ async function giving(t: Test, bytes: number): Promise<{ node: GivenNode; pins: 
   writeFileSync(file, randomBytes(bytes))
   const node = await GivenNode.start(t)
   const pins = new Pins(file)
-  node.copies = pins
+  node.transfers = pins
   return { node, pins, folder }
 }
 
-test('a partition is copied as it was at one commit, while it goes on; what opens the copy has exactly that', async (t) => {
+test('a partition is copied as it was at one commit, while it goes on; what opens the snapshot has exactly that', async (t) => {
   const node = await GivenNode.start(t)
   const { store, mailbox } = node.partition
   await Promise.all(Array.from({ length: 300 }, (_, at) => mailbox.ask(levelOf(`E${at}`, 'x'.repeat(500)))))
-  node.copies = {
-    beginCopy: async () => store.pin('copy'),
-    endCopy: async () => store.unpin('copy'),
+  node.transfers = {
+    beginTransfer: async () => store.pin('transfer'),
+    endTransfer: async () => store.unpin('transfer'),
   }
   const { applied } = store
-  const copy = await asked(node.address)
+  const snapshot = await asked(node.address)
   await Promise.all(Array.from({ length: 300 }, (_, at) => mailbox.ask(levelOf(`F${at}`, 'y'.repeat(500)))))
-  t.ok(copy.ok)
-  if (!copy.ok) return
-  const folder = t.testdir({ copy: {} })
-  await pipeline(copy.value.pieces, createWriteStream(join(folder, 'copy', 'data.mdb')))
-  t.equal(copy.value.applied, applied)
-  const opened = new LmdbPartitionStore(join(folder, 'copy'), storeSettings)
+  t.ok(snapshot.ok)
+  if (!snapshot.ok) return
+  const folder = t.testdir({ snapshot: {} })
+  await pipeline(snapshot.value.pieces, createWriteStream(join(folder, 'snapshot', 'data.mdb')))
+  t.equal(snapshot.value.applied, applied)
+  const opened = new LmdbPartitionStore(join(folder, 'snapshot'), storeSettings)
   t.same([opened.entityCount, opened.applied, store.entityCount], [300, applied, 600])
   t.equal(opened.entities(tenant, root, id('E299'))[0]?.attributes[0]?.value, 'x'.repeat(500))
   await opened.close()
-  t.notOk(store.unpin('copy'), 'nothing is kept any more')
+  t.notOk(store.unpin('transfer'), 'nothing is kept any more')
 })
 
-test('a backup and a copy keep commits of their own', async (t) => {
+test('a backup and a snapshot transfer keep commits of their own', async (t) => {
   const { store, mailbox } = (await GivenNode.start(t)).partition
   await mailbox.ask(levelOf('E', '1'))
   store.pin('backup')
-  store.pin('copy')
-  t.same([store.unpin('copy'), store.unpin('copy'), store.unpin('backup')], [true, false, true])
+  store.pin('transfer')
+  t.same([store.unpin('transfer'), store.unpin('transfer'), store.unpin('backup')], [true, false, true])
 })
 
-test('a copy that is cut anywhere is none, and what was kept for it is let go', async (t) => {
+test('a snapshot that is cut anywhere is none, and what was kept for it is let go', async (t) => {
   const { node, pins, folder } = await giving(t, 700_000)
   t.equal(await fetched(node.address, join(folder, 'whole')), 7)
   const whole = readFileSync(join(folder, 'whole'))
@@ -112,31 +112,31 @@ test('a copy that is cut anywhere is none, and what was kept for it is let go', 
   t.equal(pins.begun, 7)
 })
 
-test('a copy that was damaged on its way is known, and one whose commit was not kept until its end', async (t) => {
+test('a snapshot that was damaged on its way is known, and one whose commit was not kept until its end', async (t) => {
   const { node, pins, folder } = await giving(t, 300_000)
   const proxy = await CuttingProxy.before(t, node)
   proxy.damageAnswersAt(200_000)
-  t.match(await fetched(proxy.address('b'), join(folder, 'copy')), /damaged on its way/)
+  t.match(await fetched(proxy.address('b'), join(folder, 'snapshot')), /damaged on its way/)
   pins.wasKept = false
-  t.type(await fetched(node.address, join(folder, 'copy')), 'string')
+  t.type(await fetched(node.address, join(folder, 'snapshot')), 'string')
   pins.wasKept = true
-  t.equal(await fetched(node.address, join(folder, 'copy')), 7)
+  t.equal(await fetched(node.address, join(folder, 'snapshot')), 7)
 })
 
-test('a node without a copy says so; one that is too large is not begun; a reader that stops lets go', async (t) => {
+test('a node without a snapshot says so; one that is too large is not begun; a reader that stops lets go', async (t) => {
   const { node, pins } = await giving(t, 3_000_000)
-  node.copies = { beginCopy: async () => undefined, endCopy: async () => false }
-  t.match(await asked(node.address), { ok: false, error: { reason: 'it gives no copy now' } })
-  node.copies = pins
+  node.transfers = { beginTransfer: async () => undefined, endTransfer: async () => false }
+  t.match(await asked(node.address), { ok: false, error: { reason: 'it sends no snapshot now' } })
+  node.transfers = pins
   t.match(await asked(node.address, 1000), {
     ok: false,
     error: { reason: /3000000 bytes, and there is room for 1000/ },
   })
-  const copy = await asked(node.address)
-  t.ok(copy.ok)
-  if (copy.ok) {
-    await copy.value.pieces.next()
-    await copy.value.pieces.return()
+  const snapshot = await asked(node.address)
+  t.ok(snapshot.ok)
+  if (snapshot.ok) {
+    await snapshot.value.pieces.next()
+    await snapshot.value.pieces.return()
   }
   await until(() => pins.released === 2)
 })

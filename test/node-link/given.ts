@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import type { Test } from 'tap'
-import type { CopyService } from '../../src/broker/services/services.js'
+import type { SnapshotTransferService } from '../../src/broker/services/services.js'
 import type { BatchRoute, CommandOutcome, OutcomePart, SentOutcome } from '../../src/cluster/link/batch-route.js'
 import type { LinkServices } from '../../src/cluster/link/link-requests.js'
 import type { LinkSecurity } from '../../src/cluster/link/link-security.js'
@@ -87,7 +87,7 @@ export class GivenNode {
   /** Called before a batch is taken: what it gives is taken in its place; nothing for what the partition gives. */
   before: (commands: readonly Command[]) => Promise<readonly CommandOutcome[] | undefined> | undefined = () => undefined
   services: Partial<LinkServices> = {}
-  copies: CopyService = { beginCopy: async () => undefined, endCopy: async () => false }
+  transfers: SnapshotTransferService = { beginTransfer: async () => undefined, endTransfer: async () => false }
 
   static async start(
     t: Test,
@@ -123,7 +123,10 @@ export class GivenNode {
         confirm: async (subscription, upTo) => this.services.listening?.confirm(subscription, upTo) ?? err('away'),
       },
       statistics: () => this.services.statistics?.() ?? nodeStatistics(noMeasures, []),
-      copies: { beginCopy: (log) => this.copies.beginCopy(log), endCopy: (log) => this.copies.endCopy(log) },
+      transfers: {
+        beginTransfer: (log) => this.transfers.beginTransfer(log),
+        endTransfer: (log) => this.transfers.endTransfer(log),
+      },
     }
     const log = { ...silentLog, warn: (_op: string, line: string) => void this.lines.push(line) }
     this.listener = new NodeListener({ self: { cluster: 'c', node: name }, security, services, log, limits })

@@ -23,7 +23,7 @@ test('statistics of nodes are added up, and what is none is refused', async (t) 
     const measures = Measures.make({ frontEnds: 1, partitions: counted, queryThreads: 1 })
     measures.count('notificationsSent', counted)
     if (counted === 2) measures.count('versionRequests')
-    measures.copies.row(0).put('head', 7)
+    measures.replicas.row(0).put('head', 7)
     measures.delivery.meter().stored(counted)
     return nodeStatistics(measures, [() => counted])
   })
@@ -31,7 +31,7 @@ test('statistics of nodes are added up, and what is none is refused', async (t) 
   t.match(addedStatistics([one, other]), {
     counters: { notificationsSent: 3, versionRequests: 1 },
     notifQueue: { in: 3, out: 0 },
-    partitions: { owned: 3, copyLag_records: 11 },
+    partitions: { owned: 3, replicaLag_records: 11 },
   })
   const text = JSON.stringify(one)
   t.same(parseNodeStatistics(text), { ok: true, value: one })

@@ -1,10 +1,10 @@
 import { Membership } from '../../src/cluster/membership/membership.js'
 import { Appender } from '../../src/storage/etcd/appender.js'
-import { CopyCheckpoints } from '../../src/storage/etcd/copy-checkpoints.js'
 import type { LogName } from '../../src/storage/etcd/engine.js'
 import { EtcdEngine } from '../../src/storage/etcd/etcd-engine.js'
 import { EtcdNodes } from '../../src/storage/etcd/etcd-nodes.js'
 import { LogService } from '../../src/storage/etcd/log-service.js'
+import { ReplicaCheckpoints } from '../../src/storage/etcd/replica-checkpoints.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import type { EtcdInMemory } from '../cluster/etcd-in-memory.js'
 import type { ReportOfLog, ToldToLog } from './played-instructions.js'
@@ -56,7 +56,7 @@ export class LogProcess implements TimersOwner {
     const nothing = (): void => {}
     this.#nodes = new EtcdNodes(client, prefix)
     const reached = new Map(logs.map((log) => [log, 0 as LogSequence]))
-    const checkpoints = new CopyCheckpoints(this.#nodes, node, nodes, reached)
+    const checkpoints = new ReplicaCheckpoints(this.#nodes, node, nodes, reached)
     this.service = new LogService({
       ...{ engine, appender, node, checkpoints, heldMost_bytes: 2 ** 20 },
       ...{ heard: nothing, givenUp, fenced: nothing, neglected: nothing },

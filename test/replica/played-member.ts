@@ -2,7 +2,7 @@ import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import type { PlayedLink, SentRecord } from './played-logs.js'
 import type { OwnClocks, TimersOwner } from './played-time.js'
 
-/** What a copy of the log is opened with in a node's process. */
+/** What a replica of the log is opened with in a node's process. */
 export interface PlayedMemberParts {
   readonly node: string
   readonly folder: string

@@ -100,7 +100,7 @@ class Play<Member extends PlayedMember> {
     const random = new Random(seed)
     const listed = names.map((name, slot) => ({ name, slot, folder: name }))
     this.#world = {
-      ...{ ...parts, random, nodes: { copies: 3, nodes: listed }, decides: random.chance(0.5) },
+      ...{ ...parts, random, nodes: { replicas: 3, nodes: listed }, decides: random.chance(0.5) },
       failed: (fault) => void this.#faults.push(fault),
     }
     this.#sleeps = random.chance(0.5)

@@ -41,7 +41,7 @@ export class PlayedPartition extends PlayedMember {
     const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
     this.#replica = partitionReplica({
       ...{ store: this.#store, wal, node, position: this.#position, versions: common.versions, log: silentLog },
-      ...{ figures: measures.copies.row(0), owns, awaitsOwner: true, notified: () => {} },
+      ...{ figures: measures.replicas.row(0), owns, awaitsOwner: true, notified: () => {} },
       failed: (fault) => this.failed(fault),
     })
     const meter = measures.storage(0)

@@ -35,7 +35,7 @@ export interface PlayedProcessParts extends PlayedWorld {
   readonly node: string
   readonly clocks: OwnClocks
   readonly isFull: () => boolean
-  /** Whoever has the copy of the log is told something. */
+  /** Whoever has the replica of the log is told something. */
   readonly instruct: (what: 'own' | 'release') => void
   /** A connection to another node, over which that says how far it is. */
   readonly connect: (node: string) => AskedConnection
@@ -47,7 +47,7 @@ export class PlayedProcess implements TimersOwner {
   pausedUntil_ms = 0
   readonly clocks: OwnClocks
   readonly running: RunningNodes
-  /** How far the copy of the log is. */
+  /** How far the replica of the log is. */
   readonly memory: SharedArrayBuffer
   readonly position: PartitionPosition
   /** Resolves when it is no member any more. */
@@ -105,7 +105,7 @@ export class PlayedProcess implements TimersOwner {
     this.running.begin(`${this.#parts.node}:1`, [])
   }
 
-  /** What the copy of the log reports: of a partition, which is another thread's, the main thread hears of it later. */
+  /** What the replica of the log reports: of a partition, which is another thread's, the main thread hears of it later. */
   owns(epoch: LogSequence | undefined): void {
     if (this.#parts.log === 'control') this.running.coordinates(epoch)
     else this.#told.push(() => this.running.owns(0, epoch))

@@ -136,7 +136,7 @@ class Simulation {
   /** A confirmed read, as `ConfirmedReads` makes it. */
   #readAt(node: SimulatedNode): void {
     const { now_ms } = this.#schedule
-    // A copy that does not wait for its owner may show what nobody was told of yet.
+    // A replica that does not wait for its owner may show what nobody was told of yet.
     this.#tell?.(`${now_ms} ${node.name} is to be read: at least ${this.#read}, ${this.#acknowledged}`)
     const least = this.#awaitsOwner ? Math.max(this.#acknowledged, this.#read) : this.#acknowledged
     this.#confirm(node, now_ms + readLease_ms, () => {

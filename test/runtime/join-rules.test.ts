@@ -4,7 +4,7 @@ import type { ClusterState } from '../../src/storage/etcd/cluster-state.js'
 import type { ClusterNodes, NodeFacts } from '../../src/storage/etcd/node-facts.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 
-const several: ClusterNodes = { copies: 3, nodes: [{ name: 'a', slot: 0, folder: 'folder-a' }] }
+const several: ClusterNodes = { replicas: 3, nodes: [{ name: 'a', slot: 0, folder: 'folder-a' }] }
 const options = { name: 'city', prefix: '/rigel/city' }
 
 function factsOf(name: string, formats: readonly number[]): NodeFacts {

@@ -416,7 +416,7 @@ export interface ClusterPartition {
   /** The last record of its log. */
   readonly last: number
   /** For each node, the number of records that it would have to apply if it were started now. */
-  readonly copies: readonly { readonly node: string; readonly behind: number }[]
+  readonly replicas: readonly { readonly node: string; readonly behind: number }[]
 }
 
 /** `GET /log/trace`. */

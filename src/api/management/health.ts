@@ -61,7 +61,7 @@ function unavailability(
   return storageFull ? 'storage full' : undefined
 }
 
-/** The cluster of the broker: members, owners and copies as they stand in etcd, and what all nodes have counted. */
+/** The cluster of the broker: members, owners and replicas as they stand in etcd, and what all nodes have counted. */
 export function clusterResources({ cluster }: Pick<ManagementParts, 'cluster'>): readonly Resource[] {
   const shown = operation('read', async () => {
     if (cluster === undefined) return shortForm(404, 'this broker is of no cluster')

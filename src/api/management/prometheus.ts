@@ -9,7 +9,6 @@ import {
   alarmFigures,
   backupFigures,
   brokerFigures,
-  copyFigures,
   courierFigures,
   deliveryFigures,
   diskFigures,
@@ -20,12 +19,13 @@ import {
   outboxFigures,
   partitionFigures,
   remoteFigures,
+  replicaFigures,
   requestFigures,
   threadFigures,
   waitFigures,
 } from '../../observe/measure/figures.js'
 import { type Measures, threadsOf } from '../../observe/measure/measures.js'
-import { copyLag_records } from '../../observe/measure/node-statistics.js'
+import { replicaLag_records } from '../../observe/measure/node-statistics.js'
 import { errorCodes, statusCodes } from '../../observe/measure/route-table.js'
 import type { WaitKind } from '../../observe/measure/waits.js'
 import { now } from '../../time.js'
@@ -92,12 +92,12 @@ function nodeMetrics({ measures, applied }: ManagementParts): readonly ReadMetri
   const rows = partitionRows(measures)
   const lag = (): readonly Sample[] =>
     rows.map(([labels, partition]) => {
-      const head = measures.copies.value('head', partition)
-      return { labels, value: copyLag_records(head, applied[partition]?.() ?? 0) }
+      const head = measures.replicas.value('head', partition)
+      return { labels, value: replicaLag_records(head, applied[partition]?.() ?? 0) }
     })
   return [
     metricsOf(nodeFigures, () => ({}), measures.node),
-    metricsOf(copyFigures, () => ({ lag: lag() }), measures.copies, rows),
+    metricsOf(replicaFigures, () => ({ lag: lag() }), measures.replicas, rows),
     metricsOf(remoteFigures, () => ({}), measures.remote),
   ]
 }

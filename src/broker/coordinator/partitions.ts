@@ -16,7 +16,7 @@ import type { LogSequence } from '../../storage/wal/record-log.js'
 import { LinkedThread } from '../../threads/calls/linked-thread.js'
 import { methodsOf } from '../../threads/calls/service.js'
 import { PinGate } from '../../threads/shared-memory/signals.js'
-import type { FarPins } from './copies.js'
+import type { FarPins } from './snapshot-transfers.js'
 
 /** A front end as the partitions see it: somebody to be given a port whenever a partition has a new thread. */
 export interface FrontEndLink {

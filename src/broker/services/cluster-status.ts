@@ -32,7 +32,7 @@ interface ShownNode {
   readonly owns: readonly number[]
 }
 
-interface ShownCopy {
+interface ShownReplica {
   readonly node: string
   /** The last record in its checkpoint; 0 if the node has reported nothing yet. */
   readonly checkpoint: number
@@ -48,7 +48,7 @@ interface ShownPartition {
   readonly since?: number
   /** The sequence of the last record of its log. */
   readonly last: number
-  readonly copies: readonly ShownCopy[]
+  readonly replicas: readonly ShownReplica[]
 }
 
 /** The state of a cluster, for people and programs. */
@@ -60,7 +60,7 @@ export interface ShownCluster {
   readonly node?: string
   /** The coordinating node; undefined while it is not known. */
   readonly coordinator?: string
-  readonly copies: number
+  readonly replicas: number
   /** How the node that was asked reads. */
   readonly reads?: ReadMode
   readonly nodes: readonly ShownNode[]
@@ -81,7 +81,7 @@ export function shownCluster(state: ClusterState, prefix: string, asked?: AskedN
     ...{ cluster: description.name, prefix, format: description.format },
     ...(asked && { node: asked.name }),
     ...(coordinator && { coordinator: coordinator.name }),
-    copies: nodes.copies,
+    replicas: nodes.replicas,
     ...(asked && { reads: asked.reads }),
     nodes: shownNodes(state, nodes),
     partitions: shownPartitions(state, nodes),
@@ -107,12 +107,12 @@ function shownPartitions(state: ClusterState, nodes: ClusterNodes): readonly Sho
   return Array.from({ length: state.description.partitions }, (_, partition) => {
     const last = state.heads.get(String(partition)) ?? 0
     const route = routes.get(partition)
-    const copies = listedNames(nodes).map((node) => {
+    const replicas = listedNames(nodes).map((node) => {
       const checkpoint = state.checkpoints.get(node)?.get(String(partition)) ?? 0
       const covered = state.covered.get(node)?.get(String(partition)) ?? 0
       return { node, checkpoint, behind: Math.max(0, last - Math.max(checkpoint, covered)) }
     })
-    return { partition, ...(route && { owner: route.node, since: route.epoch }), last, copies }
+    return { partition, ...(route && { owner: route.node, since: route.epoch }), last, replicas }
   })
 }
 
@@ -124,7 +124,7 @@ export function clusterText(shown: ShownCluster): string {
   const parts = [
     [`cluster ${cluster} at ${prefix}: ${what}`],
     table(['node', 'slot', 'lease', 'owns', 'address'], nodeRows(shown)),
-    table(['partition', 'owner', 'since', 'last', 'copies (records to apply at a start)'], partitionRows(shown)),
+    table(['partition', 'owner', 'since', 'last', 'replicas (records to apply at a start)'], partitionRows(shown)),
     troubles(shown),
   ]
   return `${parts
@@ -143,12 +143,12 @@ function nodeRows({ nodes }: ShownCluster): readonly (readonly string[])[] {
 }
 
 function partitionRows({ partitions }: ShownCluster): readonly (readonly string[])[] {
-  return partitions.map(({ partition, owner, since, last, copies }) => [
+  return partitions.map(({ partition, owner, since, last, replicas }) => [
     `${partition}`,
     owner ?? '-',
     `${since ?? '-'}`,
     `${last}`,
-    copies.map(({ node, behind }) => `${node} ${behind}`).join(', ') || '-',
+    replicas.map(({ node, behind }) => `${node} ${behind}`).join(', ') || '-',
   ])
 }
 

@@ -144,13 +144,13 @@ export interface BackupService {
 /** The operations of the service, for callers behind a port. */
 export const backupOperations = { begin: 'asked', goOn: 'asked', end: 'asked' } as const
 
-/** Keeps commits of replicas while other nodes of the cluster copy them, one for each log at a time. */
-export interface CopyService {
-  /** Keeps the last commit; nothing when it is being copied, nobody follows the log here now, or the file cannot be read. */
-  beginCopy(log: LogName): Promise<PinnedCommit | undefined>
+/** Keeps commits of replicas while snapshots of them are sent to other nodes of the cluster, one for each log at a time. */
+export interface SnapshotTransferService {
+  /** Keeps the last commit; nothing when it is being sent, nobody follows the log here now, or the file cannot be read. */
+  beginTransfer(log: LogName): Promise<PinnedCommit | undefined>
   /** Releases the commit; false when it was not kept until now. */
-  endCopy(log: LogName): Promise<boolean>
+  endTransfer(log: LogName): Promise<boolean>
 }
 
 /** The operations of the service, for callers behind a port. */
-export const copyOperations = { beginCopy: 'asked', endCopy: 'asked' } as const
+export const snapshotTransferOperations = { beginTransfer: 'asked', endTransfer: 'asked' } as const

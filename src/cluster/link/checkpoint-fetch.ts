@@ -37,7 +37,7 @@ export async function fetchCheckpoint(
     const { statusCode, headers, body } = await client.request(request)
     if (statusCode !== 200) {
       body.on('error', () => {}) // The body is not read: its connection is closed.
-      return await silent(statusCode === 404 ? 'it gives no copy now' : `it answers ${statusCode}`)
+      return await silent(statusCode === 404 ? 'it sends no snapshot now' : `it answers ${statusCode}`)
     }
     const applied = Number(headers[linkHeaders.applied] ?? Number.NaN)
     const bytes = Number(headers['content-length'] ?? Number.NaN) - checksum_bytes
@@ -45,7 +45,7 @@ export async function fetchCheckpoint(
     if (!isRight || bytes > most_bytes) {
       body.on('error', () => {})
       return await silent(
-        isRight ? `its copy has ${bytes} bytes, and there is room for ${most_bytes}` : 'it sends no copy',
+        isRight ? `its snapshot has ${bytes} bytes, and there is room for ${most_bytes}` : 'it sends no snapshot',
       )
     }
     const pieces = endingWith(receivedCheckpoint(body, bytes), () => client.destroy())

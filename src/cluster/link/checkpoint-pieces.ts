@@ -40,6 +40,6 @@ export async function* receivedCheckpoint(
     hash.update(own)
     yield own
   }
-  if (received !== file_bytes + checksum_bytes) throw new Error('the copy is not as long as was said')
-  if (!hash.digest().equals(Buffer.concat(checksum))) throw new Error('the copy was damaged on its way')
+  if (received !== file_bytes + checksum_bytes) throw new Error('the snapshot does not have the announced length')
+  if (!hash.digest().equals(Buffer.concat(checksum))) throw new Error('the snapshot was damaged on its way')
 }

@@ -6,7 +6,7 @@ import {
   parseCoordinatorRequest,
   parseMarkRequest,
 } from '../../broker/services/coordinator-requests.js'
-import type { CopyService } from '../../broker/services/services.js'
+import type { SnapshotTransferService } from '../../broker/services/services.js'
 import type { StreamSource } from '../../delivery/streams/stream-message.js'
 import { faultText, type Log } from '../../observe/log/log.js'
 import type { NodeStatistics } from '../../observe/measure/node-statistics.js'
@@ -58,7 +58,7 @@ export interface LinkServices {
   clock(): number
   readonly control: CoordinatorService
   /** Pins commits of environments while their files are sent. */
-  readonly copies: CopyService
+  readonly transfers: SnapshotTransferService
   /** The streams of this node's courier. */
   readonly listening: StreamSource
   statistics(): NodeStatistics
@@ -214,8 +214,8 @@ export class LinkRequests {
    * gone.
    */
   async sendCheckpoint(log: LogName, outgoing: ServerResponse): Promise<void> {
-    const { copies } = this.#services
-    const kept = await copies.beginCopy(log)
+    const { transfers } = this.#services
+    const kept = await transfers.beginTransfer(log)
     if (kept === undefined) {
       outgoing.writeHead(404, { 'Content-Length': 0 }).end()
       return
@@ -223,14 +223,17 @@ export class LinkRequests {
     // When the receiver is gone, the read ahead may still complete.
     let ended: Promise<boolean> | undefined
     const letGo = (): Promise<boolean> => {
-      ended ??= copies.endCopy(log)
+      ended ??= transfers.endTransfer(log)
       return ended
     }
     try {
       await sendKept(kept, letGo, outgoing)
     } catch (fault) {
       outgoing.destroy()
-      this.#log.warn('cluster:link', `a copy for log ${log} of another node was given up: ${faultText(fault)}`)
+      this.#log.warn(
+        'cluster:link',
+        `the transfer of a snapshot of log ${log} to another node was given up: ${faultText(fault)}`,
+      )
     } finally {
       await letGo()
     }

@@ -120,17 +120,17 @@ export class OwnerChoice {
   }
 
   #places(listed: readonly string[], members: ReadonlySet<string>): ReadonlyMap<LogName, Placed> {
-    // As long as every node follows every log, every node keeps a copy.
-    const facts = { nodes: listed, members, partitions: this.#partitions, copies: listed.length }
+    // As long as every node follows every log, every node keeps a replica.
+    const facts = { nodes: listed, members, partitions: this.#partitions, replicas: listed.length }
     return new Map<LogName, Placed>([['control', placedCoordinator(facts)], ...placed(facts).entries()])
   }
 
   /** Whether it is this node's turn to claim a log without an owner. */
-  #isNext(log: LogName, { owner, copies }: Placed, able: ReadonlySet<string>, now_ms: number): boolean {
+  #isNext(log: LogName, { owner, replicas }: Placed, able: ReadonlySet<string>, now_ms: number): boolean {
     const since = this.#unownedSince.get(log) ?? now_ms
     this.#unownedSince.set(log, since)
     if (owner === this.#node) return true
-    const order = copies.filter((node) => node !== owner && able.has(node))
+    const order = replicas.filter((node) => node !== owner && able.has(node))
     const turn = 1 + order.indexOf(this.#node)
     if (owner === undefined || turn === 0 || now_ms - since < turn * unclaimed_ms) return false
     this.#passedOver.set(log, owner)
@@ -147,7 +147,7 @@ function forget(until: Map<string, number>, members: readonly NodeFacts[], now_m
 /** The replicas of a log, and its intended owner. */
 export interface Placed {
   /** The nodes with a replica, running or not, in the order in which they are to own the log. */
-  readonly copies: readonly string[]
+  readonly replicas: readonly string[]
   /** Undefined while none of them is a member. */
   readonly owner: string | undefined
 }
@@ -160,31 +160,31 @@ export interface PlacingFacts {
   readonly members: ReadonlySet<string>
   readonly partitions: number
   /** The number of replicas of each partition. */
-  readonly copies: number
+  readonly replicas: number
 }
 
 /**
  * Where each partition belongs: the same on every node that is given the same. Nodes are ranked for each partition by
- * rendezvous hashing, so that one that comes or goes moves only what it has. Of the first that keep copies the first member
+ * rendezvous hashing, so that one that comes or goes moves only what it has. Of the first that keep replicas the first member
  * owns it, none more than an even share of the partitions, rounded up.
  */
-export function placed({ nodes, members, partitions, copies }: PlacingFacts): readonly Placed[] {
+export function placed({ nodes, members, partitions, replicas }: PlacingFacts): readonly Placed[] {
   const share = Math.ceil(partitions / Math.max(1, nodes.filter((node) => members.has(node)).length))
   const owned = new Map<string, number>()
   return Array.from({ length: partitions }, (_, partition) => {
-    const keeping = ranked(nodes, partition).slice(0, copies)
+    const keeping = ranked(nodes, partition).slice(0, replicas)
     const here = keeping.filter((node) => members.has(node))
-    // With fewer copies than nodes all that keep one may have their share already.
+    // With fewer replicas than nodes all that keep one may have their share already.
     const owner = here.find((node) => (owned.get(node) ?? 0) < share) ?? here[0]
     if (owner !== undefined) owned.set(owner, (owned.get(owner) ?? 0) + 1)
-    return { copies: keeping, owner }
+    return { replicas: keeping, owner }
   })
 }
 
-/** Where the log of the coordinator belongs: all nodes keep a copy, and the first one that is a member coordinates. */
+/** Where the log of the coordinator belongs: all nodes keep a replica, and the first one that is a member coordinates. */
 export function placedCoordinator({ nodes, members }: Pick<PlacingFacts, 'nodes' | 'members'>): Placed {
-  const copies = ranked(nodes, 'control')
-  return { copies, owner: copies.find((node) => members.has(node)) }
+  const replicas = ranked(nodes, 'control')
+  return { replicas, owner: replicas.find((node) => members.has(node)) }
 }
 
 function ranked(nodes: readonly string[], log: LogName): readonly string[] {

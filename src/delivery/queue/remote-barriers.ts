@@ -9,7 +9,7 @@ const slice = 128
 
 /**
  * The barriers of the coordinator's outbox while another node sends what it holds: initial notifications, which go before all
- * notices that were made after them, whichever node sends these [subscriptions 5.2]. A barrier is gone when this node's copy of
+ * notices that were made after them, whichever node sends these [subscriptions 5.2]. A barrier is gone when this node's replica of
  * the outbox no longer holds it.
  */
 export class RemoteBarriers {

@@ -219,7 +219,7 @@ export const nodeFigures = new FigureList([], {
 })
 
 /** The replicas of partitions on this node: a row for each partition, which its thread writes. */
-export const copyFigures = new FigureList(['partition'], {
+export const replicaFigures = new FigureList(['partition'], {
   claims: counters(
     'rigel_cluster_claims_total',
     'Partitions that this node came to own: released by the owner before (handover), or not (takeover)',
@@ -232,8 +232,8 @@ export const copyFigures = new FigureList(['partition'], {
   }),
   lag: computed(
     'gauge',
-    'rigel_cluster_copy_lag_records',
-    'Records of the log of a partition that its copy on this node does not show yet',
+    'rigel_cluster_replica_lag_records',
+    'Records of the log of a partition that its replica on this node does not show yet',
   ),
   /** In milliseconds since 1970; 0 when none was taken yet. */
   checkpoint: gauge(

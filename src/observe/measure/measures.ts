@@ -9,13 +9,13 @@ import { DeliveryFigures, type DeliveryMemory } from './delivery-figures.js'
 import { FigureTable } from './figure-table.js'
 import {
   backupFigures,
-  copyFigures,
   engineFigures,
   type ForwardedResult,
   frontEndFigures,
   nodeFigures,
   partitionFigures,
   remoteFigures,
+  replicaFigures,
   threadFigures,
 } from './figures.js'
 import { type StorageMeter, storageMeter, watchUtilization } from './meters.js'
@@ -65,7 +65,7 @@ export interface MeasureMemory {
   /** A row per front end. */
   readonly remote: CounterTableMemory
   /** A row per partition. */
-  readonly copies: CounterTableMemory
+  readonly replicas: CounterTableMemory
   /** A row per thread, and one behind them for the thread with the connection to etcd. */
   readonly beats: SharedArrayBuffer
 }
@@ -114,7 +114,7 @@ export class Measures {
   /** Batches that other nodes carry out for this one. */
   readonly remote: FigureTable<typeof remoteFigures.all>
   /** The replicas of partitions on this node. */
-  readonly copies: FigureTable<typeof copyFigures.all>
+  readonly replicas: FigureTable<typeof replicaFigures.all>
   readonly beats: ThreadBeats
   /** The requests of this front end by service; those of other front ends are asked for by message. */
   readonly services = new ServiceMetrics()
@@ -153,7 +153,7 @@ export class Measures {
       engine: FigureTable.make(engineFigures, 1, at),
       node: FigureTable.make(nodeFigures, 1, at),
       remote: FigureTable.make(remoteFigures, frontEnds, at),
-      copies: FigureTable.make(copyFigures, partitions, at),
+      replicas: FigureTable.make(replicaFigures, partitions, at),
       beats: ThreadBeats.memory(rows + 1),
     }
     return new Measures(memory, 0)
@@ -179,7 +179,7 @@ export class Measures {
     this.engine = new FigureTable(engineFigures, memory.engine)
     this.node = new FigureTable(nodeFigures, memory.node)
     this.remote = new FigureTable(remoteFigures, memory.remote)
-    this.copies = new FigureTable(copyFigures, memory.copies)
+    this.replicas = new FigureTable(replicaFigures, memory.replicas)
     this.beats = new ThreadBeats(memory.beats)
     this.#mailboxes = new CounterTable(memory.mailboxes)
     this.#life = new CounterTable(memory.life)

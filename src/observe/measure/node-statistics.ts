@@ -12,7 +12,7 @@ const groups = {
   /** On average since its start. */
   throughput: ['operations_per_sec', 'notifications_per_sec'],
   /** The number owned now, and since its start how many were handed over to it, taken over by it, and taken over from it. */
-  partitions: ['owned', 'handedOver', 'takenOver', 'lost', 'copyLag_records'],
+  partitions: ['owned', 'handedOver', 'takenOver', 'lost', 'replicaLag_records'],
 } as const
 
 type Group = keyof typeof groups
@@ -30,13 +30,13 @@ export interface NodeStatistics extends AddedStatistics {
 }
 
 /** The number of records of a partition's log that its replica on this node does not show yet. */
-export function copyLag_records(head: number, applied: number): number {
+export function replicaLag_records(head: number, applied: number): number {
   return Math.max(0, head - applied)
 }
 
 /** The statistics of this node. `applied`, in a cluster: the last record that each partition shows here. */
 export function nodeStatistics(measures: Measures, applied: readonly (() => number)[]): NodeStatistics {
-  const { counts, node, copies, delivery, partitions, startedAt, threads } = measures
+  const { counts, node, replicas, delivery, partitions, startedAt, threads } = measures
   const at = process.hrtime.bigint()
   const seconds = (duration: bigint): number => Number(duration / 1_000_000n) / 1000
   const uptime = seconds(at - startedAt)
@@ -65,10 +65,12 @@ export function nodeStatistics(measures: Measures, applied: readonly (() => numb
     },
     partitions: {
       owned: standingOf(node)?.owned ?? threads.partitions,
-      handedOver: copies.value('claims.handover'),
-      takenOver: copies.value('claims.takeover'),
-      lost: copies.value('lost'),
-      copyLag_records: sum(applied, (shown, partition) => copyLag_records(copies.value('head', partition), shown())),
+      handedOver: replicas.value('claims.handover'),
+      takenOver: replicas.value('claims.takeover'),
+      lost: replicas.value('lost'),
+      replicaLag_records: sum(applied, (shown, partition) =>
+        replicaLag_records(replicas.value('head', partition), shown()),
+      ),
     },
   }
 }

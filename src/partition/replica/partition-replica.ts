@@ -1,6 +1,6 @@
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { RowOf } from '../../observe/measure/figure-table.js'
-import type { copyFigures } from '../../observe/measure/figures.js'
+import type { replicaFigures } from '../../observe/measure/figures.js'
 import { ClockSkew } from '../../storage/etcd/clock-skew.js'
 import type { LogWriter } from '../../storage/etcd/log-view.js'
 import { type NoticeWrite, noted } from '../../storage/records/notice-write.js'
@@ -13,7 +13,7 @@ import { type OwnershipChange, Replica, type ReplicaParts, type ReplicaStore } f
 export interface PartitionReplicaParts extends Omit<ReplicaParts, 'store' | 'owns'> {
   readonly store: LmdbPartitionStore
   readonly versions: Versions
-  readonly figures: RowOf<typeof copyFigures>
+  readonly figures: RowOf<typeof replicaFigures>
   /** Called when this node has come to own the partition, with the epoch, or has ceased to. */
   readonly owns: (epoch: LogSequence | undefined) => void
   /** Called for a notice of another node that is in the outbox. */

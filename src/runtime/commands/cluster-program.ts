@@ -15,7 +15,7 @@ const help = `Usage: rigel cluster status [--json] FLAGS
 Shows a cluster as it stands in etcd, whether its brokers run or not, takes a node out of it that will not return, or begins it anew
 when etcd has lost its data.
 
-  status       members and their leases, who owns which partition, how far the copies are, and what is wrong
+  status       members and their leases, who owns which partition, how far the replicas are, and what is wrong
     --json     the same as JSON, as GET /admin/cluster of a broker
   remove NAME  the logs are not kept for the node any more; a member is refused, and so is the last node that has something
   recover      each log goes on behind what the data folder of -dbPath has, with all brokers ended; where a cluster stands in etcd it

@@ -152,7 +152,7 @@ export class ClusterLog implements NotedLog {
 
   #behind(first: LogSequence, applied: LogSequence): BehindLog {
     return new BehindLog(
-      `${nameOf(this.#end)} begins at record ${first}, and this folder has applied ${applied}: the next start fetches a copy from another node`,
+      `${nameOf(this.#end)} begins at record ${first}, and this folder has applied ${applied}: the next start fetches a snapshot from another node`,
     )
   }
 

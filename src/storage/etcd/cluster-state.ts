@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { err, ok, type Result } from '../../result.js'
 import type { LogSequence } from '../wal/record-log.js'
-import { parseCheckpoints, parseCovered } from './copy-checkpoints.js'
 import type { EtcdClient } from './etcd-client.js'
 import type { KeyValue, RequestOp } from './etcd-protocol.js'
 import { endOf } from './key-watch.js'
 import { type ClusterNodes, type NodeFacts, nodesKey, parseFacts, parseNodes } from './node-facts.js'
+import { parseCheckpoints, parseCovered } from './replica-checkpoints.js'
 
 /** A member by its key in etcd. */
 export interface StandingMember {

@@ -3,21 +3,21 @@ import type { Appended, LogSequence } from '../wal/record-log.js'
 import { AppendedBytes } from './appended-bytes.js'
 import type { Appender } from './appender.js'
 import { encodeClusterRecord } from './cluster-record.js'
-import type { CopyCheckpoints } from './copy-checkpoints.js'
 import type { Engine, LogName } from './engine.js'
 import { FollowedLogs } from './followed-logs.js'
 import { type LogAnswers, type LogQuestion, type LogServerEnd, serveLogLink } from './log-link.js'
+import type { ReplicaCheckpoints } from './replica-checkpoints.js'
 
 export interface LogServiceParts {
   readonly engine: Pick<Engine, 'read' | 'extent' | 'truncate' | 'compact' | 'watchHeads'>
   readonly appender: Pick<Appender, 'append'>
   readonly node: string
   /** The progress of all replicas: what none of them needs is truncated. */
-  readonly checkpoints: CopyCheckpoints
+  readonly checkpoints: ReplicaCheckpoints
   /** Called with the last record of each log. */
   readonly heard: (log: LogName, last: LogSequence) => void
   /**
-   * So much of a log is kept in the engine for a copy that does not follow, or is away. After that it has to fetch a checkpoint,
+   * So much of a log is kept in the engine for a replica that does not follow, or is away. After that it has to fetch a checkpoint,
    * of which two others have one.
    */
   readonly heldMost_bytes: number

@@ -22,8 +22,8 @@ export interface LogTask {
   readonly switches: SwitchMemory
   /** The table of `engineFigures`. */
   readonly measures: CounterTableMemory
-  /** The table of `copyFigures`, which has the progress of the logs. */
-  readonly copies: CounterTableMemory
+  /** The table of `replicaFigures`, which has the progress of the logs. */
+  readonly replicas: CounterTableMemory
   /** The beats of the thread, see `ThreadBeats`; undefined when it is not watched. */
   readonly beats?: SharedArrayBuffer | undefined
 }
@@ -45,7 +45,7 @@ export interface LogOperations {
   /** Ends the membership of this node. */
   leave(): Promise<void>
   /**
-   * These nodes keep copies of the logs, which are claimed by the threads that have them. This node's own copies have applied these
+   * These nodes keep replicas of the logs, which are claimed by the threads that have them. This node's own replicas have applied these
    * records.
    */
   follow(nodes: ClusterNodes, applied: ReadonlyMap<LogName, LogSequence>): void

@@ -45,7 +45,7 @@ export type ReadMode = 'confirmed' | 'local'
 /** The setting that lists the nodes of a cluster. */
 export interface ClusterNodes {
   /** The number of replicas of each partition. */
-  readonly copies: number
+  readonly replicas: number
   readonly nodes: readonly ListedNode[]
 }
 
@@ -131,18 +131,18 @@ function standingText(facts: NodeFacts): string {
 export const settingsKey = 'setting/'
 export const nodesKey = `${settingsKey}nodes`
 
-/** The text of the setting. */
+/** The text of the setting, in which the number of replicas is named `copies`. */
 export function nodesText(nodes: ClusterNodes): string {
-  return JSON.stringify({ format, ...nodes })
+  return JSON.stringify({ format, copies: nodes.replicas, nodes: nodes.nodes })
 }
 
 /** Parses the setting; undefined when it is malformed or of another format. */
 export function parseNodes(text: string): ClusterNodes | undefined {
   const raw = objectOf(text)
   if (raw === undefined) return undefined
-  const { copies, nodes } = raw
-  if (!isCount(copies) || copies < 1 || !isListOf(nodes, isListed)) return undefined
-  return { copies, nodes }
+  const { copies: replicas, nodes } = raw
+  if (!isCount(replicas) || replicas < 1 || !isListOf(nodes, isListed)) return undefined
+  return { replicas, nodes }
 }
 
 /** Why a folder can not be a node of that name. */
@@ -154,7 +154,7 @@ export type ListingRefusal =
   | { readonly kind: 'noSlot'; readonly nodes: number }
 
 /** The setting of a cluster before its first node is listed. */
-export const noNodes: ClusterNodes = { copies: 3, nodes: [] }
+export const noNodes: ClusterNodes = { replicas: 3, nodes: [] }
 
 /** The setting of a cluster with its first node. */
 export function firstNode(name: string, folder: string): ClusterNodes {

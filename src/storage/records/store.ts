@@ -42,7 +42,7 @@ export interface PinnedFile {
 }
 
 /** The purpose of a pin; one pin per purpose at a time. */
-export type PinPurpose = 'backup' | 'copy'
+export type PinPurpose = 'backup' | 'transfer'
 
 /** A commit of an environment that is kept while its file is copied. */
 export interface PinnedCommit {
@@ -51,7 +51,7 @@ export interface PinnedCommit {
   readonly applied: LogSequence
 }
 
-/** Pins the last commit of an environment for a copy of its file, one per purpose. Only between two turns. */
+/** Pins the last commit of an environment for its file to be copied, one per purpose. Only between two turns. */
 export interface Pins {
   /** Pins the last commit, in place of an earlier pin of the same purpose. Throws when the file cannot be read. */
   pin(purpose: PinPurpose): PinnedCommit

@@ -96,9 +96,9 @@ const partitionColumns: readonly Column<ClusterPartition>[] = [
   countColumn('since record', ({ since }) => since, minor),
   countColumn('last record', ({ last }) => last),
   {
-    name: 'copies, and records to apply at a start',
-    cell: ({ copies }) => copies.map(({ node, behind }) => `${node} ${countText(behind)}`).join(' · ') || '–',
-    order: ({ copies }) => Math.max(0, ...copies.map(({ behind }) => behind)),
+    name: 'replicas, and records to apply at a start',
+    cell: ({ replicas }) => replicas.map(({ node, behind }) => `${node} ${countText(behind)}`).join(' · ') || '–',
+    order: ({ replicas }) => Math.max(0, ...replicas.map(({ behind }) => behind)),
     isMinor: true,
   },
 ]

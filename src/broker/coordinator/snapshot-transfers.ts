@@ -1,6 +1,6 @@
 import type { LogName } from '../../storage/etcd/engine.js'
 import type { PinnedCommit, PinPurpose } from '../../storage/records/store.js'
-import type { CopyService } from '../services/services.js'
+import type { SnapshotTransferService } from '../services/services.js'
 
 /** The pins of an environment, whichever thread has it. */
 export interface FarPins {
@@ -10,7 +10,7 @@ export interface FarPins {
 }
 
 /** Keeps commits of what follows logs here, while their files are sent to other nodes. */
-export class Copies implements CopyService {
+export class SnapshotTransfers implements SnapshotTransferService {
   readonly #pinsOf: (log: LogName) => FarPins | undefined
   /** By the log: who has kept a commit has to let go of it, whatever thread follows the log then. */
   readonly #begun = new Map<LogName, FarPins>()
@@ -20,21 +20,21 @@ export class Copies implements CopyService {
     this.#pinsOf = pinsOf
   }
 
-  async beginCopy(log: LogName): Promise<PinnedCommit | undefined> {
+  async beginTransfer(log: LogName): Promise<PinnedCommit | undefined> {
     const pins = this.#pinsOf(log)
     if (pins === undefined || this.#begun.has(log)) return undefined
     this.#begun.set(log, pins)
     let commit: PinnedCommit | undefined
     try {
-      commit = await pins.pin('copy')
+      commit = await pins.pin('transfer')
     } finally {
       if (commit === undefined) this.#begun.delete(log)
     }
     return commit
   }
 
-  async endCopy(log: LogName): Promise<boolean> {
-    const wasPinned = (await this.#begun.get(log)?.unpin('copy')) ?? false
+  async endTransfer(log: LogName): Promise<boolean> {
+    const wasPinned = (await this.#begun.get(log)?.unpin('transfer')) ?? false
     this.#begun.delete(log)
     return wasPinned
   }

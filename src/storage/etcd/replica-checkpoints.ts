@@ -10,7 +10,7 @@ import type { EtcdNodes } from './etcd-nodes.js'
 const coveredEvery = 10
 
 /** The record of a log up to which the checkpoints of all replicas reach, and the one up to which those of two replicas reach. */
-export interface ReachedByCopies {
+export interface ReachedByReplicas {
   readonly all: LogSequence
   readonly two: LogSequence
 }
@@ -19,7 +19,7 @@ export interface ReachedByCopies {
  * How far the checkpoints of all replicas reach: a log is not needed up to the lowest of them. A listed node that has reported nothing
  * yet needs everything.
  */
-export class CopyCheckpoints {
+export class ReplicaCheckpoints {
   readonly #nodes: EtcdNodes
   readonly #node: string
   #listed: readonly string[]
@@ -56,7 +56,7 @@ export class CopyCheckpoints {
   }
 
   /** Sends the progress of this node, and returns that of all replicas, by log. */
-  async exchanged(): Promise<Result<ReadonlyMap<LogName, ReachedByCopies>, EngineUnavailable>> {
+  async exchanged(): Promise<Result<ReadonlyMap<LogName, ReachedByReplicas>, EngineUnavailable>> {
     this.#exchanges += 1
     if (!this.#isTold || (!this.#isCoveredTold && this.#exchanges >= coveredEvery)) {
       this.#isTold = true
@@ -72,7 +72,7 @@ export class CopyCheckpoints {
     return said.ok ? ok(this.#byLogs(said.value)) : said
   }
 
-  #byLogs(said: ReadonlyMap<string, string>): ReadonlyMap<LogName, ReachedByCopies> {
+  #byLogs(said: ReadonlyMap<string, string>): ReadonlyMap<LogName, ReachedByReplicas> {
     const parsed = this.#listed.map((node) => parseCheckpoints(said.get(node) ?? '{}'))
     const byLogs = [...this.#reached.keys()].map((log) => {
       const reached = parsed.map((checkpoints) => checkpoints.get(String(log)) ?? 0).sort((a, b) => b - a)

@@ -13,7 +13,7 @@ import { parseAddress } from '../membership/route-table.js'
 import { fetchCheckpoint } from './checkpoint-fetch.js'
 import type { LinkCaller } from './node-connection.js'
 
-interface FetchedCopiesParts {
+interface SnapshotTransferParts {
   /** The environments that follow logs. They must not be open. */
   readonly members: ReadonlyMap<LogName, FolderMember>
   /** The id of their folder. */
@@ -33,23 +33,23 @@ interface FetchedCopiesParts {
 /** The last record of each log that an environment has applied. */
 type Applied = ReadonlyMap<LogName, LogSequence>
 
-/** How long a start goes on while no replica can be fetched. */
+/** How long a start goes on while no snapshot can be fetched. */
 const patience_ms = 30_000
 const again_ms = 1000
 
 /**
- * Brings every environment to where its log goes on: one that is new or was away for too long gets the file of another node's
- * replica. Gives the last record that each has applied then. Refuses, in words for the operator, when no node gives a file for
- * some time; files that were fetched before stay.
+ * Brings every environment to where its log goes on: one that is new or was away for too long gets a snapshot from another node.
+ * Gives the last record that each has applied then. Refuses, in words for the operator, when no node sends a snapshot for some
+ * time; snapshots that were fetched before stay.
  */
-export async function fetchCopies(parts: FetchedCopiesParts): Promise<Result<Applied, string>> {
-  const copies = new BehindCopies(parts)
-  await copies.look()
+export async function fetchSnapshots(parts: SnapshotTransferParts): Promise<Result<Applied, string>> {
+  const replicas = new BehindReplicas(parts)
+  await replicas.look()
   for (let until = performance.now() + patience_ms; ; ) {
     const surveyed = await parts.survey()
-    const behind = surveyed.ok ? copies.behind(surveyed.value) : []
-    if (surveyed.ok && behind.length === 0) return ok(copies.applied)
-    const fetched = surveyed.ok ? await copies.fetch(behind, surveyed.value.members) : surveyed
+    const behind = surveyed.ok ? replicas.behind(surveyed.value) : []
+    if (surveyed.ok && behind.length === 0) return ok(replicas.applied)
+    const fetched = surveyed.ok ? await replicas.fetch(behind, surveyed.value.members) : surveyed
     if (fetched.ok) until = performance.now() + patience_ms
     else if (performance.now() > until) return fetched
     else await sleep(again_ms)
@@ -59,15 +59,15 @@ export async function fetchCopies(parts: FetchedCopiesParts): Promise<Result<App
 /** A log that no longer holds all records that this node lacks. */
 interface Behind {
   readonly log: LogName
-  /** The last record that the log has forgotten: a fetched file must have applied it. */
+  /** The last record that the log has forgotten: a fetched snapshot must have applied it. */
   readonly least: LogSequence
 }
 
-class BehindCopies {
-  readonly #parts: FetchedCopiesParts
+class BehindReplicas {
+  readonly #parts: SnapshotTransferParts
   readonly #applied = new Map<LogName, LogSequence>()
 
-  constructor(parts: FetchedCopiesParts) {
+  constructor(parts: SnapshotTransferParts) {
     this.#parts = parts
   }
 
@@ -92,18 +92,18 @@ class BehindCopies {
     })
   }
 
-  /** Fetches files one after the other; refuses with the reason, in words, at the first that cannot be had. */
+  /** Fetches snapshots one after the other; refuses with the reason, in words, at the first that cannot be had. */
   async fetch(behind: readonly Behind[], nodes: readonly NodeFacts[]): Promise<Result<undefined, string>> {
     for (const { log, least } of behind) {
       const applied = this.#applied.get(log) ?? 0
       const what = `this node has applied record ${applied} of log ${log}, which begins at ${least + 1}`
       const begun_ms = performance.now()
       const fetched = await this.#fetchedFrom(log, least, nodes)
-      if (!fetched.ok) return err(`${what}, and no other node gives a copy: ${fetched.error}`)
+      if (!fetched.ok) return err(`${what}, and no other node sends a snapshot: ${fetched.error}`)
       const { node, bytes } = fetched.value
       const took_ms = Math.round(performance.now() - begun_ms)
-      const copied = `${what}: it has fetched a copy of node ${node}`
-      this.#parts.log.warn('cluster:behind', copied, { bytes, took_ms })
+      const done = `${what}: it has fetched a snapshot from node ${node}`
+      this.#parts.log.warn('cluster:behind', done, { bytes, took_ms })
     }
     return ok(undefined)
   }
@@ -137,8 +137,8 @@ class BehindCopies {
     const { applied, bytes, pieces } = fetched.value
     let step = 'nothing'
     try {
-      if (applied < least) return err(`its copy has applied record ${applied}`)
-      // The heartbeat of this node lets the log forget more records while the file comes.
+      if (applied < least) return err(`its snapshot has applied record ${applied}`)
+      // The heartbeat of this node lets the log forget more records while the snapshot comes.
       const held = await this.#parts.hold(new Map([...this.#applied, [log, applied]]))
       if (!held.ok) return held
       for await (const done of exchangeMember(member, folder, pieces, settings)) step = done
@@ -152,7 +152,7 @@ class BehindCopies {
     }
   }
 
-  /** The most bytes that a file may have. */
+  /** The most bytes that a snapshot may have. */
   #room(): number {
     const { members, settings } = this.#parts
     const [first] = members.values()
