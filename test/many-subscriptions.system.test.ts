@@ -24,10 +24,10 @@ function idOf(of: 'c0de' | 'feed', one: number): string {
 
 /** Puts subscriptions and registrations, each of an entity of its own, where a broker finds them. */
 async function prepare(folder: string): Promise<void> {
-  const control = new MetadataStore(join(folder, 'control'), storeSettings, assert.fail)
+  const metadata = new MetadataStore(join(folder, 'control'), storeSettings, assert.fail)
   const registry = new LmdbRegistryStore({
-    databases: { registrations: control.database('registrations'), availability: control.database('availability') },
-    transact: (change, grows) => control.transact(change, grows),
+    databases: { registrations: metadata.database('registrations'), availability: metadata.database('availability') },
+    transact: (change, grows) => metadata.transact(change, grows),
   })
   for (let begin = 0; begin < number; begin += batch) {
     const ones = Array.from({ length: Math.min(batch, number - begin) }, (_, index) => begin + index)
@@ -35,7 +35,7 @@ async function prepare(folder: string): Promise<void> {
       ones.map((one) => {
         const selectors = [{ id: { kind: 'exact', id: `Tank${one}` as EntityId }, type: 'Tank' as EntityType }] as const
         const id = idOf('c0de', one) as SubscriptionId
-        return control.commit({ put: subscription({ id, order: one + 1, selectors, onChange: ['level'] }) })
+        return metadata.commit({ put: subscription({ id, order: one + 1, selectors, onChange: ['level'] }) })
       }),
     )
     const registrations = ones.map(
@@ -59,7 +59,7 @@ async function prepare(folder: string): Promise<void> {
     )
     await registry.commit({ registrations })
   }
-  await control.close()
+  await metadata.close()
 }
 
 async function prepared(t: Test, flags: readonly string[] = []) {

@@ -124,7 +124,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
       return commit
     },
     unpin: async (purpose) => store.unpin(purpose),
-    controlled: (sequence) => replica?.controlled(sequence),
+    metadataInForce: (metadataVersion) => replica?.metadataInForce(metadataVersion),
     heartbeat: async () => (replica?.beat() === true ? store.lastNotice : undefined),
     own: () => replica?.own(),
     release: () => replica?.release(),

@@ -36,7 +36,10 @@ interface CoordinationParts {
   readonly nodes: RunningNodes
   readonly delivery: RunningDelivery
   /** The partitions on this node, and their number in the cluster. */
-  readonly partitions: { readonly all: Pick<Partitions<object>, 'controlled' | 'heartbeat'>; readonly number: number }
+  readonly partitions: {
+    readonly all: Pick<Partitions<object>, 'heartbeat' | 'metadataInForce'>
+    readonly number: number
+  }
   /** The metadata log. */
   readonly wal: ClusterLog
   readonly caller: LinkCaller
@@ -76,7 +79,7 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
     this.#rounds = new Rounds({
       partitions: partitions.number,
       members: () => nodes.memberNames,
-      mark: (name, control) => this.#marked(name, control),
+      mark: (name, metadataVersion) => this.#marked(name, metadataVersion),
     })
     const addressOf = (name: string) => nodes.addressOf(name)
     this.#link = new NodeLink({ ...caller, slot: nodes.slot, frontEnd: 0, addressOf, log })
@@ -96,7 +99,7 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
       {
         ...{ wal, log, node: nodes.name },
         position: this.#position,
-        inForce: (sequence) => partitions.all.controlled(sequence),
+        inForce: (sequence) => partitions.all.metadataInForce(sequence),
         owns: (epoch) => {
           nodes.coordinates(epoch)
           delivery.coordinates(epoch !== undefined)
@@ -134,8 +137,8 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
     return mayBeGiven(answer, () => this.#position.isConfirmed()) ? ok(answer) : this.#notCoordinator()
   }
 
-  async mark(control: number): Promise<readonly PartitionMark[] | undefined> {
-    if (!(await this.#position.reaches(control, inForce_ms))) return undefined
+  async mark(metadataVersion: number): Promise<readonly PartitionMark[] | undefined> {
+    if (!(await this.#position.reaches(metadataVersion, inForce_ms))) return undefined
     return [...(await this.#parts.partitions.all.heartbeat())]
   }
 
@@ -204,19 +207,20 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
     return coordinator === name ? undefined : coordinator
   }
 
-  async #marked(node: string, control: number): Promise<Marks | undefined> {
-    const marks = node === this.#parts.nodes.name ? await this.mark(control) : await this.#link.mark(node, control)
+  async #marked(node: string, metadataVersion: number): Promise<Marks | undefined> {
+    const marks =
+      node === this.#parts.nodes.name ? await this.mark(metadataVersion) : await this.#link.mark(node, metadataVersion)
     return marks && new Map(marks.map(([partition, last]) => [partition, last as NoticeNumber]))
   }
 
   /** The appliedIndex of logs that a node owns, by partition number; the metadata log follows the partitions. */
   async #positionsOf(node: string, numbers: readonly number[]): Promise<ConfirmedPositions> {
     if (this.#link === undefined) return err('nodes do not ask each other')
-    const control = this.#parts.partitions.number
-    const logs = numbers.map((number): LogName => (number === control ? 'control' : number))
+    const row = this.#parts.partitions.number
+    const logs = numbers.map((number): LogName => (number === row ? 'control' : number))
     const said = await this.#link.positions(node, logs)
     if (!said.ok) return said
-    return ok(new Map(Array.from(said.value, ([log, position]) => [log === 'control' ? control : log, position])))
+    return ok(new Map(Array.from(said.value, ([log, position]) => [log === 'control' ? row : log, position])))
   }
 }
 

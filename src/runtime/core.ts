@@ -202,7 +202,7 @@ export class Core {
       confirm: async () => this.#coordination?.caughtUp() ?? ok(undefined),
       folder: { folder: folder.id, format: formatVersion },
       partitions: this.#partitions,
-      control: () => this.#delivered.pins,
+      metadata: () => this.#delivered.pins,
       log,
       measures: this.#measures.backups.row(0),
     })

@@ -381,8 +381,8 @@ async function openNodeFront(
   measures: Measures,
   log: Log,
 ): Promise<Result<NodeFront | undefined, ListenRefusal>> {
-  const { coordinator: control, transfers, courier } = services
-  if (nodes === undefined || control === undefined) return ok(undefined)
+  const { coordinator, transfers, courier } = services
+  if (nodes === undefined || coordinator === undefined) return ok(undefined)
   const { link, positions, metadataPosition } = nodes
   const { mailboxSize } = options
   const remote = measures.remote.row(frontEnd)
@@ -394,7 +394,7 @@ async function openNodeFront(
       mailboxes,
       positions,
       metadataPosition,
-      control,
+      coordinator,
       transfers,
       courier,
       mailboxSize,

@@ -162,8 +162,8 @@ export async function ownRecordsOf(
   const broken = (reason: string): never => {
     throw new Error(reason)
   }
-  const control = new MetadataStore(folder.metadataPath, storage, broken, log)
-  applied.set('control', control.applied)
-  await control.close()
+  const metadata = new MetadataStore(folder.metadataPath, storage, broken, log)
+  applied.set('control', metadata.applied)
+  await metadata.close()
   return applied
 }

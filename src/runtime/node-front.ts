@@ -35,7 +35,7 @@ interface NodeFrontParts {
   /** How far the metadata log is applied on this node. */
   readonly metadataPosition: SharedArrayBuffer
   /** Serves changes of the metadata that other nodes send. */
-  readonly control: CoordinatorService
+  readonly coordinator: CoordinatorService
   readonly transfers: SnapshotTransferService
   readonly courier: StreamSource
   readonly listeners: number
@@ -104,7 +104,7 @@ export class NodeFront {
           (log) => (log === 'control' ? metadataPosition : positions[log])?.confirmedIndex as LogSequence | undefined,
         ),
       clock: now,
-      control: parts.control,
+      coordinator: parts.coordinator,
       transfers,
       statistics: parts.statistics,
       listening: parts.courier,

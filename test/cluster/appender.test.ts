@@ -55,8 +55,8 @@ function given(t: Test) {
 }
 
 function claim(node: string): Buffer {
-  const [payload, epoch, control] = [new Uint8Array(), at(0), at(0)]
-  return encodeClusterRecord({ kind: 'claim', epoch, time_ms: 1, control, node, payload })
+  const [payload, epoch, metadataVersion] = [new Uint8Array(), at(0), at(0)]
+  return encodeClusterRecord({ kind: 'claim', epoch, time_ms: 1, metadataVersion, node, payload })
 }
 
 const first = { ok: true, value: 1 }

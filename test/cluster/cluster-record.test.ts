@@ -7,9 +7,9 @@ function at(sequence: number): LogSequence {
 }
 
 test('a record is read as it was written, with what was in force for its writer or without it', async (t) => {
-  const records = [0, 1, 2 ** 40].map((control) => ({
+  const records = [0, 1, 2 ** 40].map((metadataVersion) => ({
     ...({ kind: 'turn', epoch: at(7), time_ms: 1_700_000_000_000, node: 'node-ä' } as const),
-    control: at(control),
+    metadataVersion: at(metadataVersion),
     payload: Buffer.alloc(2000, 'x'),
   }))
   for (const record of records) {
@@ -21,7 +21,7 @@ test('a record is read as it was written, with what was in force for its writer 
 
 test('the records of one node are those of earlier versions', async (t) => {
   const written = encodeClusterRecord({
-    ...{ kind: 'idle', epoch: at(1), time_ms: 2, control: at(0), node: 'n', payload: new Uint8Array() },
+    ...{ kind: 'idle', epoch: at(1), time_ms: 2, metadataVersion: at(0), node: 'n', payload: new Uint8Array() },
   })
   t.equal(written[0], 1)
   t.equal(written.length, 3 + 16 + 6 + 6 + 1 + 1)

@@ -45,7 +45,7 @@ async function begun(t: Test, logs: readonly LogName[], urls = etcd.urls, after 
 
 function record(text: string): Buffer {
   const payload = Buffer.from(text)
-  return encodeClusterRecord({ kind: 'turn', epoch: at(1), time_ms: 1, control: at(0), node: 'here', payload })
+  return encodeClusterRecord({ kind: 'turn', epoch: at(1), time_ms: 1, metadataVersion: at(0), node: 'here', payload })
 }
 
 test('records stand in their logs in order, and are read from any place', { skip: noEtcd }, async (t) => {

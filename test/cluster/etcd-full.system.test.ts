@@ -9,7 +9,7 @@ const at = (sequence: number): LogSequence => sequence as LogSequence
 
 function record(text: string): Buffer {
   const payload = Buffer.from(text)
-  return encodeClusterRecord({ kind: 'turn', epoch: at(1), time_ms: 1, control: at(0), node: 'here', payload })
+  return encodeClusterRecord({ kind: 'turn', epoch: at(1), time_ms: 1, metadataVersion: at(0), node: 'here', payload })
 }
 
 test('what is refused since etcd is full does not stand, and what stands is not refused', {

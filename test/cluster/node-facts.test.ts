@@ -40,7 +40,7 @@ test('what a member says of itself is read as it was written, and nothing else i
   )
 })
 
-test('of two members that own the log of the coordinator the one with the later claim coordinates', async (t) => {
+test('of two members that own the metadata log the one with the later claim coordinates', async (t) => {
   t.equal(knownCoordinator([node('a', []), node('b', [])]), undefined)
   t.equal(knownCoordinator([node('a', [], 8), node('b', [], 9), node('c', [], 0)])?.name, 'b')
 })

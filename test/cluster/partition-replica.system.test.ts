@@ -118,14 +118,14 @@ test('a replica follows its log, and owns it when it is released or claimed', { 
   await until(() => a.level() === '2', 'who was the owner follows')
   t.equal(b.notices(), 1, 'throttling goes on where it was')
 
-  const control = 5 as LogSequence
-  b.replica.controlled(control)
+  const metadataVersion = 5 as LogSequence
+  b.replica.metadataInForce(metadataVersion)
   t.ok(b.replica.beat(), 'its log says what is in force')
   t.notOk(a.replica.beat(), 'only the owner says so')
   b.replica.release()
   await claims(a)
   t.notOk(a.replica.isOwner, 'it takes no turns without what was in force for those before it')
-  a.replica.controlled(control)
+  a.replica.metadataInForce(metadataVersion)
   await until(() => a.replica.isOwner, 'it has that in force')
   a.replica.release()
   const last_ms = performance.now()

@@ -214,7 +214,7 @@ test('what its node does not claim is claimed by the next one, which keeps it un
   t.same(deciding?.at(72_000, membersOf({}), held).release, [partition])
 })
 
-test('the log of the coordinator is claimed, handed over and passed on as those of partitions are', async (t) => {
+test('the metadata log is claimed, handed over and passed on as those of partitions are', async (t) => {
   const [first = '', second = '', third = ''] = placedCoordinator({ nodes: names, members: new Set(names) }).replicas
   t.equal(first, coordinator)
   const look = (deciding: Deciding, now_ms: number, holder?: string, unreachable = {}) => {

@@ -21,7 +21,7 @@ import { subscription } from '../given-subscription.js'
 /** A number below another one, by chance. */
 export type Chance = (below: number) => number
 
-/** A record of the coordinator's log: the subscription from now on, its end, or a claim. */
+/** A record of the metadata log: the subscription from now on, its end, or a claim. */
 type Entry =
   | { readonly kind: 'put'; readonly record: Subscription }
   | { readonly kind: 'remove'; readonly id: SubscriptionId }
@@ -30,8 +30,8 @@ type Entry =
 /** A partition has one entity, whose value each update makes greater by one. */
 interface Partition {
   owner: number
-  /** Up to where the coordinator's log is in force, as the log of the partition says. */
-  control: number
+  /** Up to where the metadata log is in force, as the log of the partition says. */
+  metadataVersion: number
   readonly outbox: {
     readonly id: SubscriptionId
     readonly value: number
@@ -41,8 +41,8 @@ interface Partition {
 
 interface Node {
   isUp: boolean
-  /** How many records of the coordinator's log are in force here. */
-  control: number
+  /** How many records of the metadata log are in force here. */
+  metadataVersion: number
   record: Subscription | undefined
   /** What the courier knows of it, which hears of what is decided a little later, and of holds at once. */
   recipient: Subscription | undefined
@@ -86,9 +86,13 @@ export class ChangeModel {
     this.#chance = chance
     this.#mistake = mistake
     this.#nodes = Array.from({ length: 3 }, () => {
-      return { isUp: true, control: 1, record: undefined, recipient: undefined, isHeld: false }
+      return { isUp: true, metadataVersion: 1, record: undefined, recipient: undefined, isHeld: false }
     })
-    this.#partitions = Array.from({ length: partitions }, (_, number) => ({ owner: number, control: 1, outbox: [] }))
+    this.#partitions = Array.from({ length: partitions }, (_, number) => ({
+      owner: number,
+      metadataVersion: 1,
+      outbox: [],
+    }))
   }
 
   /** One of the things that may happen next. */
@@ -129,7 +133,9 @@ export class ChangeModel {
 
   get #isSettled(): boolean {
     const isQuiet = this.#running === undefined && this.#partitions.every(({ outbox }) => outbox.length === 0)
-    return isQuiet && this.#nodes.every(({ control, isHeld }) => control === this.#log.length && !isHeld)
+    return (
+      isQuiet && this.#nodes.every(({ metadataVersion, isHeld }) => metadataVersion === this.#log.length && !isHeld)
+    )
   }
 
   /** What was decided is what was sent, in order; of a subscription that has ended, what waited then was dropped. */
@@ -157,7 +163,7 @@ export class ChangeModel {
 
   #update(number: number): void {
     const partition = nth(this.#partitions, number)
-    const { isUp, record, control } = nth(this.#nodes, partition.owner)
+    const { isUp, record, metadataVersion } = nth(this.#nodes, partition.owner)
     if (!isUp) return
     const updates = nth(this.#updates, number)
     const value = updates.length + 1
@@ -166,7 +172,7 @@ export class ChangeModel {
       if (version === undefined || !matches(version.subscription, value)) continue
       partition.outbox.push({ id: version.subscription.id, value, provisional: version.provisional })
     }
-    partition.control = Math.max(partition.control, control)
+    partition.metadataVersion = Math.max(partition.metadataVersion, metadataVersion)
     updates.push({ value, record })
     const answered = this.#answered.at(-1)
     const known = [standing, next].map((version) => version?.subscription.reference)
@@ -176,16 +182,16 @@ export class ChangeModel {
     }
   }
 
-  /** The next record of the coordinator's log comes into force at a node. */
+  /** The next record of the metadata log comes into force at a node. */
   #follow(node: Node): void {
-    const entry = this.#log[node.control]
+    const entry = this.#log[node.metadataVersion]
     if (!node.isUp || entry === undefined) return
     // The courier is told in the order of the log, and has obeyed a hold before the partitions know of what is proposed.
     if (entry.kind === 'put' && isUndecided(entry.record)) {
       this.#hear(node)
       node.isHeld = this.#mistake !== 'no hold'
     }
-    node.control += 1
+    node.metadataVersion += 1
     if (entry.kind !== 'claim') node.record = entry.kind === 'put' ? entry.record : undefined
   }
 
@@ -230,15 +236,15 @@ export class ChangeModel {
   /** A record of the log of a partition says how far its owner is. */
   #mark(number: number): void {
     const partition = nth(this.#partitions, number)
-    const { isUp, control } = nth(this.#nodes, partition.owner)
-    if (isUp) partition.control = Math.max(partition.control, control)
+    const { isUp, metadataVersion } = nth(this.#nodes, partition.owner)
+    if (isUp) partition.metadataVersion = Math.max(partition.metadataVersion, metadataVersion)
   }
 
   /** The coordinator does the next thing of a change, or is asked for one. */
   #goOn(): void {
     const node = nth(this.#nodes, this.#coordinator)
     if (this.#running !== undefined) this.#advance(this.#running)
-    else if (node.isUp && node.control === this.#log.length && this.#chance(3) === 0) this.#ask(node)
+    else if (node.isUp && node.metadataVersion === this.#log.length && this.#chance(3) === 0) this.#ask(node)
   }
 
   #ask({ record }: Node): void {
@@ -279,7 +285,7 @@ export class ChangeModel {
         return event
       }
       case 'asking':
-        if (node.control < running.position) return undefined
+        if (node.metadataVersion < running.position) return undefined
         if (this.#mistake === 'no round' || this.#isEverywhere(running.position)) return { kind: 'done' }
         return this.#chance(12) === 0 ? { kind: 'refused', error: { kind: 'notEverywhere' } } : undefined
       case 'composing':
@@ -305,7 +311,7 @@ export class ChangeModel {
 
   #isEverywhere(position: number): boolean {
     const members = this.#nodes.filter(({ isUp }) => isUp)
-    return [...members, ...this.#partitions].every(({ control }) => control >= position)
+    return [...members, ...this.#partitions].every(({ metadataVersion }) => metadataVersion >= position)
   }
 
   /** Another node coordinates, which has all of the log in force: it withdraws what is undecided. */
@@ -330,7 +336,7 @@ export class ChangeModel {
   }
 
   #followAll(node: Node): void {
-    while (node.control < this.#log.length) this.#follow(node)
+    while (node.metadataVersion < this.#log.length) this.#follow(node)
   }
 
   /** Another node owns a partition: it takes no turn before it has in force what the log of the partition says. */
@@ -339,7 +345,7 @@ export class ChangeModel {
     const owner = this.#chance(this.#nodes.length)
     const node = nth(this.#nodes, owner)
     if (!node.isUp) return
-    while (node.control < partition.control) this.#follow(node)
+    while (node.metadataVersion < partition.metadataVersion) this.#follow(node)
     partition.owner = owner
   }
 }

@@ -37,7 +37,7 @@ function threadsNow(): readonly string[] {
 async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = false) {
   const folder = t.testdir()
   const partition = new OwnedOutbox(join(folder, 'partition-0'))
-  const control = new OwnedOutbox(join(folder, 'control'))
+  const metadata = new OwnedOutbox(join(folder, 'control'))
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
   const bell = new Bell()
   const run = readOptions([], {})
@@ -62,7 +62,7 @@ async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = fals
       const log = new MessageChannel().port2
       const task = {
         ...{ storage: { paths: [partition.path], ...storeSettings }, memory: sharedMemory(measures, bell) },
-        ...{ metadataPath: control.path, recipients: packedRecipients(known), begun: start, options },
+        ...{ metadataPath: metadata.path, recipients: packedRecipients(known), begun: start, options },
         ...{
           brokerId: '0123456789abcdef',
           threadSilence_s: 30,
@@ -76,7 +76,7 @@ async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = fals
     },
     epochOf: (outbox) => new PartitionPosition(nth(memories, outbox)).epoch,
     join: () => {},
-    ack: async (acks) => control.store(acks),
+    ack: async (acks) => metadata.store(acks),
     alarm: () => {},
     failing: () => {},
     log: new LineLog(new Switches(), (line) => lines.push(line)),
@@ -88,7 +88,7 @@ async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = fals
   t.teardown(async () => {
     await thread.drain(1000)
     await partition.close()
-    await control.close()
+    await metadata.close()
   })
   /** The thread dies; something is said that it does not hear any more, before it is known that it is dead. */
   const die = async (unheard?: () => void): Promise<void> => {
@@ -106,16 +106,16 @@ async function given(t: Test, known: readonly Recipient[], isOneOfSeveral = fals
     }
     await until(() => begun.length > before && streams.length > before)
   }
-  return { thread, partition, control, bell, own, die, lines }
+  return { thread, partition, metadata, bell, own, die, lines }
 }
 
 test('what is on hold is so in the thread that replaces one which has died', async (t) => {
   const end = await FarEnd.listen(t)
   const [held, other] = [recipient(one, end.url('/held')), recipient(two, end.url('/other'))]
-  const { thread, control, bell, die } = await given(t, [held, other])
+  const { thread, metadata, bell, die } = await given(t, [held, other])
   await thread.hold(one)
   await die()
-  control.enqueue(notice(one, tick, 'held back'), notice(two, tick, 'not held back'))
+  metadata.enqueue(notice(one, tick, 'held back'), notice(two, tick, 'not held back'))
   bell.ring()
   await until(() => end.bodies.length > 0)
   t.same((await thread.inspected(one)).state, 'on hold')
@@ -132,13 +132,13 @@ test('what is on hold is so in the thread that replaces one which has died', asy
 test('an outbox that is about to be released is not sent by the thread that replaces one which has died', async (t) => {
   const end = await FarEnd.listen(t)
   const known = [recipient(one, end.url()), recipient(two, end.url())]
-  const { thread, partition, control, bell, die } = await given(t, known, true)
+  const { thread, partition, metadata, bell, die } = await given(t, known, true)
   await thread.release(0, 100)
   await die()
   partition.enqueue(notice(one, 'tank', 'of the partition'))
   bell.ring()
   await until(async () => (await thread.report([one])).get(one)?.queueDepth === 1)
-  control.enqueue(notice(two, tick, 'of the coordinator'))
+  metadata.enqueue(notice(two, tick, 'of the coordinator'))
   bell.ring()
   await until(() => end.bodies.length > 0)
   t.same(end.bodies, ['of the coordinator'])
@@ -148,13 +148,13 @@ test('an outbox that is about to be released is not sent by the thread that repl
 test('what was said to a dead thread, and is over, is not said to the thread that replaces it', { skip }, async (t) => {
   const end = await FarEnd.listen(t)
   const known = [recipient(one, end.url()), recipient(two, end.url())]
-  const { thread, partition, control, bell, own, die } = await given(t, known, true)
+  const { thread, partition, metadata, bell, own, die } = await given(t, known, true)
   const said: Promise<unknown>[] = []
   await die(() => {
     said.push(thread.hold(one), thread.expire(two), thread.release(0, 60_000))
     // The first subscription is let go, the second one is extended, and the outbox comes back under another epoch.
     for (const recipient of known) thread.put(recipient)
-    control.enqueue(notice(one, tick, 'let go'), notice(two, tick, 'extended'))
+    metadata.enqueue(notice(one, tick, 'let go'), notice(two, tick, 'extended'))
     own(8)
   })
   t.same((await Promise.all(said))[1], false, 'nobody knows what has become of the expiry')

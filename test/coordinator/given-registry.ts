@@ -13,22 +13,22 @@ import { noticeAt, noticesAfter } from '../../src/storage/store/outbox-reader.js
 import type { Milliseconds } from '../../src/time.js'
 import { at, silentLog, storeSettings } from '../given.js'
 
-/** A control environment on disk with a registry's store in it; while it is `full` or `broken` its transactions fail. */
-export class Control {
+/** A metadata store on disk with a registry's store in it; while it is `full` or `broken` its transactions fail. */
+export class GivenMetadata {
   full = false
   broken = false
   readonly store: LmdbRegistryStore
-  readonly #control: MetadataStore
+  readonly #metadata: MetadataStore
 
   constructor(folder: string) {
-    const control = new MetadataStore(folder, storeSettings, assert.fail)
-    this.#control = control
+    const metadata = new MetadataStore(folder, storeSettings, assert.fail)
+    this.#metadata = metadata
     this.store = new LmdbRegistryStore({
-      databases: { registrations: control.database('registrations'), availability: control.database('availability') },
+      databases: { registrations: metadata.database('registrations'), availability: metadata.database('availability') },
       transact: async (change, grows) => {
-        if (!this.broken && !this.full) return control.transact(change, grows)
+        if (!this.broken && !this.full) return metadata.transact(change, grows)
         const tooLong = { database: 'ticks', id: 'x'.repeat(5000), text: '' } as const
-        await assert.rejects(control.transact({ ...change, writes: [...(change.writes ?? []), tooLong] }, grows))
+        await assert.rejects(metadata.transact({ ...change, writes: [...(change.writes ?? []), tooLong] }, grows))
         throw this.broken ? new Error('broken') : new StorageFull('no room for the commit')
       },
     })
@@ -36,18 +36,18 @@ export class Control {
 
   /** What lies in the outbox. */
   notices(): readonly Notice[] {
-    return noticesAfter(this.#control.outbox.databases, 0, 1000).map(
-      ({ number }) => noticeAt(this.#control.outbox.databases, number) as Notice,
+    return noticesAfter(this.#metadata.outbox.databases, 0, 1000).map(
+      ({ number }) => noticeAt(this.#metadata.outbox.databases, number) as Notice,
     )
   }
 
   /** How many notices were ever put into the outbox. */
   get noticesMade(): number {
-    return this.#control.outbox.last
+    return this.#metadata.outbox.last
   }
 
   close(): Promise<void> {
-    return this.#control.close()
+    return this.#metadata.close()
   }
 }
 
@@ -93,14 +93,14 @@ export const start = 0x65535a00 * 1000
 
 /** A registry on disk, with a clock that stands still until it is moved. */
 export function openRegistry(folder: string, more: Partial<RegistryParts> = {}) {
-  const control = new Control(folder)
+  const metadata = new GivenMetadata(folder)
   const courier = new ToldCourier()
   const clock = { time: start }
   const published: RegistrationChange[] = []
   const counted = { notStored: 0, rung: 0 }
   const registry = new Registry({
     limits: { registrationsMax: 1000, subscriptionsMax: 1000 },
-    store: control.store,
+    store: metadata.store,
     courier,
     word: renderAvailabilityNotification,
     bell: {
@@ -120,5 +120,5 @@ export function openRegistry(folder: string, more: Partial<RegistryParts> = {}) 
     ...more,
   })
   for (const loading of [registry.loading(), registry.loadingAvailability()]) while (!loading.next().done);
-  return { registry, control, courier, clock, published, counted }
+  return { registry, metadata, courier, clock, published, counted }
 }

@@ -66,25 +66,25 @@ function sent(notices: readonly Notice[]): readonly unknown[] {
 
 test('a registration gets an id that begins with the second, and is on disk and in force before the answer', async (t) => {
   const steps: string[] = []
-  const { registry, control } = openRegistry(t.testdir(), {
+  const { registry, metadata } = openRegistry(t.testdir(), {
     publish: async (changes) => {
       await nextTurn()
-      steps.push(`${changes.length} in force, ${[...control.store.registrations()].length} on disk`)
+      steps.push(`${changes.length} in force, ${[...metadata.store.registrations()].length} on disk`)
     },
   })
-  t.teardown(() => control.close())
+  t.teardown(() => metadata.close())
   const id = granted(await registry.register(asked()))
   t.match(id, /^65535a00[0-9a-f]{16}$/)
   t.same(steps, ['1 in force, 1 on disk'])
 })
 
 test('what is asked at the same time is done one after the other: each notification tells of all before', async (t) => {
-  const { registry, control } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   const told = [context('S4:Street', 'noise'), context('S4:Street', 'ozone'), context('S4:Street', 'traffic')]
   const listeners = registry.subscribe(listening())
   await Promise.all([listeners, ...told.map((each) => registry.register(asked({ contexts: [each] })))])
-  t.same(sent(control.notices()), [
+  t.same(sent(metadata.notices()), [
     [true, ['S4', 'noise']],
     [true, ['S4', 'noise'], ['S4', 'ozone']],
     [true, ['S4', 'noise'], ['S4', 'ozone'], ['S4', 'traffic']],
@@ -92,27 +92,27 @@ test('what is asked at the same time is done one after the other: each notificat
 })
 
 test('what can not be stored for another reason than room is a fault, after which all is as before', async (t) => {
-  const { registry, control, courier } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata, courier } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   const id = granted(await registry.subscribe(listening()))
   const held = courier.recipients.get(id)
-  control.broken = true
+  metadata.broken = true
   await t.rejects(registry.register(asked()), { message: 'broken' })
   await t.rejects(registry.subscribe(listening()), { message: 'broken' })
   const change = { id, tenant, selectors: [any()], attributes: [], duration_ms: 1, correlator: 'c' }
   await t.rejects(registry.change(change), { message: 'broken' })
   await t.rejects(registry.unsubscribe(tenant, id), { message: 'broken' })
-  control.broken = false
+  metadata.broken = false
   t.equal(registry.index.size, 0)
   t.same([...courier.recipients.values()], [held])
   t.equal(courier.told.at(-1), `put ${id}`, 'nobody holds back what it is sent')
   t.match(await registry.register(asked()), { ok: true })
-  t.equal(control.notices().length, 1)
+  t.equal(metadata.notices().length, 1)
 })
 
 test('an update replaces a registration as a whole, in its place, with a new expiry', async (t) => {
-  const { registry, control, clock } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata, clock } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   const id = granted(await registry.register(asked()))
   await registry.register(asked({ contexts: [context('S4:Street', 'noise', 'http://later.example')] }))
   clock.time += 1000
@@ -126,8 +126,8 @@ test('an update replaces a registration as a whole, in its place, with a new exp
 })
 
 test('a registration is known in its tenant and service path only, expired or not', async (t) => {
-  const { registry, control, clock } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata, clock } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   const id = granted(await registry.register(asked({ path: path('/west'), duration_ms: 0 })))
   const unknown = { ok: false, error: { kind: 'registrationUnknown' } }
   t.match(await registry.register(asked({ id })), unknown)
@@ -145,23 +145,23 @@ test('what is stored is there after a restart, and the order of creation goes on
     await first.registry.subscribe(listening({ selectors: [exact('S9', 'Street'), pattern('^A')] })),
   )
   await first.registry.notified({ ...asked(), subscription: 'a' })
-  await first.control.close()
-  const { registry, control } = openRegistry(folder)
-  t.teardown(() => control.close())
+  await first.metadata.close()
+  const { registry, metadata } = openRegistry(folder)
+  t.teardown(() => metadata.close())
   t.equal(registry.index.size, 2)
   t.match(registry.recipients(), [{ id: subscription, kind: 'availability', reference: 'http://maps.example/sources' }])
   await registry.notified({ ...asked(), subscription: 'a' })
   t.equal(registry.index.size, 2, 'the copy of before the restart was replaced')
   const later = granted(await registry.register(asked({ contexts: [context('Alley')] })))
-  t.equal(control.notices().length, 1, 'the subscription listens as before')
+  t.equal(metadata.notices().length, 1, 'the subscription listens as before')
   const orders = [...registry.index.all()].map(({ order }) => order)
   t.equal(new Set(orders).size, orders.length)
   t.ok((registry.index.get(later)?.order ?? 0) > (registry.index.get(id)?.order ?? 0))
 })
 
 test('the copy of another thread, kept up by what is published, finds the same', async (t) => {
-  const { registry, control, published, clock } = openRegistry(t.testdir(), { grace_ms: day_ms })
-  t.teardown(() => control.close())
+  const { registry, metadata, published, clock } = openRegistry(t.testdir(), { grace_ms: day_ms })
+  t.teardown(() => metadata.close())
   const copy = new RegistrationIndex()
   const id = granted(await registry.register(asked()))
   await registry.notified({ ...asked({ contexts: [noise, context('S6:Street')] }), subscription: 'a' })
@@ -176,10 +176,10 @@ test('the copy of another thread, kept up by what is published, finds the same',
 })
 
 test('a subscription is sent at once what is known, if anything is, and again after each update', async (t) => {
-  const { registry, control, counted } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata, counted } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   await registry.subscribe(listening())
-  t.same([control.notices(), counted.rung], [[], 0])
+  t.same([metadata.notices(), counted.rung], [[], 0])
   await registry.register(asked({ contexts: [context('S4:Street S5:Street', 'noise ozone')], path: path('/west') }))
   const id = granted(await registry.subscribe(listening({ selectors: [exact('S5')], attributes: ['ozone'] })))
   t.equal(counted.rung, 2)
@@ -191,11 +191,11 @@ test('a subscription is sent at once what is known, if anything is, and again af
     token: '',
     orderingKey: { kind: 'availability' },
   }
-  t.match(control.notices()[1], { subscription: id, ...made })
+  t.match(metadata.notices()[1], { subscription: id, ...made })
   const change = { id, tenant, selectors: [exact('S4')], attributes: [], duration_ms: undefined, correlator: 'corr-3' }
   t.match(await registry.change(change), { ok: true })
-  t.equal(control.notices()[2]?.correlator, 'corr-3')
-  t.same(sent(control.notices()), [
+  t.equal(metadata.notices()[2]?.correlator, 'corr-3')
+  t.same(sent(metadata.notices()), [
     [true, ['S4,S5', 'noise,ozone']],
     [true, ['S5', 'ozone']],
     [true, ['S4', 'noise,ozone']],
@@ -203,41 +203,41 @@ test('a subscription is sent at once what is known, if anything is, and again af
 })
 
 test('a registration tells all that is known about its entities, as far as a subscription means them', async (t) => {
-  const { registry, control } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   await registry.register(asked({ contexts: [context('S4:Street', 'noise ozone'), context('S7:Street', 'noise')] }))
   const id = granted(
     await registry.subscribe(listening({ selectors: [pattern('^S[45]$', 'Street')], attributes: ['noise'] })),
   )
-  const before = control.notices().length
+  const before = metadata.notices().length
   await registry.register(asked({ contexts: [context('S4:Street S5:Street S7:Street', 'noise')] }))
   await registry.register(asked({ contexts: [context('S4:Street', 'ozone')] }))
-  t.same(sent(control.notices().slice(before)), [[true, ['S4', 'noise'], ['S4,S5', 'noise']]])
+  t.same(sent(metadata.notices().slice(before)), [[true, ['S4', 'noise'], ['S4,S5', 'noise']]])
   await registry.unsubscribe(tenant, id)
   await registry.register(asked())
-  t.equal(control.notices().length, before + 1)
+  t.equal(metadata.notices().length, before + 1)
 })
 
 test('a registration that ends at once tells nothing when nothing else is known', async (t) => {
-  const { registry, control } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   await registry.subscribe(listening())
   const id = granted(await registry.register(asked()))
   await registry.register(asked({ id, duration_ms: 0 }))
-  t.equal(control.notices().length, 1)
+  t.equal(metadata.notices().length, 1)
 })
 
 test('an expired subscription is silent; what waited for it is dropped before it is revived', async (t) => {
-  const { registry, control, clock, courier } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata, clock, courier } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   const id = granted(await registry.subscribe(listening({ duration_ms: 10 })))
   clock.time += 10
   await registry.register(asked())
   const what = { id, tenant, selectors: [any()], attributes: [], correlator: 'c' }
   t.match(await registry.change({ ...what, duration_ms: undefined }), { ok: true })
-  t.equal(control.notices().length, 0)
+  t.equal(metadata.notices().length, 0)
   t.match(await registry.change({ ...what, duration_ms: 10 }), { ok: true })
-  t.equal(control.notices().length, 1)
+  t.equal(metadata.notices().length, 1)
   t.equal(courier.recipients.get(id)?.expires, clock.time + 10)
   t.same(
     courier.told,
@@ -246,8 +246,8 @@ test('an expired subscription is silent; what waited for it is dropped before it
 })
 
 test('a revival is refused while what waited for the subscription cannot leave the disk, and can be tried again', async (t) => {
-  const { registry, control, clock, courier } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata, clock, courier } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   const id = granted(await registry.subscribe(listening({ duration_ms: 10 })))
   clock.time += 10
   courier.expires = false
@@ -259,8 +259,8 @@ test('a revival is refused while what waited for the subscription cannot leave t
 })
 
 test('a subscription is known in its tenant only, and not any more after it was cancelled', async (t) => {
-  const { registry, control, courier } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata, courier } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   const id = granted(await registry.subscribe(listening()))
   const change = { id, selectors: [any()], attributes: [], duration_ms: undefined, correlator: 'c' }
   const unknown = { ok: false, error: { kind: 'subscriptionUnknown' } }
@@ -269,13 +269,13 @@ test('a subscription is known in its tenant only, and not any more after it was 
   t.match(await registry.unsubscribe(tenant, id), { ok: true })
   t.match(await registry.unsubscribe(tenant, id), unknown)
   t.match(await registry.change({ ...change, tenant }), unknown)
-  t.same([...control.store.availability()], [])
+  t.same([...metadata.store.availability()], [])
   t.same(courier.told, [`hold ${id}`, `put ${id}`, `remove ${id}`])
 })
 
 test('operators see subscriptions by creation, with what the courier knows of their deliveries', async (t) => {
-  const { registry, control, courier } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata, courier } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   const first = granted(await registry.subscribe(listening()))
   const second = granted(await registry.subscribe(listening({ tenant: 'acme' as Tenant })))
   courier.known = [{ id: first, delivery: { ...never, timesSent: 3 } }]
@@ -296,8 +296,8 @@ test('operators see subscriptions by creation, with what the courier knows of th
 })
 
 test('what another registry tells again replaces what it told, and nothing else', async (t) => {
-  const { registry, control } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   const tell = (subscription: string, ...contexts: ReturnType<typeof context>[]) =>
     registry.notified({ tenant, path: root, contexts, subscription, correlator: 'c' })
   await registry.register(asked())
@@ -322,26 +322,26 @@ test('what another registry tells again replaces what it told, and nothing else'
       ['', ['S4'], start + day_ms],
     ],
   )
-  t.same(new Set([...control.store.registrations()].map(({ id }) => id)), new Set(held.map(({ id }) => id)))
+  t.same(new Set([...metadata.store.registrations()].map(({ id }) => id)), new Set(held.map(({ id }) => id)))
 })
 
 test('when the disk is full nothing is registered, nobody is told, and it can be done later', async (t) => {
-  const { registry, control, counted, published, courier } = openRegistry(t.testdir())
-  t.teardown(() => control.close())
+  const { registry, metadata, counted, published, courier } = openRegistry(t.testdir())
+  t.teardown(() => metadata.close())
   const id = granted(await registry.subscribe(listening()))
   const old = granted(await registry.register(asked()))
-  const told = () => ({ ...counted, published: published.length, notices: control.notices().length })
+  const told = () => ({ ...counted, published: published.length, notices: metadata.notices().length })
   const before = told()
   const full = { ok: false, error: { kind: 'storageFull' } }
   const change = { id, tenant, selectors: [exact('S4')], attributes: [], duration_ms: 1, correlator: 'c' }
-  control.full = true
+  metadata.full = true
   t.match(await registry.register(asked()), full)
   t.match(await registry.register(asked({ id: old, contexts: [] })), full)
   t.match(await registry.notified({ ...asked(), subscription: 'a' }), full)
   t.match(await registry.subscribe(listening()), full)
   t.match(await registry.change(change), full)
   t.match(await registry.unsubscribe(tenant, id), full)
-  control.full = false
+  metadata.full = false
   t.same(told(), { ...before, notStored: 3 })
   t.same(
     [...registry.index.all()].map(({ contexts }) => contexts),
@@ -353,13 +353,13 @@ test('when the disk is full nothing is registered, nobody is told, and it can be
   )
   // Whether there is room again is looked for now and then.
   await until(async () => (await registry.register(asked())).ok)
-  t.equal(control.notices().length, before.notices + 1)
+  t.equal(metadata.notices().length, before.notices + 1)
 })
 
 test('what expired is removed after the grace time, which 0 makes endless', async (t) => {
   for (const grace_ms of [0, 2 * day_ms]) {
-    const { registry, control, clock, published, courier } = openRegistry(t.testdir(), { grace_ms })
-    t.teardown(() => control.close())
+    const { registry, metadata, clock, published, courier } = openRegistry(t.testdir(), { grace_ms })
+    t.teardown(() => metadata.close())
     const id = granted(await registry.register(asked({ duration_ms: 0 })))
     await registry.register(asked({ duration_ms: 1 }))
     const subscription = granted(await registry.subscribe(listening({ duration_ms: 0 })))
@@ -368,15 +368,15 @@ test('what expired is removed after the grace time, which 0 makes endless', asyn
     await registry.removeExpired()
     t.equal(registry.index.size, 2)
     clock.time += 1
-    control.full = true
+    metadata.full = true
     await registry.removeExpired()
     t.equal(registry.index.size, 2, 'a full disk does not lose them from memory')
-    control.full = false
+    metadata.full = false
     await registry.removeExpired()
     const left = grace_ms === 0 ? 2 : 1
     t.equal(registry.index.size, left)
-    t.equal([...control.store.registrations()].length, left)
-    t.equal([...control.store.availability()].length, left)
+    t.equal([...metadata.store.registrations()].length, left)
+    t.equal([...metadata.store.availability()].length, left)
     t.equal(registry.recipients().length, left)
     t.same(published.slice(2), grace_ms === 0 ? [] : [{ kind: 'remove', id }])
     t.equal(courier.told.includes(`remove ${subscription}`), grace_ms !== 0)
@@ -390,8 +390,8 @@ test('what becomes of registrations is traced, also that they have expired', asy
     isTraced: () => true,
     trace: (_: string, line: string) => void lines.push(line),
   }
-  const { registry, control, clock } = openRegistry(t.testdir(), { log, grace_ms: day_ms })
-  t.teardown(() => control.close())
+  const { registry, metadata, clock } = openRegistry(t.testdir(), { log, grace_ms: day_ms })
+  t.teardown(() => metadata.close())
   const id = granted(await registry.register(asked({ duration_ms: 5 })))
   await registry.register(asked({ id, duration_ms: 10 }))
   clock.time += 9
@@ -409,25 +409,25 @@ test('what becomes of registrations is traced, also that they have expired', asy
 
 test('a registration is refused whose notifications would take too much, and nothing of it is kept', async (t) => {
   const limits = { registrationsMax: 100_000, subscriptionsMax: 100_000 }
-  const { registry, control } = openRegistry(t.testdir(), { limits })
-  t.teardown(() => control.close())
+  const { registry, metadata } = openRegistry(t.testdir(), { limits })
+  t.teardown(() => metadata.close())
   const large = { ...noise, attributes: [{ name: 'a'.repeat(2 ** 20), type: 'number', isDomain: false, metadata: [] }] }
   for (let count = 0; count < 15; count += 1) granted(await registry.subscribe(listening()))
   const first = granted(await registry.register(asked({ contexts: [large] })))
-  t.equal(control.noticesMade, 15)
+  t.equal(metadata.noticesMade, 15)
   granted(await registry.subscribe(listening()))
-  const before = control.noticesMade
+  const before = metadata.noticesMade
   t.same(await registry.register(asked({ contexts: [large] })), { ok: false, error: { kind: 'noticesFull' } })
   t.same([...registry.index.all()].length, 1)
-  t.equal(control.noticesMade, before)
+  t.equal(metadata.noticesMade, before)
   t.match(await registry.notified({ ...asked({ contexts: [large] }), subscription: 'a' }), { ok: false })
   t.match(await registry.register(asked({ id: first, contexts: [noise] })), { ok: true }, 'a smaller one goes on')
 })
 
 test('there is room for so many registrations and subscriptions, and what is large takes the room of several', async (t) => {
   const limits = { registrationsMax: 3, subscriptionsMax: 2 }
-  const { registry, control } = openRegistry(t.testdir(), { limits })
-  t.teardown(() => control.close())
+  const { registry, metadata } = openRegistry(t.testdir(), { limits })
+  t.teardown(() => metadata.close())
   const full = { ok: false, error: { kind: 'registrationsFull' } }
   const [first] = [granted(await registry.register(asked())), granted(await registry.register(asked()))]
   t.match(await registry.notified({ ...asked(), subscription: 'a' }), { ok: true })
@@ -453,11 +453,11 @@ test('a registration of NGSIv2 is there after a restart with its terms, and told
   await first.registry.subscribe(listening({ selectors: [exact('S4', 'Street')] }))
   const terms = termed({ description: 'noise meters', status: 'inactive', mode: 'query', legacy: true })
   const id = granted(await first.registry.add(given({ terms })))
-  t.same(sent(first.control.notices()), [[true, ['.*', 'noise']]])
-  t.equal(first.control.notices()[0]?.correlator, 'corr-4')
-  await first.control.close()
-  const { registry, control, clock } = openRegistry(folder, { grace_ms: day_ms })
-  t.teardown(() => control.close())
+  t.same(sent(first.metadata.notices()), [[true, ['.*', 'noise']]])
+  t.equal(first.metadata.notices()[0]?.correlator, 'corr-4')
+  await first.metadata.close()
+  const { registry, metadata, clock } = openRegistry(folder, { grace_ms: day_ms })
+  t.teardown(() => metadata.close())
   clock.time += 1000 * day_ms
   await registry.removeExpired()
   t.match(registry.index.get(id), { id, expires: foreverAfter, terms, contexts: given().contexts })
@@ -465,7 +465,7 @@ test('a registration of NGSIv2 is there after a restart with its terms, and told
 
 test('a resource is removed on disk and everywhere, and the rest of its registration stays', async (t) => {
   const folder = t.testdir()
-  const { registry, control, published } = openRegistry(folder)
+  const { registry, metadata, published } = openRegistry(folder)
   const one = granted(await registry.add(given()))
   const two = granted(await registry.register(asked({ path: path('/west'), contexts: [noise, context('S5:Street')] })))
   const ids = () => registry.index.page(everything).resources.map(resourceIdOf)
@@ -483,26 +483,26 @@ test('a resource is removed on disk and everywhere, and the rest of its registra
   const copy = new RegistrationIndex()
   copy.apply(structuredClone(published))
   t.same([...copy.all()], [...registry.index.all()])
-  await control.close()
+  await metadata.close()
   const again = openRegistry(folder)
-  t.teardown(() => again.control.close())
+  t.teardown(() => again.metadata.close())
   t.same(again.registry.index.page(everything).resources.map(resourceIdOf), [second])
   t.match(await again.registry.remove(tenant, second), { ok: true })
-  t.same([...again.control.store.registrations()], [])
+  t.same([...again.metadata.store.registrations()], [])
 })
 
 const everything = { tenant, paths: undefined, offset: 0, limit: 100 }
 
 test('a registration that can not be removed on disk stays, and its room is given back when it can', async (t) => {
   const limits = { registrationsMax: 1, subscriptionsMax: 1 }
-  const { registry, control } = openRegistry(t.testdir(), { limits })
-  t.teardown(() => control.close())
+  const { registry, metadata } = openRegistry(t.testdir(), { limits })
+  t.teardown(() => metadata.close())
   const id = granted(await registry.add(given()))
   t.match(await registry.add(given()), { ok: false, error: { kind: 'registrationsFull' } })
-  control.broken = true
+  metadata.broken = true
   await t.rejects(registry.remove(tenant, id), { message: 'broken' })
   t.ok(registry.index.resource(tenant, id))
-  control.broken = false
+  metadata.broken = false
   t.match(await registry.remove(tenant, id), { ok: true })
   t.match(await registry.add(given()), { ok: true })
 })

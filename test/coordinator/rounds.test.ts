@@ -5,13 +5,13 @@ import { until } from '../until.js'
 
 /** A node of which a test says how far it is, and what it owns. */
 interface GivenMember {
-  control: number
+  metadataVersion: number
   owns: readonly (readonly [partition: number, lastNotice: number])[]
   asked: number
 }
 
 function members(...names: readonly string[]): Map<string, GivenMember> {
-  return new Map(names.map((name) => [name, { control: 0, owns: [], asked: 0 }]))
+  return new Map(names.map((name) => [name, { metadataVersion: 0, owns: [], asked: 0 }]))
 }
 
 function roundsOf(nodes: Map<string, GivenMember>, limit_ms = 60_000): Rounds {
@@ -19,11 +19,11 @@ function roundsOf(nodes: Map<string, GivenMember>, limit_ms = 60_000): Rounds {
     partitions: 2,
     limit_ms,
     members: () => [...nodes.keys()],
-    mark: async (name, control): Promise<Marks | undefined> => {
+    mark: async (name, metadataVersion): Promise<Marks | undefined> => {
       const node = nodes.get(name)
       if (node === undefined) return undefined
       node.asked += 1
-      if (node.control < control) return undefined
+      if (node.metadataVersion < metadataVersion) return undefined
       return new Map(node.owns.map(([partition, last]) => [partition, last as NoticeNumber]))
     },
   })
@@ -39,7 +39,7 @@ test('a record is in force everywhere when all members have it and each partitio
   const nodes = members('a', 'b')
   const [a, b] = [given(nodes, 'a'), given(nodes, 'b')]
   a.owns = [[0, 10]]
-  a.control = 5
+  a.metadataVersion = 5
   const rounds = roundsOf(nodes)
   let isOver = false
   const passed = rounds.passed(5).finally(() => {
@@ -51,7 +51,7 @@ test('a record is in force everywhere when all members have it and each partitio
   }
   await asks(b, 2)
   t.notOk(isOver, 'a member does not have it')
-  b.control = 5
+  b.metadataVersion = 5
   await asks(b, 2)
   t.notOk(isOver, 'a partition has no owner that marks it')
   b.owns = [[1, 20]]
@@ -65,17 +65,17 @@ test('a record is in force everywhere when all members have it and each partitio
 test('those who wait together share the questions; who is no member any more is not waited for', async (t) => {
   const nodes = members('a', 'b')
   const [a, b] = [given(nodes, 'a'), given(nodes, 'b')]
-  a.control = 9
+  a.metadataVersion = 9
   a.owns = [
     [0, 1],
     [1, 2],
   ]
-  b.control = 9
+  b.metadataVersion = 9
   const rounds = roundsOf(nodes)
   const both = Array.from({ length: 50 }, () => rounds.passed(9))
   for (const passed of await Promise.all(both)) t.same(passed, { ok: true, value: [1, 2] })
   t.ok(b.asked <= 3, `${b.asked} questions`)
-  a.control = 12
+  a.metadataVersion = 12
   const next = rounds.passed(12)
   nodes.delete('b')
   t.match(await next, { ok: true })

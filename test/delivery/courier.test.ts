@@ -49,7 +49,7 @@ test('a notification is sent with the headers of the request that caused it', as
   await running.start()
   const paths = ['/east', '/east'] as ServicePath[]
   nth(running.partitions, 1).enqueue(notice(one, 'a', '{"ü":1}', { tenant: 'acme' as Tenant, paths, token: 'tok' }))
-  running.control.enqueue(notice(one, initial, '{}', { paths: ['/', '/'] as ServicePath[], after: [0, 1] }))
+  running.metadata.enqueue(notice(one, initial, '{}', { paths: ['/', '/'] as ServicePath[], after: [0, 1] }))
   running.ring()
   await until(() => end.received.length === 2)
   t.match(end.received[0], {
@@ -155,7 +155,7 @@ test('an initial notification goes after all earlier ones and before all later o
   const [left, right] = [nth(running.partitions, 0), nth(running.partitions, 1)]
   left.enqueue(notice(one, 'a', 'early a'))
   right.enqueue(notice(one, 'b', 'early b'))
-  running.control.enqueue(
+  running.metadata.enqueue(
     notice(one, initial, 'initial 1', { after: [1, 1] }),
     notice(one, initial, 'initial 2', { after: [1, 1] }),
   )
@@ -175,7 +175,7 @@ test('a barrier does not wait for numbers that have left before the start', asyn
   const boxes = outboxes(t)
   nth(boxes.partitions, 0).enqueue(notice(one, 'a', 'gone'))
   nth(boxes.partitions, 0).store([{ subscription: one, gone: [1], stats: undefined }])
-  boxes.control.enqueue(notice(one, initial, 'initial', { after: [1, 0] }))
+  boxes.metadata.enqueue(notice(one, initial, 'initial', { after: [1, 0] }))
   const running = courier(t, { outboxes: boxes, recipients: [recipient(one, end.url())] })
   await running.start()
   await until(() => end.bodies.includes('initial'))
@@ -184,21 +184,21 @@ test('a barrier does not wait for numbers that have left before the start', asyn
 test('of ticks only the newest waits', async (t) => {
   const end = await FarEnd.listen(t, answering(500))
   const running = await sending(t, end, { retryMin_ms: 50, retryMax_ms: 50 })
-  running.control.enqueue(notice(one, tick, '1'))
+  running.metadata.enqueue(notice(one, tick, '1'))
   running.ring()
   await until(() => running.alarms.length > 0)
   const later = (by_ms: number) => ({ made: (Date.now() + by_ms) as Milliseconds })
   // The newest one takes two messages.
   const newest = later(2000)
-  running.control.enqueue(
+  running.metadata.enqueue(
     notice(one, tick, '2', later(1000)),
     notice(one, tick, '3', newest),
     notice(one, tick, '4', newest),
   )
   running.ring()
-  await until(() => running.control.numbers.length === 2)
+  await until(() => running.metadata.numbers.length === 2)
   end.answer = answering(200)
-  await until(() => running.control.numbers.length === 0)
+  await until(() => running.metadata.numbers.length === 0)
   t.same(end.bodies.slice(-2), ['3', '4'])
   t.notOk(end.bodies.includes('2'))
   t.match(await running.state(one), { discarded: 0, timesSent: 3 })
@@ -210,15 +210,15 @@ test('a tick that fails gives way to a newer one', async (t) => {
     answer = () => response.writeHead(404).end()
   })
   const running = await sending(t, end)
-  running.control.enqueue(notice(one, tick, '1'))
+  running.metadata.enqueue(notice(one, tick, '1'))
   running.ring()
   await until(() => end.received.length === 1)
-  running.control.enqueue(notice(one, tick, '2'))
+  running.metadata.enqueue(notice(one, tick, '2'))
   running.ring()
   await until(() => running.sheet.read().in === 2)
   end.answer = answering(200)
   answer()
-  await until(() => running.control.numbers.length === 0)
+  await until(() => running.metadata.numbers.length === 0)
   t.same(end.bodies, ['1', '2'])
 })
 
@@ -536,7 +536,7 @@ test('availability notifications are counted as such', async (t) => {
   const end = await FarEnd.listen(t)
   const running = courier(t, { recipients: [recipient(one, end.url(), { kind: 'availability' })] })
   await running.start()
-  running.control.enqueue(notice(one, { kind: 'availability' }, '1'), notice(one, { kind: 'availability' }, '2'))
+  running.metadata.enqueue(notice(one, { kind: 'availability' }, '1'), notice(one, { kind: 'availability' }, '2'))
   running.ring()
   await until(() => running.counts.length === 2)
   t.same(end.bodies, ['1', '2'])

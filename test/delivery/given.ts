@@ -158,7 +158,7 @@ interface Alarm {
 
 export interface Running {
   readonly partitions: readonly OwnedOutbox[]
-  readonly control: OwnedOutbox
+  readonly metadata: OwnedOutbox
   readonly alarms: Alarm[]
   readonly failing: { readonly id: SubscriptionId; readonly fails: number }[]
   readonly lines: LogLine[]
@@ -184,21 +184,21 @@ export interface Circumstances {
   /** What the courier before was told. */
   readonly begun?: CourierStart
   /** Outboxes of a courier before. */
-  readonly outboxes?: { readonly partitions: readonly OwnedOutbox[]; readonly control: OwnedOutbox }
+  readonly outboxes?: { readonly partitions: readonly OwnedOutbox[]; readonly metadata: OwnedOutbox }
 }
 
 export function outboxes(t: Test, partitions = 2, folder = t.testdir()): NonNullable<Circumstances['outboxes']> {
   const owned = Array.from({ length: partitions }, (_, number) => new OwnedOutbox(join(folder, `partition-${number}`)))
-  const control = new OwnedOutbox(join(folder, 'control'))
+  const metadata = new OwnedOutbox(join(folder, 'control'))
   t.teardown(async () => {
-    for (const outbox of [...owned, control]) await outbox.close()
+    for (const outbox of [...owned, metadata]) await outbox.close()
   })
-  return { partitions: owned, control }
+  return { partitions: owned, metadata }
 }
 
 /** A courier on outboxes on disk; to be started. */
 export function courier(t: Test, circumstances: Circumstances = {}): Running {
-  const { partitions, control } = circumstances.outboxes ?? outboxes(t, circumstances.partitions)
+  const { partitions, metadata } = circumstances.outboxes ?? outboxes(t, circumstances.partitions)
   const alarms: Alarm[] = []
   const failing: { id: SubscriptionId; fails: number }[] = []
   const lines: LogLine[] = []
@@ -211,7 +211,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
   const bell = new Bell()
   let transactions = 0
   const made = new Courier({
-    outboxes: [...partitions, control].map((outbox, number) => outbox.opened(circumstances.owners?.[number])),
+    outboxes: [...partitions, metadata].map((outbox, number) => outbox.opened(circumstances.owners?.[number])),
     settings: { ...settings, ...circumstances.settings },
     recipients: circumstances.recipients ?? [],
     begun: circumstances.begun ?? { held: [], closed: [] },
@@ -237,7 +237,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
   }
   t.teardown(() => drain(0))
   return {
-    ...{ partitions, control, alarms, failing, lines, counts, sheet, courier: made, drain },
+    ...{ partitions, metadata, alarms, failing, lines, counts, sheet, courier: made, drain },
     ring: () => bell.ring(),
     start: () => made.start(),
     state: async (id) => (await made.report([id]))[0]?.delivery,

@@ -66,7 +66,7 @@ test('whatever receivers do, nothing is lost, lines arrive in order, and initial
           made.push(
             notice(id, { kind: 'initial' }, body('initial'), { after: boxes.partitions.map(({ last }) => last) }),
           )
-          boxes.control.enqueue(nth(made, made.length - 1))
+          boxes.metadata.enqueue(nth(made, made.length - 1))
         }
       }
       if (restarts) {
@@ -75,7 +75,7 @@ test('whatever receivers do, nothing is lost, lines arrive in order, and initial
         await running.start()
       }
       running.ring()
-      await until(() => [...boxes.partitions, boxes.control].every(({ numbers }) => numbers.length === 0))
+      await until(() => [...boxes.partitions, boxes.metadata].every(({ numbers }) => numbers.length === 0))
       await running.drain(0)
       await end.close()
       // At least once: a repetition is one of something that came before.

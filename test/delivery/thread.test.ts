@@ -33,11 +33,11 @@ function entry(name: string): URL {
 }
 
 /** The coordinator stores acks in its outbox. */
-function storing(control: OwnedOutbox, stored: (readonly NoticeAck[])[]): CourierEvents {
+function storing(metadata: OwnedOutbox, stored: (readonly NoticeAck[])[]): CourierEvents {
   return {
     ack: async (acks) => {
       stored.push(acks)
-      control.store(acks)
+      metadata.store(acks)
       return true
     },
     alarm: () => {},
@@ -52,8 +52,8 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   const held = new OwnedOutbox(partitionPath)
   held.enqueue(notice(one, 'a', 'from the partition'))
   await held.close()
-  const control = new OwnedOutbox(join(folder, 'control'))
-  control.enqueue(notice(one, { kind: 'initial' }, 'from the coordinator', { after: [1] }))
+  const metadata = new OwnedOutbox(join(folder, 'control'))
+  metadata.enqueue(notice(one, { kind: 'initial' }, 'from the coordinator', { after: [1] }))
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
   const bell = new Bell()
   const storage = { paths: [partitionPath], ...storeSettings }
@@ -84,11 +84,11 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   const options = run.options.notifications
   const courier = new LinkedThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierOperations>({
     ...{ entry: entry('courier'), far: courierOperations },
-    offered: methodsOf(storing(control, stored), courierEvents),
+    offered: methodsOf(storing(metadata, stored), courierEvents),
     task: {
       storage,
       memory,
-      metadataPath: control.path,
+      metadataPath: metadata.path,
       recipients: packedRecipients([known]),
       begun: { held: [], closed: [] },
       options,
@@ -106,10 +106,10 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   courier.far.connect(0, port2)
   await until(() => stored.length === 1)
   t.same(end.bodies, ['from the partition', 'from the coordinator'])
-  t.same(control.numbers, [])
-  t.match(control.stats(one), { sent: 1, lastSuccessCode: 200 })
+  t.same(metadata.numbers, [])
+  t.match(metadata.stats(one), { sent: 1, lastSuccessCode: 200 })
 
-  control.enqueue(notice(one, { kind: 'tick' }, 'tick'))
+  metadata.enqueue(notice(one, { kind: 'tick' }, 'tick'))
   bell.ring()
   await until(() => end.bodies.includes('tick'))
   await until(() => stored.length === 2)
@@ -121,7 +121,7 @@ test('the thread of the courier delivers what partition and coordinator hold, an
   partition.far.drain()
   await partition.ended
   await partition.close()
-  await control.close()
+  await metadata.close()
   const left = new OwnedOutbox(partitionPath)
   t.same(left.numbers, [])
   t.match(left.stats(one), { sent: 1, lastSuccessCode: 200 })
@@ -132,9 +132,9 @@ test('what the courier asks for before it knows all that waits is answered', asy
   const folder = t.testdir()
   const partitionPath = join(folder, 'partition-0')
   await new OwnedOutbox(partitionPath).close()
-  const control = new OwnedOutbox(join(folder, 'control'))
+  const metadata = new OwnedOutbox(join(folder, 'control'))
   const gone = subscriptionId(9)
-  control.enqueue(...Array.from({ length: 400 }, (_, n) => notice(gone, { kind: 'tick' }, `tick ${n}`)))
+  metadata.enqueue(...Array.from({ length: 400 }, (_, n) => notice(gone, { kind: 'tick' }, `tick ${n}`)))
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
   const storage = { paths: [partitionPath], ...storeSettings }
   const run = readOptions([], {})
@@ -143,11 +143,11 @@ test('what the courier asks for before it knows all that waits is answered', asy
   const stored: (readonly NoticeAck[])[] = []
   const courier = new LinkedThread<CourierTask & Pick<ThreadPorts, 'log'>, CourierOperations>({
     ...{ entry: entry('courier'), far: courierOperations },
-    offered: methodsOf(storing(control, stored), courierEvents),
+    offered: methodsOf(storing(metadata, stored), courierEvents),
     task: {
       storage,
       memory: sharedMemory(measures, new Bell()),
-      metadataPath: control.path,
+      metadataPath: metadata.path,
       recipients: packedRecipients([]),
       begun: { held: [], closed: [] },
       options: run.options.notifications,
@@ -161,9 +161,9 @@ test('what the courier asks for before it knows all that waits is answered', asy
   })
   await courier.far.begin()
   t.not(stored.length, 0, 'it has asked for something before')
-  await until(() => control.numbers.length === 0)
+  await until(() => metadata.numbers.length === 0)
   await courier.far.drain(1000)
   await courier.ended
   await courier.close()
-  await control.close()
+  await metadata.close()
 })

@@ -21,12 +21,12 @@ import { context, exact, registration } from '../registration/given.js'
 import { runs } from '../runs.js'
 
 function opened(folder: string) {
-  const control = new MetadataStore(folder, storeSettings, assert.fail)
+  const metadata = new MetadataStore(folder, storeSettings, assert.fail)
   const store = new LmdbRegistryStore({
-    databases: { registrations: control.database('registrations'), availability: control.database('availability') },
-    transact: (change, grows) => control.transact(change, grows),
+    databases: { registrations: metadata.database('registrations'), availability: metadata.database('availability') },
+    transact: (change, grows) => metadata.transact(change, grows),
   })
-  return { control, store }
+  return { metadata, store }
 }
 
 const text = fc.string({ unit: 'grapheme', maxLength: 8 })
@@ -79,8 +79,8 @@ const subscriptions: fc.Arbitrary<AvailabilitySubscription> = fc.record({
 })
 
 test('what is stored comes back as it was', async (t) => {
-  const { control, store } = opened(t.testdir())
-  t.teardown(() => control.close())
+  const { metadata, store } = opened(t.testdir())
+  t.teardown(() => metadata.close())
   await fc.assert(
     fc.asyncProperty(registrations, subscriptions, async (each, put) => {
       await store.commit({ registrations: [{ kind: 'put', registration: each }], put })
@@ -115,27 +115,27 @@ test('a change with its notices is there whole when the store is opened again', 
     put: subscription,
     notices: [notice],
   })
-  await first.control.close()
-  const { control, store } = opened(folder)
-  t.teardown(() => control.close())
+  await first.metadata.close()
+  const { metadata, store } = opened(folder)
+  t.teardown(() => metadata.close())
   t.same([...store.registrations()], [{ ...told, copiedFrom: undefined, terms: undefined }])
   t.same([...store.availability()], [subscription])
   t.same(
-    noticesAfter(control.outbox.databases, 0, 9).map((each) => each.notice),
+    noticesAfter(metadata.outbox.databases, 0, 9).map((each) => each.notice),
     [notice],
   )
 })
 
 test('a registration as it was stored before there were terms is one of NGSIv1', async (t) => {
-  const { control, store } = opened(t.testdir())
-  t.teardown(() => control.close())
+  const { metadata, store } = opened(t.testdir())
+  t.teardown(() => metadata.close())
   const contexts = '[[[["S4","Street"]],[["noise","dB",1]],"http://p.example"],[[["S5",""]],[],"http://q.example"]]'
   const write = (id: string, text: string) => ({ database: 'registrations', id, text }) as const
   const writes = [
     write('65535a000000000000000001', `[7,"acme","/west",99,${contexts}]`),
     write('65535a000000000000000002', `[8,"","/",99,${contexts},"a"]`),
   ]
-  await control.transact({ writes }, true)
+  await metadata.transact({ writes }, true)
   const [first, second] = [...store.registrations()]
   t.same(first, {
     ...{ id: '65535a000000000000000001', order: 7, tenant: 'acme', path: '/west', expires: 99 },
@@ -154,8 +154,8 @@ test('a registration as it was stored before there were terms is one of NGSIv1',
 })
 
 test('what is left of the contexts of a registration keeps its positions', async (t) => {
-  const { control, store } = opened(t.testdir())
-  t.teardown(() => control.close())
+  const { metadata, store } = opened(t.testdir())
+  t.teardown(() => metadata.close())
   const [first, second] = [context('S4'), { ...context('S6'), ordinal: 2 }]
   const left = registration(1, [first, second])
   await store.commit({ registrations: [{ kind: 'put', registration: left }] })

@@ -26,8 +26,8 @@ function levelsIn(store: LmdbPartitionStore): readonly unknown[] {
 async function cutFolder(t: Test): Promise<string> {
   const [running, cut] = [join(t.testdir(), 'running'), join(t.testdir(), 'cut')]
   await made(running, 1)
-  const [partition, control] = [join(running, 'partition-0'), join(running, 'control')]
-  await new MetadataStore(control, storeSettings, t.fail).close()
+  const [partition, metadata] = [join(running, 'partition-0'), join(running, 'control')]
+  await new MetadataStore(metadata, storeSettings, t.fail).close()
   const first = new LmdbPartitionStore(partition, storeSettings)
   turn(first, '0')
   await first.close()

@@ -26,7 +26,7 @@ type Test = { testdir(): string; teardown(work: () => unknown): void }
 /** A broker whose registry is a real one, on disk, at the time of the day, since discoveries go by that. */
 function registryOf(t: Test) {
   const open = openRegistry(t.testdir(), { clock: now })
-  t.teardown(() => open.control.close())
+  t.teardown(() => open.metadata.close())
   const broker = scripted({ registry: open.registry })
   const ask = async (
     verb: Verb,
@@ -340,18 +340,18 @@ test('parameters may not contradict the type in a path with type and id', async 
 
 test('subscribing to availability answers the id and the duration', async (t) => {
   for (const target of ['subscribeContextAvailability', 'contextAvailabilitySubscriptions']) {
-    const { ask, control, registry } = registryOf(t)
+    const { ask, metadata, registry } = registryOf(t)
     await ask('POST', 'registerContext', body, { paths: [at('/west')] })
     const more = { attributes: ['noise'], duration: 'P1M', restriction: {} }
     const answer = await ask('POST', target, { ...subscription, ...more }, { paths: [at('/a'), below('/b')] })
     const id = idIn(t, 'subscriptionId', answer, { duration: 'P1M' })
     t.match(id, /^[0-9a-f]{24}$/)
     idIn(t, 'subscriptionId', await ask('POST', target, subscription), { duration: 'PT24H' })
-    t.same(JSON.parse(control.notices()[0]?.body ?? ''), {
+    t.same(JSON.parse(metadata.notices()[0]?.body ?? ''), {
       subscriptionId: id,
       contextRegistrationResponses: [{ contextRegistration: registration }],
     })
-    t.match(control.notices()[0], { correlator: 'c', token: '', paths: ['/'] })
+    t.match(metadata.notices()[0], { correlator: 'c', token: '', paths: ['/'] })
     t.match(await registry.states({}), [{ reference: subscription.reference }, {}])
   }
 })
@@ -386,7 +386,7 @@ test('subscriptions to availability that are wrong are refused', async (t) => {
 })
 
 test('an availability subscription is changed, with its duration in the answer only if it was given', async (t) => {
-  const { ask, control } = registryOf(t)
+  const { ask, metadata } = registryOf(t)
   await ask('POST', 'registerContext', body)
   const asked = { ...subscription, entities: [{ id: 'Street-5' }] }
   const { subscriptionId } = (await ask('POST', 'subscribeContextAvailability', asked)) as { subscriptionId: string }
@@ -396,7 +396,7 @@ test('an availability subscription is changed, with its duration in the answer o
   const put = `contextAvailabilitySubscriptions/${subscriptionId}`
   t.same(await ask('POST', 'updateContextAvailabilitySubscription', longer), { subscriptionId, duration: 'P2M' })
   t.same(await ask('PUT', put, longer), { subscriptionId, duration: 'P2M' })
-  t.equal(control.notices().length, 3)
+  t.equal(metadata.notices().length, 3)
 })
 
 test('changes of availability subscriptions that are wrong are refused with the id that was given', async (t) => {
@@ -506,11 +506,11 @@ test('notifyContextAvailability refuses what is wrong', async (t) => {
 })
 
 test('a full disk is answered 503, and nothing was stored', async (t) => {
-  const { ask, control } = registryOf(t)
+  const { ask, metadata } = registryOf(t)
   const { subscriptionId } = (await ask('POST', 'subscribeContextAvailability', subscription)) as {
     subscriptionId: string
   }
-  control.full = true
+  metadata.full = true
   const full = [503, { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details: 'storage full' } }]
   const told = { contextRegistrationResponses: [{ contextRegistration: registration }] }
   t.same(await ask('POST', 'registerContext', body), full)
@@ -519,6 +519,6 @@ test('a full disk is answered 503, and nothing was stored', async (t) => {
   t.same(await ask('POST', 'subscribeContextAvailability', subscription), full)
   t.same(await ask('POST', 'updateContextAvailabilitySubscription', { subscriptionId, entities: [street4] }), full)
   t.same(await ask('POST', 'unsubscribeContextAvailability', { subscriptionId }), full)
-  t.same([...control.store.registrations()], [])
-  t.equal([...control.store.availability()].length, 1)
+  t.same([...metadata.store.registrations()], [])
+  t.equal([...metadata.store.availability()].length, 1)
 })

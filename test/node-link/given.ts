@@ -114,9 +114,9 @@ export class GivenNode {
       ownerOf: () => (this.owner === name ? undefined : this.owner),
       positions: (logs) => this.services.positions?.(logs) ?? [],
       clock: () => this.services.clock?.() ?? Date.now(),
-      control: {
-        take: async (request) => this.services.control?.take(request) ?? notCoordinator,
-        mark: async (control) => this.services.control?.mark(control),
+      coordinator: {
+        take: async (request) => this.services.coordinator?.take(request) ?? notCoordinator,
+        mark: async (metadataVersion) => this.services.coordinator?.mark(metadataVersion),
       },
       listening: {
         open: async (request, take) => this.services.listening?.open(request, take) ?? err('away'),

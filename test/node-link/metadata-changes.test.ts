@@ -13,7 +13,7 @@ test('another node carries out a change if it coordinates, and what its service 
   const taken: CoordinatorRequest[] = []
   let answer: unknown = ok(undefined)
   node.services = {
-    control: {
+    coordinator: {
       ...noMarks,
       take: async (request) => {
         taken.push(request)
@@ -35,7 +35,7 @@ test('who does not coordinate does nothing, and neither does anybody with what i
   const node = await GivenNode.start(t)
   const link = linkTo(t, [node.address])
   t.same(await link.change('b', removal), { kind: 'notCoordinator' })
-  node.services = { control: { ...noMarks, take: async () => ok(ok(undefined)) } }
+  node.services = { coordinator: { ...noMarks, take: async () => ok(ok(undefined)) } }
   const others = [
     { ...removal, service: 'backups' },
     { ...removal, operation: 'states' },
@@ -58,7 +58,7 @@ test('what a broken connection has left unanswered may be carried out; the next 
     arrived = resolve
   })
   node.services = {
-    control: {
+    coordinator: {
       ...noMarks,
       take: () => {
         arrived()
@@ -70,7 +70,7 @@ test('what a broken connection has left unanswered may be carried out; the next 
   await arrives
   proxy.cut()
   t.same(await lost, { kind: 'outcomeUnknown' })
-  node.services = { control: { ...noMarks, take: async () => ok(ok(undefined)) } }
+  node.services = { coordinator: { ...noMarks, take: async () => ok(ok(undefined)) } }
   t.match(await link.change('b', removal), { kind: 'answered' })
 })
 
@@ -78,11 +78,11 @@ test('another node says how far its partitions were when they were marked, or th
   const node = await GivenNode.start(t)
   const asked: number[] = []
   node.services = {
-    control: {
+    coordinator: {
       take: async () => err({ kind: 'notCoordinator', owner: undefined }),
-      mark: async (control) => {
-        asked.push(control)
-        return control === 7 ? [[1, 30]] : undefined
+      mark: async (metadataVersion) => {
+        asked.push(metadataVersion)
+        return metadataVersion === 7 ? [[1, 30]] : undefined
       },
     },
   }

@@ -202,7 +202,7 @@ test('damage of files is found before anything opens them', async (t) => {
   t.match(await rigel('check', '-dbPath', data), { code: 2, errors: /format.json is damaged/ })
 })
 
-test('a control store that cannot be read is found', async (t) => {
+test('a metadata store that cannot be read is found', async (t) => {
   const data = join(folder, 'control')
   cpSync(sound, data, { recursive: true })
   for (const name of ['log', 'checkpoint']) rmSync(join(data, 'control', name), { recursive: true, force: true })

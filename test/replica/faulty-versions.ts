@@ -21,7 +21,7 @@ export const faultyVersions: Readonly<Record<string, Version>> = {
   'a release during the wait is as good as one after it': { ...present, transition: releaseWhileWaiting },
   'what stands is shown before its owner shows it': { ...present, transition: showsWhatStands },
   'a node shows what it has while it releases': { ...present, transition: withoutRevoking },
-  'a claimant takes turns without the metadata that others had in force': { ...present, transition: withoutControl },
+  'a claimant takes turns without the metadata that others had in force': { ...present, transition: withoutMetadata },
   'what there is no room for is left out': { ...present, transition: leavesOut },
 }
 
@@ -56,8 +56,8 @@ function withoutRevoking(state: ReplicaState, event: ReplicaEvent): Transition {
   return { state: next, effects: effects.filter(({ kind }) => kind !== 'revoke') }
 }
 
-function withoutControl(state: ReplicaState, event: ReplicaEvent): Transition {
-  const view = { ...state.view, metadataNeeded: 0 as ReplicaState['control'] }
+function withoutMetadata(state: ReplicaState, event: ReplicaEvent): Transition {
+  const view = { ...state.view, metadataNeeded: 0 as ReplicaState['metadataVersion'] }
   return transition({ ...state, view }, event)
 }
 

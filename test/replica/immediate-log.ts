@@ -46,7 +46,7 @@ export class ImmediateLog {
   /** A record of a node is put behind the last one, whoever owns the log. */
   put(node: string, kind: 'claim' | 'idle' | 'release'): LogSequence {
     const [payload, none] = [new Uint8Array(), 0 as LogSequence]
-    this.#push(encodeClusterRecord({ kind, epoch: none, time_ms: Date.now(), control: none, node, payload }))
+    this.#push(encodeClusterRecord({ kind, epoch: none, time_ms: Date.now(), metadataVersion: none, node, payload }))
     return this.last
   }
 

@@ -80,7 +80,7 @@ export class PlayedLogs {
     this.tell({ kind: 'begin', seed, nodes, log })
   }
 
-  /** The records that stand in the coordinator's log by now, in their order. */
+  /** The records that stand in the metadata log by now, in their order. */
   get records(): readonly Uint8Array[] {
     this.#take()
     return this.#records

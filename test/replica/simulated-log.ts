@@ -22,7 +22,7 @@ export class SimulatedLog {
   readonly #random: Random
   #waiting: (() => void)[] = []
   /** The highest metadata version of any record. */
-  #control = 0
+  #metadataVersion = 0
 
   constructor(schedule: Schedule, random: Random) {
     this.#schedule = schedule
@@ -71,9 +71,11 @@ export class SimulatedLog {
     const sequence = (expected + 1) as LogSequence
     if (this.numbers[expected] === offered.number) return { ok: true, value: sequence }
     if (this.last !== expected) return { ok: false, error: { kind: 'fenced', last: this.last } }
-    if (offered.control < this.#control && offered.kind === 'turn')
-      throw new Error(`turn ${sequence} was decided with metadata ${offered.control}, behind ${this.#control}`)
-    this.#control = Math.max(this.#control, offered.control)
+    if (offered.metadataVersion < this.#metadataVersion && offered.kind === 'turn')
+      throw new Error(
+        `turn ${sequence} was decided with metadata ${offered.metadataVersion}, behind ${this.#metadataVersion}`,
+      )
+    this.#metadataVersion = Math.max(this.#metadataVersion, offered.metadataVersion)
     this.records.push({ ...offered, id: nothing, sequence })
     this.numbers.push(offered.number)
     const waiting = this.#waiting

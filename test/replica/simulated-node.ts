@@ -285,9 +285,9 @@ export class SimulatedNode {
     this.#noted = last
   }
 
-  #claim({ expected, control }: Extract<ReplicaEffect, { kind: 'claim' }>): void {
+  #claim({ expected, metadataVersion }: Extract<ReplicaEffect, { kind: 'claim' }>): void {
     const sent = this.#now()
-    const offered = this.#offered('claim', 0 as LogSequence, control)
+    const offered = this.#offered('claim', 0 as LogSequence, metadataVersion)
     const answered = (answer: Answer): void => {
       if (answer === 'givenUp') {
         this.take({ kind: 'givenUp' })
@@ -362,7 +362,7 @@ export class SimulatedNode {
       return
     }
     const sent = this.#now()
-    const offered = this.#offered(kind, this.#epoch, this.state.control)
+    const offered = this.#offered(kind, this.#epoch, this.state.metadataVersion)
     offering(offered)
     const expected = this.#last
     const { isSynchronous, log } = this.#parts
@@ -388,9 +388,9 @@ export class SimulatedNode {
     return { kind: 'stands', sequence, sent: this.#sent }
   }
 
-  #offered(kind: Offered['kind'], epoch: LogSequence, control: LogSequence): Offered {
+  #offered(kind: Offered['kind'], epoch: LogSequence, metadataVersion: LogSequence): Offered {
     numbers += 1
-    return { kind, number: numbers, epoch, control, time_ms: 0, node: this.name, payload: noPayload }
+    return { kind, number: numbers, epoch, metadataVersion, time_ms: 0, node: this.name, payload: noPayload }
   }
 
   #ask(

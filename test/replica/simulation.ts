@@ -39,7 +39,7 @@ class Simulation {
   /** The last turn that was acknowledged, and the last one that a read has shown. */
   #acknowledged = 0
   #read = 0
-  #control = 0 as LogSequence
+  #metadataVersion = 0 as LogSequence
   #turns = 0
   readonly #tell: ((line: string) => void) | undefined
 
@@ -86,7 +86,7 @@ class Simulation {
     else if (what < 0.9) node.pause(random.delay_ms() * 2)
     else if (what < 0.92) this.#silence()
     else if (what < 0.94) this.#fill(node)
-    else if (what < 0.96) this.#raiseControl()
+    else if (what < 0.96) this.#raiseMetadata()
     else node.checkpoint()
   }
 
@@ -107,16 +107,16 @@ class Simulation {
     })
   }
 
-  #raiseControl(): void {
-    this.#control = (this.#control + 1) as LogSequence
-    for (const node of this.#nodes) this.#tellControl(node, this.#random.delay_ms())
+  #raiseMetadata(): void {
+    this.#metadataVersion = (this.#metadataVersion + 1) as LogSequence
+    for (const node of this.#nodes) this.#tellMetadata(node, this.#random.delay_ms())
   }
 
-  #tellControl(node: SimulatedNode, delay_ms: number): void {
-    const control = this.#control
+  #tellMetadata(node: SimulatedNode, delay_ms: number): void {
+    const metadataVersion = this.#metadataVersion
     this.#schedule.plan(delay_ms, () =>
       node.tell(() => {
-        if (control >= node.state.control) node.take({ kind: 'controlled', control })
+        if (metadataVersion >= node.state.metadataVersion) node.take({ kind: 'metadataInForce', metadataVersion })
       }),
     )
   }
@@ -200,14 +200,14 @@ class Simulation {
     for (const node of this.#nodes) {
       node.isFull = false
       node.pause(0)
-      this.#tellControl(node, 0)
+      this.#tellMetadata(node, 0)
       if (node !== owner) node.instruct('release')
     }
     const turns = this.#turns
     while (this.#turns === turns || !this.#areEqual()) {
       if (this.#schedule.now_ms > until_ms) throw new Error(this.#difference(turns))
       if (owner.state.role.kind === 'follows') owner.instruct('own')
-      for (const node of this.#nodes) this.#tellControl(node, 0)
+      for (const node of this.#nodes) this.#tellMetadata(node, 0)
       if (this.#turns === turns) owner.update()
       this.#schedule.runUntil(this.#schedule.now_ms + 500)
     }

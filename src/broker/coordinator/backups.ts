@@ -15,7 +15,7 @@ interface BackupsParts {
   readonly folder: Pick<BackupPoint, 'folder' | 'format'>
   readonly partitions: Pick<Partitions<object>, 'pin'>
   /** The pins of the metadata store. */
-  readonly control: () => Pins
+  readonly metadata: () => Pins
   readonly log: Log
   readonly measures: RowOf<typeof backupFigures>
 }
@@ -72,7 +72,7 @@ export class Backups implements BackupService {
     }
     if (!point.ok) log.warn('storage:backup', `a backup was refused: ${reasons[point.error.kind]}`)
     else {
-      const bytes = [...point.value.partitions, point.value.control].reduce((sum, file) => sum + file.bytes, 0)
+      const bytes = [...point.value.partitions, point.value.metadata].reduce((sum, file) => sum + file.bytes, 0)
       log.info('storage:backup', `backup ${point.value.number} begins`, { bytes })
     }
     return point
@@ -95,19 +95,19 @@ export class Backups implements BackupService {
   }
 
   async #pinned(): Promise<Result<BackupPoint, BackupRefusal>> {
-    const { partitions, control, folder } = this.#parts
-    let controlFile: PinnedFile | undefined
+    const { partitions, metadata, folder } = this.#parts
+    let metadataFile: PinnedFile | undefined
     let time = now()
     const pinned = await partitions.pin(() => {
       time = now()
       try {
-        controlFile = control().pin('backup').file
+        metadataFile = metadata().pin('backup').file
       } catch (fault) {
         this.#parts.log.error('storage:backup', "the coordinator's file cannot be copied", errorFacts(fault))
       }
     })
-    if (!pinned.ok || controlFile === undefined) {
-      control().unpin('backup')
+    if (!pinned.ok || metadataFile === undefined) {
+      metadata().unpin('backup')
       if (pinned.ok) await pinned.value.release()
       return err({ kind: pinned.ok ? 'unreadable' : pinned.error })
     }
@@ -116,7 +116,7 @@ export class Backups implements BackupService {
     this.#begun = { number: this.#number, pinned: pinned.value, at_ms, heard_ms: at_ms }
     this.#timer = setInterval(() => this.#look(), 1000)
     this.#timer.unref()
-    return ok({ number: this.#number, ...folder, time, partitions: pinned.value.files, control: controlFile })
+    return ok({ number: this.#number, ...folder, time, partitions: pinned.value.files, metadata: metadataFile })
   }
 
   #look(): void {
@@ -131,7 +131,7 @@ export class Backups implements BackupService {
   async #over({ number, pinned, at_ms }: Begun, bytes: number | undefined, why: string | undefined): Promise<boolean> {
     this.#begun = undefined
     clearInterval(this.#timer)
-    this.#parts.control().unpin('backup')
+    this.#parts.metadata().unpin('backup')
     const wereKept = await pinned.release()
     this.#isBusy = false
     const { log, measures } = this.#parts

@@ -92,7 +92,7 @@ export class Partitions<Task extends object> {
   /** Partitions whose threads were told to claim their logs and have not reported the outcome. */
   readonly #claiming = new Set<number>()
   /** The metadata version that is in force in every partition. */
-  #control = 0 as LogSequence
+  #metadataVersion = 0 as LogSequence
   #draining = false
 
   constructor(settings: PartitionsSettings<Task>) {
@@ -138,9 +138,9 @@ export class Partitions<Task extends object> {
   }
 
   /** In a cluster: sets the metadata version that is in force in every partition. */
-  controlled(control: LogSequence): void {
-    this.#control = control
-    for (const { far } of this.#threads.values()) far.controlled(control)
+  metadataInForce(metadataVersion: LogSequence): void {
+    this.#metadataVersion = metadataVersion
+    for (const { far } of this.#threads.values()) far.metadataInForce(metadataVersion)
   }
 
   /**
@@ -249,7 +249,7 @@ export class Partitions<Task extends object> {
     this.#opening.add(thread)
     const highestSequence = await opened(thread).finally(() => this.#opening.delete(thread))
     this.#threads.set(partition, thread)
-    if (this.#control > 0) thread.far.controlled(this.#control)
+    if (this.#metadataVersion > 0) thread.far.metadataInForce(this.#metadataVersion)
     if (this.#claiming.has(partition)) thread.far.own()
     this.#settings.log.trace('worker', `partition ${partition} has started`)
     thread.ended.catch((fault: unknown) => this.#died(partition, thread, fault))

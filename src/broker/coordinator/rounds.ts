@@ -18,24 +18,24 @@ interface RoundsParts {
   /** The names of the nodes that are members now. */
   readonly members: () => readonly string[]
   /**
-   * Has a node wait until the coordinator's log is in force there up to a record, and mark the partitions that it owns; nothing when
+   * Has a node wait until the metadata log is in force there up to a record, and mark the partitions that it owns; nothing when
    * it is not reached, or not so far in time.
    */
-  readonly mark: (node: string, control: number) => Promise<Marks | undefined>
+  readonly mark: (node: string, metadataVersion: number) => Promise<Marks | undefined>
   /** How long a record of the log may take to be in force everywhere. */
   readonly limit_ms?: number
 }
 
 /** A caller that waits until a record is in force everywhere. */
 interface Waiting {
-  readonly control: number
+  readonly metadataVersion: number
   /** By `performance.now()`. */
   readonly until_ms: number
   readonly resolve: (passed: Result<readonly NoticeNumber[], Unavailable>) => void
 }
 
 interface Marked {
-  readonly control: number
+  readonly metadataVersion: number
   readonly lastNotice: NoticeNumber
 }
 
@@ -47,7 +47,7 @@ const look_ms = 50
 const tooLate: Result<never, Unavailable> = err({ kind: 'notEverywhere' })
 
 /**
- * Finds out whether what stands in the coordinator's log is in force on all nodes: each member has brought it into force, and each
+ * Finds out whether what stands in the metadata log is in force on all nodes: each member has brought it into force, and each
  * partition has a record in its log that says so. Behind such a record nobody can append what was decided without it, not even an
  * owner that was paused. Those who wait at one time share the questions.
  */
@@ -65,10 +65,10 @@ export class Rounds {
   }
 
   /** Resolves when the log is in force everywhere up to a record, with the last notice of each partition that was made without it. */
-  passed(control: number): Promise<Result<readonly NoticeNumber[], Unavailable>> {
+  passed(metadataVersion: number): Promise<Result<readonly NoticeNumber[], Unavailable>> {
     const { limit_ms = usualLimit_ms } = this.#parts
     return new Promise((resolve) => {
-      this.#waiting.add({ control, until_ms: performance.now() + limit_ms, resolve })
+      this.#waiting.add({ metadataVersion, until_ms: performance.now() + limit_ms, resolve })
       this.#timer ??= setInterval(() => this.#look(), look_ms)
       this.#look()
     })
@@ -77,15 +77,15 @@ export class Rounds {
   #look(): void {
     this.#answer()
     if (this.#waiting.size === 0) return
-    const control = Math.max(...Array.from(this.#waiting, (waiting) => waiting.control))
-    for (const node of this.#parts.members()) if (!this.#underWay.has(node)) void this.#ask(node, control)
+    const metadataVersion = Math.max(...Array.from(this.#waiting, (waiting) => waiting.metadataVersion))
+    for (const node of this.#parts.members()) if (!this.#underWay.has(node)) void this.#ask(node, metadataVersion)
   }
 
   /** Answers the callers whose wait is over. */
   #answer(): void {
     const now_ms = performance.now()
     for (const waiting of this.#waiting) {
-      const passed = this.#passed(waiting.control)
+      const passed = this.#passed(waiting.metadataVersion)
       if (passed === undefined && now_ms < waiting.until_ms) continue
       this.#waiting.delete(waiting)
       waiting.resolve(passed === undefined ? tooLate : ok(passed))
@@ -95,14 +95,14 @@ export class Rounds {
     this.#timer = undefined
   }
 
-  async #ask(node: string, control: number): Promise<void> {
-    if ((this.#reached.get(node) ?? 0) >= control && this.#areMarked(control)) return
+  async #ask(node: string, metadataVersion: number): Promise<void> {
+    if ((this.#reached.get(node) ?? 0) >= metadataVersion && this.#areMarked(metadataVersion)) return
     this.#underWay.add(node)
     try {
-      const marks = await this.#parts.mark(node, control)
+      const marks = await this.#parts.mark(node, metadataVersion)
       if (marks === undefined) return
-      this.#reached.set(node, control)
-      for (const [partition, lastNotice] of marks) this.#marked.set(partition, { control, lastNotice })
+      this.#reached.set(node, metadataVersion)
+      for (const [partition, lastNotice] of marks) this.#marked.set(partition, { metadataVersion, lastNotice })
     } finally {
       this.#underWay.delete(node)
     }
@@ -110,15 +110,15 @@ export class Rounds {
   }
 
   /** The numbers of the last notices if every node has the log up to a record; otherwise undefined. */
-  #passed(control: number): readonly NoticeNumber[] | undefined {
+  #passed(metadataVersion: number): readonly NoticeNumber[] | undefined {
     const members = this.#parts.members()
-    if (members.length === 0 || !this.#areMarked(control)) return undefined
-    if (members.some((node) => (this.#reached.get(node) ?? 0) < control)) return undefined
+    if (members.length === 0 || !this.#areMarked(metadataVersion)) return undefined
+    if (members.some((node) => (this.#reached.get(node) ?? 0) < metadataVersion)) return undefined
     return this.#numbers().map((partition) => this.#marked.get(partition)?.lastNotice ?? (0 as NoticeNumber))
   }
 
-  #areMarked(control: number): boolean {
-    return this.#numbers().every((partition) => (this.#marked.get(partition)?.control ?? 0) >= control)
+  #areMarked(metadataVersion: number): boolean {
+    return this.#numbers().every((partition) => (this.#marked.get(partition)?.metadataVersion ?? 0) >= metadataVersion)
   }
 
   #numbers(): readonly number[] {
@@ -127,7 +127,7 @@ export class Rounds {
 }
 
 /**
- * Brings what a record of the coordinator's log says into force on a node of a cluster, whichever of them has written it: in the
+ * Brings what a record of the metadata log says into force on a node of a cluster, whichever of them has written it: in the
  * memory of the coordinator, in all partitions, in the courier, in the front ends. Resolves when all of them have it. Records are
  * given in the order of the log.
  */

@@ -31,10 +31,10 @@ export interface CoordinatorService {
   /** Carries out a change if this node coordinates; gives what its service has answered. */
   take(request: CoordinatorRequest): Promise<Result<unknown, NotCoordinator>>
   /**
-   * Has the partitions that this node owns say in their logs that the coordinator's log is in force up to a record, once it is: the
+   * Has the partitions that this node owns say in their logs that the metadata log is in force up to a record, once it is: the
    * last notice of each before that, with the number of the partition. Nothing when it is not in force here in time.
    */
-  mark(control: number): Promise<readonly PartitionMark[] | undefined>
+  mark(metadataVersion: number): Promise<readonly PartitionMark[] | undefined>
 }
 
 /** A coordinator service that front ends of this node can ask to confirm that they read its latest state. */

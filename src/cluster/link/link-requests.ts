@@ -56,7 +56,7 @@ export interface LinkServices {
   positions(logs: readonly LogName[]): readonly (LogSequence | undefined)[]
   /** The clock of the day, in ms of Unix time. */
   clock(): number
-  readonly control: CoordinatorService
+  readonly coordinator: CoordinatorService
   /** Pins commits of environments while their files are sent. */
   readonly transfers: SnapshotTransferService
   /** The streams of this node's courier. */
@@ -196,16 +196,16 @@ export class LinkRequests {
   async control(body: Buffer): Promise<LinkAnswer> {
     const request = parseCoordinatorRequest(body.toString())
     if (request === undefined) return { status: 400, text: 'the body is no change that a coordinator carries out' }
-    const taken = await this.#services.control.take(request)
+    const taken = await this.#services.coordinator.take(request)
     const answer = taken.ok ? taken.value : { owner: taken.error.owner ?? null }
     return { status: taken.ok ? 200 : 421, bytes: Buffer.from(JSON.stringify(answer)) }
   }
 
   /** Writes heartbeat records into this node's partitions once a record of the metadata log is in force. */
   async marks(body: Buffer): Promise<LinkAnswer> {
-    const control = parseMarkRequest(body.toString())
-    if (control === undefined) return { status: 400, text: 'the body names no record' }
-    const marks = await this.#services.control.mark(control)
+    const metadataVersion = parseMarkRequest(body.toString())
+    if (metadataVersion === undefined) return { status: 400, text: 'the body names no record' }
+    const marks = await this.#services.coordinator.mark(metadataVersion)
     return { status: 200, bytes: Buffer.from(JSON.stringify({ marks: marks ?? null })) }
   }
 

@@ -74,8 +74,8 @@ export class NodeLink {
   }
 
   /** Asks a node to mark its partitions, see `CoordinatorService`; undefined when it does not answer. Never rejects. */
-  async mark(node: string, control: number): Promise<readonly PartitionMark[] | undefined> {
-    const response = await this.#ask(node, { kind: 'marks' }, { control })
+  async mark(node: string, metadataVersion: number): Promise<readonly PartitionMark[] | undefined> {
+    const response = await this.#ask(node, { kind: 'marks' }, { control: metadataVersion })
     if (response.kind !== 'answered' || response.status !== 200) return undefined
     return parseMarks(response.bytes.toString())
   }

@@ -181,7 +181,7 @@ export function placed({ nodes, members, partitions, replicas }: PlacingFacts): 
   })
 }
 
-/** Where the log of the coordinator belongs: all nodes keep a replica, and the first one that is a member coordinates. */
+/** Where the metadata log belongs: all nodes keep a replica, and the first one that is a member coordinates. */
 export function placedCoordinator({ nodes, members }: Pick<PlacingFacts, 'nodes' | 'members'>): Placed {
   const replicas = ranked(nodes, 'control')
   return { replicas, owner: replicas.find((node) => members.has(node)) }

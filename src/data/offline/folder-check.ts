@@ -86,8 +86,8 @@ export async function checkedMembers(
     entities += counts.entities
     notices += counts.notices
   }
-  const control = await checkMetadata(join(path, 'control'), folder, reading, findings)
-  return { partitions, entities, notices, ...control }
+  const metadata = await checkMetadata(join(path, 'control'), folder, reading, findings)
+  return { partitions, entities, notices, ...metadata }
 }
 
 function namesOf(partitions: number): readonly string[] {
@@ -107,7 +107,7 @@ function checkFiles(path: string, name: string, findings: Findings): void {
     return
   }
   checkPages(file, findings)
-  checkLog(path, name === 'control' ? 'control' : 'partition', findings)
+  checkLog(path, name === 'control' ? 'metadata' : 'partition', findings)
 }
 
 function checkPages(file: string, findings: Findings): void {

@@ -63,7 +63,7 @@ export async function openFolder(
 /** The files of a folder that `openFolder` has opened, after its logs were applied as by a start. */
 export async function currentFiles(
   folder: DataFolder,
-): Promise<{ readonly partitions: readonly PinnedFile[]; readonly control: PinnedFile }> {
+): Promise<{ readonly partitions: readonly PinnedFile[]; readonly metadata: PinnedFile }> {
   // Removing expired data needs space too, so none is kept free.
   const settings: WriterSettings = { durable: true, keepFree_bytes: 0, sizeMax_bytes: 2 ** 40, maxReaders }
   const members = membersOf(folder)
@@ -71,7 +71,7 @@ export async function currentFiles(
   await new MetadataStore(folder.metadataPath, settings, (reason) => {
     throw new CommandFailure(reason)
   }).close()
-  return { partitions: members.map(pinnedFile), control: pinnedFile(folder.metadataPath) }
+  return { partitions: members.map(pinnedFile), metadata: pinnedFile(folder.metadataPath) }
 }
 
 function membersOf(folder: DataFolder): readonly string[] {
@@ -88,7 +88,7 @@ const cache_bytes = 2 ** 22
 export class StoredFolder {
   readonly folder: DataFolder
   readonly partitions: readonly LmdbPartitionStore[]
-  readonly control: MetadataStore
+  readonly metadata: MetadataStore
   readonly registry: LmdbRegistryStore
   readonly #settings: WriterSettings
   /** Readers, which are closed before the stores. */
@@ -98,15 +98,15 @@ export class StoredFolder {
     folder: DataFolder,
     settings: WriterSettings,
     partitions: readonly LmdbPartitionStore[],
-    control: MetadataStore,
+    metadata: MetadataStore,
   ) {
     this.folder = folder
     this.#settings = settings
     this.partitions = partitions
-    this.control = control
+    this.metadata = metadata
     this.registry = new LmdbRegistryStore({
-      databases: { registrations: control.database('registrations'), availability: control.database('availability') },
-      transact: (change, grows) => control.transact(change, grows),
+      databases: { registrations: metadata.database('registrations'), availability: metadata.database('availability') },
+      transact: (change, grows) => metadata.transact(change, grows),
     })
   }
 
@@ -175,7 +175,7 @@ export class StoredFolder {
   async close(last = (): void => {}): Promise<void> {
     for (const reader of this.#readers) await reader.close()
     for (const partition of this.partitions) await partition.close()
-    await this.control.close()
+    await this.metadata.close()
     try {
       last()
     } finally {

@@ -136,8 +136,8 @@ function* entitiesIn(stored: StoredFolder, { tenant: only, path, type }: ExportF
 
 function* subscriptionsIn(stored: StoredFolder, { tenant, path }: ExportFilter): Generator<Item> {
   const all = stored.stats()
-  const ticks = stored.control.ticks()
-  for (const record of stored.control.subscriptions()) {
+  const ticks = stored.metadata.ticks()
+  for (const record of stored.metadata.subscriptions()) {
     // An undecided change is withdrawn, as by the next start of a broker.
     const subscription = isUndecided(record) ? decided(record, 'withdrawn') : record
     if (subscription === undefined) continue

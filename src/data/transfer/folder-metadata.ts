@@ -24,7 +24,7 @@ export class FolderMetadata {
   constructor(stored: StoredFolder, settings: SinkSettings) {
     this.#stored = stored
     this.#settings = settings
-    this.#subscriptions = new Map(stored.control.subscriptions().map(({ id, order }) => [id, order]))
+    this.#subscriptions = new Map(stored.metadata.subscriptions().map(({ id, order }) => [id, order]))
     this.#availability = new Map([...stored.registry.availability()].map(({ id, order }) => [id, order]))
     this.#registrations = new Map([...stored.registry.registrations()].map(({ id, order }) => [id, order]))
     const orders = [this.#subscriptions, this.#availability, this.#registrations].map((held) =>
@@ -50,7 +50,7 @@ export class FolderMetadata {
     return this.#placed(this.#subscriptions, id, (order) => {
       const acks = stats === undefined ? [] : [{ subscription: id, gone: [], stats }]
       const tick = ticked !== undefined && { ticked: { id, due: ticked } }
-      return this.#stored.control.commit({ put: { ...subscription, order }, acks, ...tick })
+      return this.#stored.metadata.commit({ put: { ...subscription, order }, acks, ...tick })
     })
   }
 

@@ -12,13 +12,13 @@ import { type EntityItem, type Item, isThere, type Outcome, type Sink, type Sink
 export class FolderSink implements Sink {
   readonly #stored: StoredFolder
   readonly #settings: SinkSettings
-  readonly #control: FolderMetadata
+  readonly #metadata: FolderMetadata
   #sequence: number
 
   constructor(stored: StoredFolder, settings: SinkSettings) {
     this.#stored = stored
     this.#settings = settings
-    this.#control = new FolderMetadata(stored, settings)
+    this.#metadata = new FolderMetadata(stored, settings)
     this.#sequence = stored.highestSequence
   }
 
@@ -26,7 +26,7 @@ export class FolderSink implements Sink {
     const batch = new EntityBatch(this.#stored)
     const outcomes: Outcome[] = []
     for (const item of items) {
-      const outcome = item.kind === 'entity' ? this.#entity(item, batch) : await this.#control.put(item)
+      const outcome = item.kind === 'entity' ? this.#entity(item, batch) : await this.#metadata.put(item)
       outcomes.push(outcome)
       if (outcome.kind === 'refused' && !this.#settings.keepsGoing) break
     }

@@ -65,7 +65,7 @@ export interface PartitionOperations {
   /** Releases the pin; says whether it was in place until then. */
   unpin(purpose: PinPurpose): Promise<boolean>
   /** All calls for the metadata log up to this record were made before this one. */
-  controlled(control: LogSequence): void
+  metadataInForce(metadataVersion: LogSequence): void
   /**
    * The owner appends a heartbeat record, which confirms what is in force. Gives the last notice that was made before; undefined
    * where another node owns the partition.
@@ -85,7 +85,7 @@ export const partitionOperations: Operations<PartitionOperations> = {
   unsubscribe: 'asked',
   pin: 'asked',
   unpin: 'asked',
-  controlled: 'told',
+  metadataInForce: 'told',
   heartbeat: 'asked',
   own: 'told',
   release: 'told',

@@ -14,7 +14,7 @@ export interface MetadataReplicaParts extends Omit<ReplicaParts, 'store' | 'owns
 }
 
 /**
- * The replica of the coordinator's log on a node of a cluster, in a thread that does other work while it is appended to. The node
+ * The replica of the metadata log on a node of a cluster, in a thread that does other work while it is appended to. The node
  * that owns it coordinates. What is applied, of whichever node, comes into force here in the order of the log.
  */
 export class MetadataReplica {

@@ -32,7 +32,7 @@ import type { ClockStart, Nanoseconds } from '../../time.js'
  * | | `givenUp` | `closed` | revoke the read lease; report the loss; end |
  * | `closed` | `close` | `closed` | end |
  *
- * What no row names changes nothing but what is noted: `own`, `release` and `close` say what is wanted, `controlled` and
+ * What no row names changes nothing but what is noted: `own`, `release` and `close` say what is wanted, `metadataInForce` and
  * `committed` what is known.
  */
 export interface ReplicaState {
@@ -51,7 +51,7 @@ export interface ReplicaState {
   /** The last record that an owner is known to show. */
   readonly commitIndex: LogSequence
   /** The metadata version that is in force on this node. */
-  readonly control: LogSequence
+  readonly metadataVersion: LogSequence
   readonly isToOwn: boolean
   readonly isToClose: boolean
   /** The number of the last read: an answer to another one has come too late. */
@@ -107,7 +107,7 @@ export type ReplicaEvent =
       readonly received: Nanoseconds
     }
   | { readonly kind: 'committed'; readonly index: LogSequence }
-  | { readonly kind: 'controlled'; readonly control: LogSequence }
+  | { readonly kind: 'metadataInForce'; readonly metadataVersion: LogSequence }
   | { readonly kind: 'claimed'; readonly outcome: OfferOutcome }
   | { readonly kind: 'appended'; readonly mark: OwnersMark; readonly outcome: OfferOutcome }
   /** A turn of this node is in the log and applied. */
@@ -120,7 +120,7 @@ export type ReplicaEffect =
   /** Apply turns in one transaction, which notes that everything up to a record is applied; then bring them into force. */
   | ({ readonly kind: 'apply' } & Applying)
   | { readonly kind: 'retryLater' }
-  | { readonly kind: 'claim'; readonly expected: LogSequence; readonly control: LogSequence }
+  | { readonly kind: 'claim'; readonly expected: LogSequence; readonly metadataVersion: LogSequence }
   /** Append a record behind what this node has appended before. */
   | { readonly kind: 'append'; readonly mark: OwnersMark }
   /** Note that a record of this node, which changes nothing, is applied. */

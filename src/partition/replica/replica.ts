@@ -95,9 +95,9 @@ export class Replica {
   }
 
   /** Sets the metadata version that is in force here from the next turn on. */
-  controlled(control: LogSequence): void {
-    this.#parts.wal.controlled(control)
-    this.#take({ kind: 'controlled', control })
+  metadataInForce(metadataVersion: LogSequence): void {
+    this.#parts.wal.metadataInForce(metadataVersion)
+    this.#take({ kind: 'metadataInForce', metadataVersion })
   }
 
   /**
@@ -200,8 +200,8 @@ export class Replica {
     })
   }
 
-  #claim({ expected, control }: Extract<ReplicaEffect, { kind: 'claim' }>): void {
-    this.#await(this.#parts.wal.claim(expected, control), (claimed) =>
+  #claim({ expected, metadataVersion }: Extract<ReplicaEffect, { kind: 'claim' }>): void {
+    this.#await(this.#parts.wal.claim(expected, metadataVersion), (claimed) =>
       this.#take({ kind: 'claimed', outcome: this.#outcome(claimed) }),
     )
   }

@@ -21,7 +21,7 @@ export function replicaOf(node: string, view: LogView, applied: LogSequence, awa
   return {
     ...{ node, view, awaitsOwner, applied, held: [], applying: undefined },
     role: { kind: 'follows', isReading: false },
-    ...{ commitIndex: 0 as LogSequence, control: 0 as LogSequence, isToOwn: false, isToClose: false, reads: 0 },
+    ...{ commitIndex: 0 as LogSequence, metadataVersion: 0 as LogSequence, isToOwn: false, isToClose: false, reads: 0 },
   }
 }
 
@@ -52,8 +52,10 @@ export function transition(state: ReplicaState, event: ReplicaEvent): Transition
       return wentOn(toApply(state))
     case 'committed':
       return wentOn(event.index > state.commitIndex ? { ...state, commitIndex: event.index } : state)
-    case 'controlled':
-      return wentOn(event.control > state.control ? { ...state, control: event.control } : state)
+    case 'metadataInForce':
+      return wentOn(
+        event.metadataVersion > state.metadataVersion ? { ...state, metadataVersion: event.metadataVersion } : state,
+      )
     case 'claimed':
       return claimed(state, event.outcome)
     case 'heartbeat':
@@ -84,16 +86,16 @@ function wentOn(state: ReplicaState): Transition {
 }
 
 /** Whether a claimant's wait is over, with all that was before its claim applied and in force. */
-function mayOwn({ role, view, applied, control }: ReplicaState): boolean {
-  return role.kind === 'elected' && role.isOver && applied === view.last && control >= view.metadataNeeded
+function mayOwn({ role, view, applied, metadataVersion }: ReplicaState): boolean {
+  return role.kind === 'elected' && role.isOver && applied === view.last && metadataVersion >= view.metadataNeeded
 }
 
 function followed(state: ReplicaState, role: Extract<Role, { kind: 'follows' }>): Transition {
   const { view, applying } = state
   if (state.isToClose) return applying === undefined ? ended(state) : just(state)
   if (state.isToOwn && view.last >= state.applied) {
-    const control = view.metadataNeeded > state.control ? view.metadataNeeded : state.control
-    return just({ ...state, role: { kind: 'claims' } }, { kind: 'claim', expected: view.last, control })
+    const metadataVersion = view.metadataNeeded > state.metadataVersion ? view.metadataNeeded : state.metadataVersion
+    return just({ ...state, role: { kind: 'claims' } }, { kind: 'claim', expected: view.last, metadataVersion })
   }
   if (role.isReading || applying !== undefined) return just(state)
   const reads = state.reads + 1

@@ -17,7 +17,7 @@ export interface BackupPoint {
   readonly time: Milliseconds
   /** In the order of the partitions' numbers. */
   readonly partitions: readonly PinnedFile[]
-  readonly control: PinnedFile
+  readonly metadata: PinnedFile
 }
 
 /** A file of an archive: a text, or a pinned file. */
@@ -42,8 +42,8 @@ const block_bytes = 512
 
 /** The contents of a backup of a moment. */
 export function backupContents(point: Omit<BackupPoint, 'number'>): Pick<ArchiveParts, 'about' | 'files'> {
-  const { folder, format, time, partitions, control } = point
-  const contents = [formatText({ partitions: partitions.length, folder }), ...partitions, control]
+  const { folder, format, time, partitions, metadata } = point
+  const contents = [formatText({ partitions: partitions.length, folder }), ...partitions, metadata]
   const names = backedUpNames(partitions.length)
   return {
     about: {

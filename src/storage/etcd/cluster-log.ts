@@ -39,7 +39,7 @@ export class ClusterLog implements NotedLog {
   readonly view: LogView
   #sent: ClockStart = { steady_ns: 0n, date: 0 as Milliseconds }
   /** The metadata version that this process writes in its records. */
-  #control = 0 as LogSequence
+  #metadataVersion = 0 as LogSequence
   #isGivenUp = false
 
   /**
@@ -62,8 +62,8 @@ export class ClusterLog implements NotedLog {
   }
 
   /** Sets the metadata version that is in force for the writer: its records name it from now on. */
-  controlled(control: LogSequence): void {
-    if (control > this.#control) this.#control = control
+  metadataInForce(metadataVersion: LogSequence): void {
+    if (metadataVersion > this.#metadataVersion) this.#metadataVersion = metadataVersion
   }
 
   /** When the last record that was appended here was sent to the engine, by the monotonic clock and by that of the day. */
@@ -88,9 +88,9 @@ export class ClusterLog implements NotedLog {
   }
 
   /** Makes this process the owner, unless the log has records that it has not read. */
-  async claim(expected: LogSequence, control: LogSequence): Promise<Appended> {
+  async claim(expected: LogSequence, metadataVersion: LogSequence): Promise<Appended> {
     const sent = clockStart()
-    const claimed = this.#noted(await this.#link.ask({ kind: 'claim', expected, control }), sent)
+    const claimed = this.#noted(await this.#link.ask({ kind: 'claim', expected, metadataVersion }), sent)
     if (claimed.ok) this.#epoch = claimed.value
     return claimed
   }
@@ -158,8 +158,8 @@ export class ClusterLog implements NotedLog {
 
   #encoded(payload: Uint8Array, kind: ClusterRecordKind = 'turn'): Buffer {
     const { node } = this.#end
-    const [epoch, control] = [this.#epoch, this.#control]
-    return encodeClusterRecord({ kind, epoch, time_ms: Date.now(), control, node, payload })
+    const [epoch, metadataVersion] = [this.#epoch, this.#metadataVersion]
+    return encodeClusterRecord({ kind, epoch, time_ms: Date.now(), metadataVersion, node, payload })
   }
 
   async #appended(bytes: Uint8Array, expected: LogSequence): Promise<Appended> {

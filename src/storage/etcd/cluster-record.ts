@@ -17,7 +17,7 @@ export interface ClusterRecord {
   /** When it was written, by its writer's clock; only for people and metrics. */
   readonly time_ms: number
   /** The metadata version that its writer had in force; 0 before there was one. */
-  readonly control: LogSequence
+  readonly metadataVersion: LogSequence
   /** The name of the node that wrote it. */
   readonly node: string
   /** Empty but in a turn. */
@@ -26,17 +26,17 @@ export interface ClusterRecord {
 
 const format = 1
 /** The format in which the metadata version follows the time. */
-const controlledFormat = 2
+const versionedFormat = 2
 const kinds: readonly ClusterRecordKind[] = ['claim', 'turn', 'release', 'idle']
 const id_bytes = 16
 const idOffset = 3
 const epochOffset = idOffset + id_bytes
 const timeOffset = epochOffset + 6
-const controlOffset = timeOffset + 6
+const versionOffset = timeOffset + 6
 /** The offset of the length of the node's name, by format. */
 const nodeOffsets = new Map([
-  [format, controlOffset],
-  [controlledFormat, controlOffset + 6],
+  [format, versionOffset],
+  [versionedFormat, versionOffset + 6],
 ])
 
 /** Payloads from this size on are deflated, which saves every member of the engine writes. */
@@ -49,16 +49,16 @@ const deflated_bytes = 512
 export function encodeClusterRecord(record: Omit<ClusterRecord, 'id'>): Buffer {
   const node = Buffer.from(record.node)
   const isDeflated = record.payload.length >= deflated_bytes
-  const isControlled = record.control > 0
-  const nodeOffset = isControlled ? controlOffset + 6 : controlOffset
+  const hasVersion = record.metadataVersion > 0
+  const nodeOffset = hasVersion ? versionOffset + 6 : versionOffset
   const head = Buffer.alloc(nodeOffset + 1 + node.length)
-  head[0] = isControlled ? controlledFormat : format
+  head[0] = hasVersion ? versionedFormat : format
   head[1] = kinds.indexOf(record.kind)
   head[2] = isDeflated ? 1 : 0
   randomBytes(id_bytes).copy(head, idOffset)
   head.writeUIntBE(record.epoch, epochOffset, 6)
   head.writeUIntBE(record.time_ms, timeOffset, 6)
-  if (isControlled) head.writeUIntBE(record.control, controlOffset, 6)
+  if (hasVersion) head.writeUIntBE(record.metadataVersion, versionOffset, 6)
   head[nodeOffset] = node.length
   node.copy(head, nodeOffset + 1)
   return Buffer.concat([head, isDeflated ? deflateRawSync(record.payload, { level: 1 }) : record.payload])
@@ -71,7 +71,7 @@ export function decodeClusterRecord(bytes: Uint8Array): ClusterRecord {
   const nodeOffset = nodeOffsets.get(whole[0] ?? 0)
   const payloadOffset = (nodeOffset ?? 0) + 1 + (whole[nodeOffset ?? 0] ?? 0)
   if (nodeOffset === undefined || kind === undefined || whole.length < payloadOffset) {
-    throw new Error(`it is no record of a cluster in format ${format} or ${controlledFormat}`)
+    throw new Error(`it is no record of a cluster in format ${format} or ${versionedFormat}`)
   }
   const payload = whole.subarray(payloadOffset)
   return {
@@ -79,7 +79,7 @@ export function decodeClusterRecord(bytes: Uint8Array): ClusterRecord {
     id: idOf(whole),
     epoch: whole.readUIntBE(epochOffset, 6) as LogSequence,
     time_ms: whole.readUIntBE(timeOffset, 6),
-    control: (nodeOffset === controlOffset ? 0 : whole.readUIntBE(controlOffset, 6)) as LogSequence,
+    metadataVersion: (nodeOffset === versionOffset ? 0 : whole.readUIntBE(versionOffset, 6)) as LogSequence,
     node: whole.toString('utf8', nodeOffset + 1, payloadOffset),
     payload: whole[2] === 1 ? inflateRawSync(payload) : payload,
   }

@@ -13,7 +13,7 @@ export type LogQuestion =
   /** The records behind a sequence, as soon as there are any. */
   | { readonly kind: 'next'; readonly after: LogSequence }
   /** Claims the log. */
-  | { readonly kind: 'claim'; readonly expected: LogSequence; readonly control: LogSequence }
+  | { readonly kind: 'claim'; readonly expected: LogSequence; readonly metadataVersion: LogSequence }
 
 /**
  * What it tells, without an answer: what stands up to there is not needed by the writer's environment any more, or need not be applied

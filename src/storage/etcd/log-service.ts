@@ -142,7 +142,7 @@ export class LogService {
       case 'next':
         return this.#followed.next(log, question.after)
       case 'claim':
-        return this.#claimed(log, question.expected, question.control)
+        return this.#claimed(log, question.expected, question.metadataVersion)
     }
   }
 
@@ -159,10 +159,10 @@ export class LogService {
     }
   }
 
-  async #claimed(log: LogName, expected: LogSequence, control: LogSequence): Promise<Appended> {
+  async #claimed(log: LogName, expected: LogSequence, metadataVersion: LogSequence): Promise<Appended> {
     const { appender, node } = this.#parts
     const [payload, epoch] = [new Uint8Array(), 0 as LogSequence]
-    const record = encodeClusterRecord({ kind: 'claim', epoch, time_ms: Date.now(), control, node, payload })
+    const record = encodeClusterRecord({ kind: 'claim', epoch, time_ms: Date.now(), metadataVersion, node, payload })
     const claimed = await appender.append(log, expected, record)
     if (claimed.ok) {
       const [first, truncate] = [claimed.value, 0 as LogSequence]

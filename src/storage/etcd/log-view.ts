@@ -39,8 +39,8 @@ export function viewBehind(last: LogSequence): LogView {
 /** The view of a log after some more of its records were read, in order. */
 export function viewAfter(view: LogView, records: readonly ReadRecord[], received: Nanoseconds): LogView {
   let { last, writer, proven, metadataNeeded } = view
-  for (const { sequence, kind, node, time_ms: dated_ms, control } of records) {
-    if (control > metadataNeeded) metadataNeeded = control
+  for (const { sequence, kind, node, time_ms: dated_ms, metadataVersion } of records) {
+    if (metadataVersion > metadataNeeded) metadataNeeded = metadataVersion
     const before = (sequence - 1) as LogSequence
     if (kind === 'turn') proven = before
     else if (kind !== 'claim' || proven === before) proven = sequence

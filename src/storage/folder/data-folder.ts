@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemFaultText } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
 import { restoreCheckpoint } from '../environment/checkpoint.js'
-import { claimFolder, controlFile, type FolderRefusal, inUse } from './folder-claim.js'
+import { claimFolder, type FolderRefusal, inUse, metadataFile } from './folder-claim.js'
 import {
   enterNextFormat,
   type FolderFormat,
@@ -60,7 +60,7 @@ export async function openDataFolder(
     lock.value.release()
     return opened
   }
-  const held = lockData(controlFile(path))
+  const held = lockData(metadataFile(path))
   if (!held.ok) {
     lock.value.release()
     return err({ reason: held.error === 'taken' ? inUse(path) : held.error.reason })

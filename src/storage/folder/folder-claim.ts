@@ -34,7 +34,7 @@ export function claimFolder(
   }
   const lock = lockFolder(path)
   if (!lock.ok) return lock
-  const reason = isLocked(controlFile(path)) ? inUse(path) : foreignCluster(path, serves)
+  const reason = isLocked(metadataFile(path)) ? inUse(path) : foreignCluster(path, serves)
   if (reason === undefined) return lock
   lock.value.release()
   return err({ reason })
@@ -52,7 +52,7 @@ function foreignCluster(
 }
 
 /** The data file that is locked as well, since it stays while a broker runs. */
-export function controlFile(path: string): string {
+export function metadataFile(path: string): string {
   return join(path, 'control', 'data.mdb')
 }
 

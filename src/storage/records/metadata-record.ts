@@ -24,7 +24,7 @@ const version = 1
 
 /** The bytes of a log record with changes that are applied together, in their order. */
 export function encodeMetadataRecord(changes: readonly MetadataRecord[]): Uint8Array {
-  const sections: Section[] = [{ tag: 'control', text: `${version}` }]
+  const sections: Section[] = [{ tag: 'metadata', text: `${version}` }]
   for (const { writes = [], notices = [], acks = [] } of changes) {
     for (const { database, id, text } of writes) {
       if (text === undefined) sections.push({ tag: 'delete', text: `${database} ${id}` })
@@ -40,7 +40,7 @@ export function encodeMetadataRecord(changes: readonly MetadataRecord[]): Uint8A
 export function decodeMetadataRecord(bytes: Uint8Array): Required<MetadataRecord> {
   const sections = decodeSections(bytes)
   const [head] = sections
-  if (head?.tag !== 'control' || Number(head.text) !== version) {
+  if (head?.tag !== 'metadata' || Number(head.text) !== version) {
     throw new Error(`it is no record of the coordinator in version ${version}`)
   }
   return {

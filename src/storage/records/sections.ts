@@ -14,7 +14,7 @@ const letters = {
   group: 'g',
   shown: 's',
   acks: 'a',
-  control: 'k',
+  metadata: 'k',
   put: 'p',
   delete: 'd',
 } as const

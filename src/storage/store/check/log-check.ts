@@ -15,7 +15,7 @@ const anyEntity = decodeEntity('["","","/",0,0,0,[]]')
  * Reads the records behind the last checkpoint of a member, and changes nothing; gives how many there are. Whether there
  * should be more is found when the log is opened.
  */
-export function checkLog(path: string, kind: 'partition' | 'control', findings: Findings): number {
+export function checkLog(path: string, kind: 'partition' | 'metadata', findings: Findings): number {
   const checkpoint = readCheckpoint(path)
   if (!checkpoint.ok) {
     findings.add(join(path, 'checkpoint'), undefined, checkpoint.error.reason)
@@ -32,7 +32,7 @@ export function checkLog(path: string, kind: 'partition' | 'control', findings: 
   for (const { frame } of new LogScan(new DiskLogFolder(folder)).records(from)) {
     records += 1
     findings.attempt(folder, [frame.sequence], 'the record cannot be read', () =>
-      kind === 'control' ? decodeMetadataRecord(frame.payload) : decodeTurnRecord(frame.payload, () => anyEntity),
+      kind === 'metadata' ? decodeMetadataRecord(frame.payload) : decodeTurnRecord(frame.payload, () => anyEntity),
     )
   }
   return records
