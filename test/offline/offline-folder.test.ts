@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, w
 import { join } from 'node:path'
 import { test } from 'tap'
 import { StoredFolder } from '../../src/data/offline/offline-folder.js'
-import { claimFolder } from '../../src/storage/folder/folder-claim.js'
+import { lockDataFolder } from '../../src/storage/folder/data-folder-lock.js'
 
 const limits = { sizeMax_bytes: 2 ** 28, keepFree_bytes: 0 }
 
@@ -11,14 +11,14 @@ test('the last step of a command comes before its folder is released', async (t)
   const stored = await StoredFolder.open({ path, make: { partitions: 1 }, ...limits })
 
   await stored.close(() => {
-    const claim = claimFolder(path)
-    if (claim.ok) claim.value.release()
-    t.notOk(claim.ok, 'nobody else gets the folder in between')
+    const lock = lockDataFolder(path)
+    if (lock.ok) lock.value.release()
+    t.notOk(lock.ok, 'nobody else gets the folder in between')
   })
 
-  const claim = claimFolder(path)
-  t.ok(claim.ok, 'and then it is free')
-  if (claim.ok) claim.value.release()
+  const lock = lockDataFolder(path)
+  t.ok(lock.ok, 'and then it is free')
+  if (lock.ok) lock.value.release()
 })
 
 test('a folder is released when the last step fails', async (t) => {

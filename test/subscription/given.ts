@@ -31,7 +31,7 @@ export function pattern(text: string, type?: EntityType): Selector {
   return { id: { kind: 'pattern', pattern: text }, type }
 }
 
-/** A clock that was last claimed then. */
+/** A clock whose last moment was reserved then. */
 export function clock(last = 0): SubscriptionClock {
   const moments = new BigInt64Array(new SharedArrayBuffer(3 * 8))
   moments[1] = BigInt(last)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { restoreCheckpoint } from '../../storage/environment/checkpoint.js'
 import { type EnvironmentSettings, figuresOf, openEnvironment } from '../../storage/environment/environment.js'
 import { damageOf } from '../../storage/environment/file-check.js'
-import { claimFolder } from '../../storage/folder/folder-claim.js'
+import { lockDataFolder } from '../../storage/folder/data-folder-lock.js'
 import { settleSwap } from '../../storage/folder/folder-swap.js'
 import { factOf, memberFact } from '../../storage/folder/member.js'
 import type { Findings } from '../../storage/store/check/findings.js'
@@ -40,15 +40,15 @@ export async function checkedFolder(
   errors: ProgressOutput,
 ): Promise<FolderCounts | undefined> {
   if (!existsSync(path)) throw new CommandFailure(`${path} is not there`)
-  const claim = claimFolder(path)
-  if (!claim.ok) throw new CommandFailure(claim.error.reason)
+  const lock = lockDataFolder(path)
+  if (!lock.ok) throw new CommandFailure(lock.error.reason)
   let partitions: number
   try {
     for (const _ of settleSwap(path));
     partitions = formatOf(path).partitions
     for (const name of namesOf(partitions)) checkFiles(join(path, name), name, findings)
   } finally {
-    claim.value.release()
+    lock.value.release()
   }
   if (findings.count > 0) return undefined
   const folder = await openFolder(path).catch((fault: unknown) => {

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { type Manifest, manifestName } from '../../storage/archive/manifest.js'
 import { compactFile } from '../../storage/environment/compaction.js'
 import { noRoomFor } from '../../storage/environment/disk-room.js'
-import { claimFolder } from '../../storage/folder/folder-claim.js'
+import { lockDataFolder } from '../../storage/folder/data-folder-lock.js'
 import { formatFile, formatVersion, otherFormat, readFormat } from '../../storage/folder/folder-format.js'
 import {
   beginNext,
@@ -62,8 +62,8 @@ async function restored(given: CommandArguments, errors: ProgressOutput): Promis
   // Read first: without a backup to restore, a missing folder is not made.
   const manifest = backup === undefined ? undefined : readManifest(backup)
   if (manifest === undefined && !existsSync(path)) throw new CommandFailure(`${path} is not there`)
-  const claim = claimFolder(path)
-  if (!claim.ok) throw new CommandFailure(claim.error.reason)
+  const lock = lockDataFolder(path)
+  if (!lock.ok) throw new CommandFailure(lock.error.reason)
   try {
     for (const _ of settleSwap(path));
     if (given.isOn('forget-previous')) {
@@ -78,7 +78,7 @@ async function restored(given: CommandArguments, errors: ProgressOutput): Promis
     exchangeMembers(path, 'previous')
     return `${path} holds what was replaced before; what it held now is in ${previousFolder(path)}`
   } finally {
-    claim.value.release()
+    lock.value.release()
   }
 }
 

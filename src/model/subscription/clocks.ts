@@ -3,10 +3,10 @@ import type { Milliseconds } from '../../time.js'
 import type { SubscriptionClock } from './subscription.js'
 
 /**
- * The moments that a turn has put on clocks, to take them back if the turn fails. They are kept in parallel arrays: one change
+ * The moments that a turn has reserved on clocks, to take them back if the turn fails. They are kept in parallel arrays: one change
  * may cause notices of very many subscriptions, and an object for each would cost more than all the rest.
  */
-export class Claims {
+export class Reservations {
   #clocks: SubscriptionClock[] = []
   #held: bigint[] = []
   #noted: bigint[] = []
@@ -22,7 +22,7 @@ export class Claims {
     return this.#moment
   }
 
-  /** The clock now shows `noted` in place of `held`. */
+  /** Notes that the clock now has `noted` in place of `held`. */
   add(clock: SubscriptionClock, held: bigint, noted: bigint): void {
     this.#clocks.push(clock)
     this.#held.push(held)
@@ -50,17 +50,17 @@ export class Claims {
 }
 
 /**
- * Puts the moment of a notice on its subscription's clock, which throttles over all partitions [subscriptions 3.4]. False, and the
+ * Reserves the moment of a notice on its subscription's clock, which throttles over all partitions [subscriptions 3.4]. False, and the
  * notice is suppressed, when the last one is less than `throttling_ms` away in either direction: commands of several front ends may be
  * out of order by a millisecond or two, but setting the clock of the day back must not silence a subscription until it has caught up.
  *
  * @param armed when a oneshot was set: false when it has been notified since; `time` is not before it
  */
-export function claimNotice(
+export function reserveMoment(
   clock: SubscriptionClock,
   time: Milliseconds,
   throttling_ms: number,
-  claims: Claims,
+  reservations: Reservations,
   armed = 0,
 ): boolean {
   const { moments, at } = clock
@@ -71,9 +71,9 @@ export function claimNotice(
     if (throttling_ms > 0 && last !== 0 && Math.abs(time - last) < throttling_ms) return false
     // Without throttling an earlier moment is a command out of order.
     if (throttling_ms === 0 && time <= last) return true
-    const noted = claims.momentOf(time)
+    const noted = reservations.momentOf(time)
     if (Atomics.compareExchange(moments, at, held, noted) !== held) continue
-    claims.add(clock, held, noted)
+    reservations.add(clock, held, noted)
     return true
   }
 }

@@ -5,7 +5,7 @@ import type { Entity } from '../context/entity.js'
 import { rootOf } from '../context/lay.js'
 import type { ExpressionHolder } from '../expression/expressions.js'
 import type { Cause, Change } from './change.js'
-import { advanceClock, Claims, claimNotice, lastNotified } from './clocks.js'
+import { advanceClock, lastNotified, Reservations, reserveMoment } from './clocks.js'
 import { expressionsRead } from './expression-texts.js'
 import { type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
 import { MatchTrace, type Silence } from './match-trace.js'
@@ -43,7 +43,7 @@ export class Matcher {
   readonly #log: Log
   readonly #trace: MatchTrace
   #notices: NewNotice[] = []
-  readonly #claims = new Claims()
+  readonly #reservations = new Reservations()
   /** The number of changes so far. */
   #changes = 0
   /** The number of messages that the current change has caused. */
@@ -121,7 +121,7 @@ export class Matcher {
         undecided.push(indexed)
         continue
       }
-      const silence = this.#claim(indexed, isShown, messages, change, cause, share)
+      const silence = this.#reserve(indexed, isShown, messages, change, cause, share)
       if (silence === undefined && isLegacy(indexed.subscription)) due.push(indexed.subscription)
       else if (silence === undefined) this.#send(indexed.subscription, messages.of(indexed.subscription), change, cause)
       if (isTraced) this.#trace.triggered(indexed, silence, change, cause)
@@ -157,26 +157,26 @@ export class Matcher {
     const messages = new Messages(this.#message, change, cause, share)
     for (const indexed of triggered) {
       if (indexed.provisional?.by === 'proposed') continue
-      outcomes.set(indexed.subscription.id, this.#claim(indexed, isShown, messages, change, cause, share))
+      outcomes.set(indexed.subscription.id, this.#reserve(indexed, isShown, messages, change, cause, share))
     }
-    this.#claims.undo()
+    this.#reservations.undo()
     return outcomes
   }
 
   /** The turn is durable. */
   commit(): void {
     if (this.#notices.length > 0) this.#notices = []
-    this.#claims.clear()
+    this.#reservations.clear()
   }
 
   /** The turn failed: its notices were not made, and the clocks get their former moments back. */
   undo(): void {
-    this.#claims.undo()
+    this.#reservations.undo()
     this.commit()
   }
 
-  /** Puts the moment of a notice on the clock, or gives the reason why no notice is made. */
-  #claim(
+  /** Reserves the moment of a notice on the clock, or gives the reason why no notice is made. */
+  #reserve(
     { subscription, clock, accepts }: IndexedSubscription,
     isShown: Showing,
     messages: Messages,
@@ -194,11 +194,11 @@ export class Matcher {
     const shows = isLegacy(subscription) ? isShown(subscription) : messages.of(subscription) !== undefined
     if (!shows) return 'nothing to show'
     if (terms?.status !== 'oneshot') {
-      return claimNotice(clock, time, throttling_ms, this.#claims) ? undefined : 'throttled'
+      return reserveMoment(clock, time, throttling_ms, this.#reservations) ? undefined : 'throttled'
     }
     const { armed } = terms
     if (hasFired(terms, lastNotified(clock))) return 'has fired'
-    return claimNotice(clock, madeAt(terms, time), throttling_ms, this.#claims, armed) ? undefined : 'throttled'
+    return reserveMoment(clock, madeAt(terms, time), throttling_ms, this.#reservations, armed) ? undefined : 'throttled'
   }
 
   /** The message is complete, and is stored as it is. */
@@ -238,7 +238,7 @@ export class Matcher {
       for (const indexed of undecided) {
         const { subscription, provisional } = indexed
         if (provisional?.by !== by) continue
-        const silence = this.#claim(indexed, isShown, messages, change, cause, share)
+        const silence = this.#reserve(indexed, isShown, messages, change, cause, share)
         if (this.#trace.isOfTriggered) this.#trace.triggered(indexed, silence, change, cause)
         if (silence !== undefined) continue
         if (isLegacy(subscription)) this.#notify([subscription], change, cause)

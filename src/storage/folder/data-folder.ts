@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemFaultText } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
 import { restoreCheckpoint } from '../environment/checkpoint.js'
-import { claimFolder, type FolderRefusal, inUse, metadataFile } from './folder-claim.js'
+import { type FolderRefusal, inUse, lockDataFolder, metadataFile } from './data-folder-lock.js'
 import {
   enterNextFormat,
   type FolderFormat,
@@ -53,7 +53,7 @@ export async function openDataFolder(
   path: string,
   settings: FolderSettings,
 ): Promise<Result<DataFolder, FolderRefusal>> {
-  const lock = claimFolder(path, settings.serves)
+  const lock = lockDataFolder(path, settings.serves)
   if (!lock.ok) return lock
   const opened = await opening(path, settings)
   if (!opened.ok) {

@@ -18,7 +18,7 @@ export interface FolderRefusal {
  *
  * @param serves given by a broker, with the cluster that it is to be of; commands give nothing
  */
-export function claimFolder(
+export function lockDataFolder(
   path: string,
   serves?: { readonly cluster: string | undefined },
 ): Result<FolderLock, FolderRefusal> {
