@@ -58,7 +58,7 @@ const drain_ms = 2000
 
 /**
  * A node of a cluster as its main thread knows it: the members, the owners of the partitions, and the logs that this
- * node is to claim or release. It decides who tries to become owner; the logs decide who succeeds.
+ * node is to own or release. It decides who tries to become owner; the logs decide who succeeds.
  */
 export class RunningNodes {
   readonly #parts: RunningNodesParts
@@ -68,12 +68,12 @@ export class RunningNodes {
   readonly metadataPosition = PartitionPosition.memory()
   readonly #slot: number
   readonly #owned = new Map<number, LogSequence>()
-  /** Logs that this node is claiming. */
-  readonly #claiming = new Set<LogName>()
+  /** Logs for which this node campaigns. */
+  readonly #campaigning = new Set<LogName>()
   /** Logs whose release waits for notifications under way. */
   readonly #draining = new Set<LogName>()
   readonly #choice: OwnerChoice
-  /** The claim by which this node coordinates; 0 while it does not. */
+  /** The election by which this node coordinates; 0 while it does not. */
   #coordinates = 0 as LogSequence
   #timer: NodeJS.Timeout | undefined
   #nodes: ClusterNodes
@@ -141,14 +141,14 @@ export class RunningNodes {
     this.#timer = setInterval(() => this.#decide(), decide_ms)
   }
 
-  /** From now on this node claims nothing more. */
+  /** From now on this node campaigns for nothing more. */
   end(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
   }
 
   /**
-   * Releases the logs that this node owns and claims nothing more. Resolves when each has another owner as far as is
+   * Releases the logs that this node owns and campaigns for nothing more. Resolves when each has another owner as far as is
    * known here (for the metadata log: another node coordinates), at the limit, or when no other member is left.
    */
   async handOver(limit_ms: number): Promise<void> {
@@ -160,7 +160,7 @@ export class RunningNodes {
     const owned = [...this.#owned.keys()]
     const didCoordinate = this.#coordinates > 0
     if (!this.#hasSuccessor()) return
-    const logs = new Set<LogName>([...owned, ...this.#claiming])
+    const logs = new Set<LogName>([...owned, ...this.#campaigning])
     if (didCoordinate) logs.add('control')
     for (const name of logs) void this.#release(name, Math.min(limit_ms / 2, drain_ms))
     const left = (): number => {
@@ -194,7 +194,7 @@ export class RunningNodes {
   listed(nodes: ClusterNodes): void {
     this.#nodes = nodes
     this.#stand()
-    this.#claim()
+    this.#campaign()
   }
 
   members(members: readonly NodeFacts[]): void {
@@ -204,7 +204,7 @@ export class RunningNodes {
       this.#parts.log.info('cluster:members', `the members of the cluster are ${after || 'none'}`)
     }
     this.#routed()
-    this.#claim()
+    this.#campaign()
   }
 
   /** Takes whether this node has a lease. */
@@ -213,21 +213,21 @@ export class RunningNodes {
       this.#parts.log.warn('cluster:members', 'this node has lost its lease: it is no member until it has another')
     this.#isMember = isMember
     this.#stand()
-    this.#claim()
+    this.#campaign()
   }
 
-  /** Takes the claim by which a partition's thread owns its log; undefined: it does not own it. */
+  /** Takes the election by which a partition's thread owns its log; undefined: it does not own it. */
   owns(partition: number, epoch: LogSequence | undefined): void {
-    this.#claiming.delete(partition)
+    this.#campaigning.delete(partition)
     if (epoch === undefined) this.#owned.delete(partition)
     else this.#owned.set(partition, epoch)
     this.#tell()
     this.#routed()
   }
 
-  /** Takes the claim by which this node owns the metadata log; undefined: it does not own it. */
+  /** Takes the election by which this node owns the metadata log; undefined: it does not own it. */
   coordinates(epoch: LogSequence | undefined): void {
-    this.#claiming.delete('control')
+    this.#campaigning.delete('control')
     this.#coordinates = epoch ?? (0 as LogSequence)
     this.#tell()
     this.#lookAtOwners()
@@ -280,15 +280,15 @@ export class RunningNodes {
     }
     this.#stand()
     for (const log of this.#chosen().release) void this.#release(log, drain_ms)
-    this.#claim()
+    this.#campaign()
   }
 
-  /** Claims the logs that belong to this node and have no owner whom most members reach. */
-  #claim(): void {
+  /** Campaigns for the logs that belong to this node and have no owner whom most members reach. */
+  #campaign(): void {
     if (this.#timer === undefined || !this.#isMember) return
-    for (const log of this.#chosen().claim) {
-      if (this.#claiming.has(log)) continue
-      this.#claiming.add(log)
+    for (const log of this.#chosen().own) {
+      if (this.#campaigning.has(log)) continue
+      this.#campaigning.add(log)
       this.#instruct(log, 'own')
     }
   }

@@ -54,19 +54,19 @@ function given(t: Test) {
   return { logs, appender, unanswered, invalid }
 }
 
-function claim(node: string): Buffer {
+function election(node: string): Buffer {
   const [payload, epoch, metadataVersion] = [new Uint8Array(), at(0), at(0)]
-  return encodeClusterRecord({ kind: 'claim', epoch, time_ms: 1, metadataVersion, node, payload })
+  return encodeClusterRecord({ kind: 'election', epoch, time_ms: 1, metadataVersion, node, payload })
 }
 
 const first = { ok: true, value: 1 }
 const fenced = { ok: false, error: { kind: 'fenced', last: 1 } }
 
-test('the claim of a dead thread and that of its successor leave one after the other, and no other log waits for them', async (t) => {
+test('the election record of a dead thread and that of its successor leave one after the other, and no other log waits for them', async (t) => {
   const { logs, appender, unanswered } = given(t)
   // Two requests are under way, so that what follows leaves together.
-  const before = [8, 9].map((log) => appender.append(log, at(0), claim('here')))
-  const outcomes = [0, 0, 1].map((log, number) => appender.append(log, at(0), claim(`${number}`)))
+  const before = [8, 9].map((log) => appender.append(log, at(0), election('here')))
+  const outcomes = [0, 0, 1].map((log, number) => appender.append(log, at(0), election(`${number}`)))
   t.same(await Promise.race([Promise.all(outcomes), silence(t)]), [first, fenced, first])
   t.same(await Promise.all(before), [first, first])
   t.same(unanswered, [])
@@ -76,8 +76,8 @@ test('the claim of a dead thread and that of its successor leave one after the o
 test('a second record of a log waits until it is known what became of the first one', async (t) => {
   const { logs, appender, unanswered } = given(t)
   logs.unanswered = 1
-  const dead = appender.append(0, at(0), claim('dead'))
-  const successor = appender.append(0, at(0), claim('successor'))
+  const dead = appender.append(0, at(0), election('dead'))
+  const successor = appender.append(0, at(0), election('successor'))
   t.same(await Promise.race([Promise.all([dead, successor]), silence(t)]), [first, fenced])
   t.same(unanswered, ['the answer was lost'])
   t.equal(logs.records.get(0)?.length, 1)
@@ -87,7 +87,7 @@ test('a second record of a log waits until it is known what became of the first 
 test('a record that is refused as invalid is not offered again, and its reason is told', async (t) => {
   const { logs, appender, invalid } = given(t)
   const reason = 'key is not provided'
-  const outcome = await Promise.race([appender.append('control', at(0), claim('here')), silence(t)])
+  const outcome = await Promise.race([appender.append('control', at(0), election('here')), silence(t)])
   t.same(outcome, { ok: false, error: { kind: 'invalid', reason } })
   t.same(invalid, [reason])
   t.equal(logs.requests.length, 1)

@@ -30,8 +30,8 @@ test('a log in etcd keeps what was appended, in order, for who follows it', { sk
   const thread = await logThread(t, `/${freshName()}`, 'here')
   const log = new ClusterLog(linkTo(thread, 0, 'here'), start)
   const texts = Array.from({ length: 30 }, (_, number) => `record ${number} ${'x'.repeat(number * 100)}`)
-  t.match(log.appendSync(start, Buffer.from('early')), { error: { kind: 'fenced', last: 0 } }, 'it is not claimed')
-  t.ok((await log.claim(start, start)).ok)
+  t.match(log.appendSync(start, Buffer.from('early')), { error: { kind: 'fenced', last: 0 } }, 'it is not elected')
+  t.ok((await log.campaign(start, start)).ok)
   const first = log.last
   for (const [number, text] of texts.entries()) {
     const bytes = Buffer.from(text)
@@ -79,15 +79,15 @@ test('while the process ends a log is still followed: that there is no more of i
   await new Promise((resolve) => setTimeout(resolve, 100))
   end()
   await new Promise((resolve) => setTimeout(resolve, 200))
-  t.ok((await owner.claim(start, start)).ok)
-  t.match(await more, [{ kind: 'claim', node: 'a', sequence: 1 }])
+  t.ok((await owner.campaign(start, start)).ok)
+  t.match(await more, [{ kind: 'election', node: 'a', sequence: 1 }])
 })
 
 test('what was truncated goes, but for the last record', { skip: noEtcd }, async (t) => {
   const prefix = `/${freshName()}`
   const thread = await logThread(t, prefix, 'here')
   const log = new ClusterLog(linkTo(thread, 0, 'here'), start)
-  t.ok((await log.claim(start, start)).ok)
+  t.ok((await log.campaign(start, start)).ok)
   for (let records = 0; records < 5; records += 1) log.appendSync(log.last, Buffer.from('x'))
   log.truncate(log.last)
   const keys = () => {

@@ -18,7 +18,7 @@ if (noEtcd === false) {
 }
 
 /** How often a node has become the owner of a partition. */
-function claims(node: RunningBroker): number {
+function elections(node: RunningBroker): number {
   return node.output.split('this node owns the partition').length - 1
 }
 
@@ -44,7 +44,7 @@ test('who is a member and cannot be reached by most others owns nothing until it
   // What comes here is for partitions that it cannot send on to their owner, until they have another one.
   await setLevels(a, '2')
   await levelsShown(b, '2')
-  await until(() => claims(a) + claims(b) > 0, 'another node says that it owns a partition')
+  await until(() => elections(a) + elections(b) > 0, 'another node says that it owns a partition')
   await until(() => c.output.includes('most members cannot reach node c'), 'it knows that')
   t.notMatch(c.output, /lost its lease/)
   // In the other direction it reaches them.
@@ -52,9 +52,9 @@ test('who is a member and cannot be reached by most others owns nothing until it
   await levelsShown(a, '3')
 
   if (isLong) {
-    const before = claims(c)
+    const before = elections(c)
     proxy.refuse(false)
-    await until(() => claims(c) > before, 'what belongs to it is handed over again')
+    await until(() => elections(c) > before, 'what belongs to it is handed over again')
     await setLevels(a, '4')
     await levelsShown(c, '4')
   }

@@ -14,7 +14,7 @@ async function served(t: Test, patience: LogPatience, sleeps: boolean): Promise<
     import('${module}').then(({ serveLogLink }) => {
       serveLogLink(workerData, async () => {
         if (${sleeps}) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
-        return { first: 1, last: 7, claim: 0 }
+        return { first: 1, last: 7, campaign: 0 }
       })
       parentPort.postMessage('ready')
     })`

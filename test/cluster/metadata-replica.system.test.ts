@@ -42,8 +42,8 @@ test('who coordinates has its own records in force, as the nodes have that follo
     inForce: (sequence) => {
       inForce = sequence
     },
-    owns: (claimed) => {
-      epoch = claimed ?? 0
+    owns: (elected) => {
+      epoch = elected ?? 0
     },
   })
   t.teardown(async () => {
@@ -52,7 +52,7 @@ test('who coordinates has its own records in force, as the nodes have that follo
   })
   replica.own()
   await until(() => epoch > 0, 'it coordinates')
-  // Partitions of other nodes have such records in force: this node may claim them when it has.
+  // Partitions of other nodes have such records in force: this node may own them when it has.
   await until(() => inForce > epoch, 'the records that say it is there are in force')
   const last = Number(etcd.control(['get', '--print-value-only', `${prefix}/head/control`]))
   t.ok(inForce <= last, 'none that does not stand in the log')

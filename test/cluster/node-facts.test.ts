@@ -40,12 +40,12 @@ test('what a member says of itself is read as it was written, and nothing else i
   )
 })
 
-test('of two members that own the metadata log the one with the later claim coordinates', async (t) => {
+test('of two members that own the metadata log the one with the later election coordinates', async (t) => {
   t.equal(knownCoordinator([node('a', []), node('b', [])]), undefined)
   t.equal(knownCoordinator([node('a', [], 8), node('b', [], 9), node('c', [], 0)])?.name, 'b')
 })
 
-test('of two members that own a partition the one with the later claim is right', async (t) => {
+test('of two members that own a partition the one with the later election is right', async (t) => {
   const routes = knownRoutes([
     node('a', [
       [1, 5],

@@ -77,24 +77,24 @@ async function startedReplica(t: Test, prefix: string, node: string) {
 
 const throttled = '5718a2f1c0de00112233aabb' as SubscriptionId
 
-/** Has a replica claim its log, as often as somebody else's record is in its way. */
-async function claims({
+/** Has a replica campaign for its log, as often as somebody else's record is in its way. */
+async function campaigns({
   replica,
   position,
 }: Pick<Awaited<ReturnType<typeof startedReplica>>, 'replica' | 'position'>): Promise<void> {
-  const isClaimed = (): boolean => {
+  const isOwner = (): boolean => {
     replica.own()
     return position.epoch > 0
   }
-  await until(isClaimed, 'it claims its log')
+  await until(isOwner, 'it owns its log')
 }
 
-test('a replica follows its log, and owns it when it is released or claimed', { skip: noEtcd }, async (t) => {
+test('a replica follows its log, and owns it when it is released or taken over', { skip: noEtcd }, async (t) => {
   t.testdir({ a: {}, b: {} })
   const prefix = `/${freshName()}`
   const a = await startedReplica(t, prefix, 'a')
   const b = await startedReplica(t, prefix, 'b')
-  await claims(a)
+  await campaigns(a)
   await until(() => a.replica.isOwner, 'it owns a log that nobody has owned')
   const isConfirmed = (): boolean => {
     a.take('1')
@@ -112,7 +112,7 @@ test('a replica follows its log, and owns it when it is released or claimed', { 
   t.notOk(a.position.isConfirmed(), 'it shows nothing any more when it has released the log')
   a.replica.turned()
   t.notOk(a.position.isConfirmed(), 'nor when it refuses a turn')
-  await claims(b)
+  await campaigns(b)
   await until(() => b.replica.isOwner, 'it owns a log that was released')
   b.take('2')
   await until(() => a.level() === '2', 'who was the owner follows')
@@ -123,18 +123,18 @@ test('a replica follows its log, and owns it when it is released or claimed', { 
   t.ok(b.replica.beat(), 'its log says what is in force')
   t.notOk(a.replica.beat(), 'only the owner says so')
   b.replica.release()
-  await claims(a)
+  await campaigns(a)
   t.notOk(a.replica.isOwner, 'it takes no turns without what was in force for those before it')
   a.replica.metadataInForce(metadataVersion)
   await until(() => a.replica.isOwner, 'it has that in force')
   a.replica.release()
   const last_ms = performance.now()
-  await claims(b)
+  await campaigns(b)
   await until(() => b.replica.isOwner, 'it owns the log again')
 
-  await claims(a)
+  await campaigns(a)
   const isOwner = a.replica.isOwner
-  // Claims that take longer than the read lease have nothing to wait for.
+  // Campaigns that take longer than the read lease have nothing to wait for.
   const isOver = performance.now() - last_ms >= readLease_ms
   t.ok(!isOwner || isOver, 'it takes no turns while the one before may show what it has')
   await until(() => !b.replica.isOwner, 'that one hears of it')

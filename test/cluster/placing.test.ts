@@ -111,8 +111,8 @@ class Deciding {
 
   /** Of the partitions. */
   at(now_ms: number, members: readonly NodeFacts[], owners: readonly (string | undefined)[]): Choice {
-    const { claim, release } = this.all(now_ms, members, ownedBy(owners))
-    return { claim: claim.filter(isPartition), release: release.filter(isPartition) }
+    const { own, release } = this.all(now_ms, members, ownedBy(owners))
+    return { own: own.filter(isPartition), release: release.filter(isPartition) }
   }
 
   all(now_ms: number, members: readonly NodeFacts[], owners: ChoiceFacts['owners']): Choice {
@@ -129,12 +129,12 @@ const placedOwners = names.reduce<(string | undefined)[]>((owners, node) => {
   return owners
 }, [])
 
-test('a node claims what belongs to it and has no owner, and hands over what does not when members are stable', async (t) => {
+test('a node campaigns for what belongs to it and has no owner, and hands over what does not when members are stable', async (t) => {
   const a = new Deciding('a')
-  t.same(a.at(0, membersOf({}), nobody), { claim: placesOf('a'), release: [] })
+  t.same(a.at(0, membersOf({}), nobody), { own: placesOf('a'), release: [] })
   const more = all('a').length - placesOf('a').length
   t.ok(more > 1)
-  t.same(a.at(9_000, membersOf({}), all('a')), { claim: [], release: [] })
+  t.same(a.at(9_000, membersOf({}), all('a')), { own: [], release: [] })
   t.equal(a.at(10_000, membersOf({}), all('a')).release.length, 1, 'one at a time')
   t.same(a.at(20_000, membersOf({}, ['a', 'b']), all('a')).release, [], 'a member has gone')
 })
@@ -147,21 +147,21 @@ test('how long members have to be stable before anything is handed over can be s
   t.equal(late.at(60_000, membersOf({}), all('a')).release.length, 1)
 })
 
-test('what a member has that is to own nothing is claimed when it has released it', async (t) => {
+test('what a member has that is to own nothing is taken over when it has released it', async (t) => {
   const a = new Deciding('a')
   const staying = membersOf({}, ['a', 'b'])
-  t.same(a.at(0, staying, all('c')).claim, [])
-  t.same(a.at(1_000, staying, nobody).claim, placesOf('a', ['a', 'b']))
+  t.same(a.at(0, staying, all('c')).own, [])
+  t.same(a.at(1_000, staying, nobody).own, placesOf('a', ['a', 'b']))
 })
 
-test('whom most members cannot reach owns nothing, and the others claim what it had', async (t) => {
+test('whom most members cannot reach owns nothing, and the others campaign for what it had', async (t) => {
   const cut = membersOf({ a: ['c'], b: ['c'] })
   const [a, c] = [new Deciding('a'), new Deciding('c')]
-  t.same(a.at(0, membersOf({}), all('c')).claim, [])
-  t.same(a.at(1_000, cut, all('c')).claim, placesOf('a', ['a', 'b']))
-  t.same(c.at(1_000, cut, all('c')), { claim: [], release: all('c').map((_, partition) => partition) })
+  t.same(a.at(0, membersOf({}), all('c')).own, [])
+  t.same(a.at(1_000, cut, all('c')).own, placesOf('a', ['a', 'b']))
+  t.same(c.at(1_000, cut, all('c')), { own: [], release: all('c').map((_, partition) => partition) })
   const taken = placedOwners.map((_, partition) => (placesOf('a', ['a', 'b']).includes(partition) ? 'a' : 'b'))
-  t.same(c.at(5_000, membersOf({}), taken), { claim: [], release: [] })
+  t.same(c.at(5_000, membersOf({}), taken), { own: [], release: [] })
   // Ten seconds after they have said so last it may own something again; it is handed over ten seconds later.
   t.same(a.at(10_500, membersOf({}), taken).release, [])
   t.same(a.at(11_000, membersOf({}), taken).release, [])
@@ -175,37 +175,37 @@ test('whom most members cannot reach owns nothing, and the others claim what it 
 test('whose disk is full owns nothing while others have room, and may own something ten seconds after it has room', async (t) => {
   const full = membersOf({}, names, ['c'])
   const [a, c] = [new Deciding('a'), new Deciding('c')]
-  t.same(c.at(0, full, all('c')), { claim: [], release: all('c').map((_, partition) => partition) })
-  t.same(a.at(0, full, all('c')).claim, [], 'it is claimed when it is released')
-  t.same(a.at(1_000, full, nobody).claim, placesOf('a', ['a', 'b']))
-  t.same(c.at(9_999, membersOf({}), nobody).claim, [])
-  t.same(c.at(10_000, membersOf({}), nobody).claim, placesOf('c'))
+  t.same(c.at(0, full, all('c')), { own: [], release: all('c').map((_, partition) => partition) })
+  t.same(a.at(0, full, all('c')).own, [], 'it is taken over when it is released')
+  t.same(a.at(1_000, full, nobody).own, placesOf('a', ['a', 'b']))
+  t.same(c.at(9_999, membersOf({}), nobody).own, [])
+  t.same(c.at(10_000, membersOf({}), nobody).own, placesOf('c'))
   const everybody = membersOf({}, names, names)
-  t.same(a.at(20_000, everybody, placedOwners), { claim: [], release: [] }, 'where nobody has room all stays as it is')
+  t.same(a.at(20_000, everybody, placedOwners), { own: [], release: [] }, 'where nobody has room all stays as it is')
 })
 
 test('whom one of three cannot reach keeps what it has, and so do two that do not reach each other', async (t) => {
-  t.same(new Deciding('c').at(0, membersOf({ a: ['c'] }), all('c')), { claim: [], release: [] })
-  t.same(new Deciding('a').at(0, membersOf({ a: ['c'] }), all('c')).claim, [])
+  t.same(new Deciding('c').at(0, membersOf({ a: ['c'] }), all('c')), { own: [], release: [] })
+  t.same(new Deciding('a').at(0, membersOf({ a: ['c'] }), all('c')).own, [])
   const two = membersOf({ a: ['b'], b: ['a'] }, ['a', 'b'])
   t.same(new Deciding('b').at(0, two, all('b')).release, [])
   const everybody = membersOf({ a: ['b', 'c'], b: ['a', 'c'], c: ['a', 'b'] })
   t.same(new Deciding('a').at(0, everybody, all('a')).release, [], 'where nobody reaches anybody all stays as it is')
 })
 
-test('what its node does not claim is claimed by the next one, which keeps it until that is no member any more', async (t) => {
+test('what its node does not campaign for is taken over by the next one, which keeps it until that is no member any more', async (t) => {
   const [partition = 0] = placesOf('a')
   const others = names.filter((node) => node !== 'a').map((node) => [node, new Deciding(node)] as const)
-  const unclaimed = placedOwners.map((owner, number) => (number === partition ? undefined : owner))
-  const claiming = (now_ms: number): readonly string[] =>
+  const unowned = placedOwners.map((owner, number) => (number === partition ? undefined : owner))
+  const campaigning = (now_ms: number): readonly string[] =>
     others.flatMap(([node, deciding]) =>
-      deciding.at(now_ms, membersOf({}), unclaimed).claim.includes(partition) ? [node] : [],
+      deciding.at(now_ms, membersOf({}), unowned).own.includes(partition) ? [node] : [],
     )
-  t.same(claiming(0), [])
-  t.same(claiming(9_999), [])
-  const [next = ''] = claiming(10_000)
+  t.same(campaigning(0), [])
+  t.same(campaigning(9_999), [])
+  const [next = ''] = campaigning(10_000)
   t.ok(next)
-  t.equal(claiming(20_000).length, 2, 'when that does not either, the one after it')
+  t.equal(campaigning(20_000).length, 2, 'when that does not either, the one after it')
   const held = placedOwners.map((owner, number) => (number === partition ? next : owner))
   const deciding = others.find(([node]) => node === next)?.[1]
   t.same(deciding?.at(60_000, membersOf({}), held).release, [])
@@ -214,25 +214,25 @@ test('what its node does not claim is claimed by the next one, which keeps it un
   t.same(deciding?.at(72_000, membersOf({}), held).release, [partition])
 })
 
-test('the metadata log is claimed, handed over and passed on as those of partitions are', async (t) => {
+test('the metadata log is taken over, handed over and passed on as those of partitions are', async (t) => {
   const [first = '', second = '', third = ''] = placedCoordinator({ nodes: names, members: new Set(names) }).replicas
   t.equal(first, coordinator)
   const look = (deciding: Deciding, now_ms: number, holder?: string, unreachable = {}) => {
     const owners = new Map(ownedBy(placedOwners))
     if (holder === undefined) owners.delete('control')
     else owners.set('control', holder)
-    const { claim, release } = deciding.all(now_ms, membersOf(unreachable), owners)
-    return { claims: claim.includes('control'), releases: release.includes('control') }
+    const { own, release } = deciding.all(now_ms, membersOf(unreachable), owners)
+    return { campaigns: own.includes('control'), releases: release.includes('control') }
   }
-  t.ok(look(new Deciding(first), 0).claims)
+  t.ok(look(new Deciding(first), 0).campaigns)
   const next = new Deciding(second)
-  t.notOk(look(next, 0).claims)
-  t.ok(look(next, 10_000).claims)
-  t.notOk(look(next, 60_000, second).releases, 'it has claimed it in place of another one')
+  t.notOk(look(next, 0).campaigns)
+  t.ok(look(next, 10_000).campaigns)
+  t.notOk(look(next, 60_000, second).releases, 'it has been elected in place of another one')
   const other = new Deciding(second)
   t.notOk(look(other, 0, second).releases)
   t.ok(look(other, 10_000, second).releases)
   const cut = { [second]: [first], [third]: [first] }
   t.ok(look(new Deciding(first), 0, first, cut).releases)
-  t.ok(look(new Deciding(second), 0, first, cut).claims)
+  t.ok(look(new Deciding(second), 0, first, cut).campaigns)
 })

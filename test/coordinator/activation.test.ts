@@ -130,7 +130,7 @@ test('a subscription that was not created is nowhere, whatever fails when it is 
 test('a change whose log is given up since the process ends has an unknown outcome, and is not tried again', async (t) => {
   const log = new ImmediateLog()
   const { subscriptions, wal, lines, inPartition, asked } = givenSubscriptions(t, log.linkOf('a'))
-  t.match(await wal?.claim(0 as LogSequence, 0 as LogSequence), { ok: true })
+  t.match(await wal?.campaign(0 as LogSequence, 0 as LogSequence), { ok: true })
   const id = await done(subscriptions.add(asked))
   log.isGivenUp = true
   const unknown = { ok: false, error: { kind: 'outcomeUnknown' } }

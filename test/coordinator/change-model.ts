@@ -21,11 +21,11 @@ import { subscription } from '../given-subscription.js'
 /** A number below another one, by chance. */
 export type Chance = (below: number) => number
 
-/** A record of the metadata log: the subscription from now on, its end, or a claim. */
+/** A record of the metadata log: the subscription from now on, its end, or an election. */
 type Entry =
   | { readonly kind: 'put'; readonly record: Subscription }
   | { readonly kind: 'remove'; readonly id: SubscriptionId }
-  | { readonly kind: 'claim' }
+  | { readonly kind: 'election' }
 
 /** A partition has one entity, whose value each update makes greater by one. */
 interface Partition {
@@ -70,7 +70,7 @@ export class ChangeModel {
   readonly results = { success: 0, refused: 0, withdrawnBySuccessor: 0, sent: 0 }
   readonly #chance: Chance
   readonly #mistake: Mistake | undefined
-  readonly #log: Entry[] = [{ kind: 'claim' }]
+  readonly #log: Entry[] = [{ kind: 'election' }]
   readonly #nodes: readonly Node[]
   readonly #partitions: readonly Partition[]
   /** Of each partition the record by which each update was matched, and what was sent of it. */
@@ -155,7 +155,7 @@ export class ChangeModel {
   #decidedVersion(record: Subscription): Subscription | undefined {
     if (!isUndecided(record)) return record
     const at = this.#log.findIndex((entry) => entry.kind === 'put' && entry.record === record)
-    const decision = this.#log.slice(at + 1).find(({ kind }) => kind !== 'claim')
+    const decision = this.#log.slice(at + 1).find(({ kind }) => kind !== 'election')
     if (decision?.kind !== 'put') return undefined
     const { standing, proposed: next } = versionsOf(record)
     return (isCommitted(decision.record) ? next : standing)?.subscription
@@ -192,7 +192,7 @@ export class ChangeModel {
       node.isHeld = this.#mistake !== 'no hold'
     }
     node.metadataVersion += 1
-    if (entry.kind !== 'claim') node.record = entry.kind === 'put' ? entry.record : undefined
+    if (entry.kind !== 'election') node.record = entry.kind === 'put' ? entry.record : undefined
   }
 
   #hear(node: Node): void {
@@ -318,7 +318,7 @@ export class ChangeModel {
   #takeOver(number: number): void {
     const node = nth(this.#nodes, number)
     if (!node.isUp) return
-    this.#log.push({ kind: 'claim' })
+    this.#log.push({ kind: 'election' })
     this.#followAll(node)
     this.#coordinator = number
     if (this.#running !== undefined) this.#lost.push(this.#running)

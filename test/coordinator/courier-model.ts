@@ -61,7 +61,7 @@ export class CourierModel {
   readonly #removed = new Set<SubscriptionId>()
   /** Of these it is certain that nothing begins. */
   readonly #onHold = new Set<SubscriptionId>()
-  readonly #claims = this.#owners.map(() => 0)
+  readonly #elections = this.#owners.map(() => 0)
   readonly #released = this.#owners.map(() => 0)
   #notices: Notice[] = []
   #tickets = 0
@@ -210,13 +210,13 @@ export class CourierModel {
     if (this.#random.chance(0.5)) owner.epoch = 0
   }
 
-  /** The node claims an outbox, under an epoch that never was. */
+  /** The node comes to own an outbox, under an epoch that never was. */
   #own(outbox: number): void {
     const owner = this.#owners[outbox]
     if (owner === undefined) return
-    const claim = (this.#claims[outbox] ?? 0) + 1
-    this.#claims[outbox] = claim
-    owner.epoch = claim
+    const election = (this.#elections[outbox] ?? 0) + 1
+    this.#elections[outbox] = election
+    owner.epoch = election
     this.#courier?.outboxes.look()
   }
 

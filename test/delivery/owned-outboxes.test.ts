@@ -15,13 +15,13 @@ const two = subscriptionId(2)
 /** Whether a partition is that of a node, as its thread says it. */
 function newOwner() {
   const position = new PartitionPosition(PartitionPosition.memory())
-  let claims = 0
+  let elections = 0
   return {
     position,
-    /** It is from now on, by a claim that no node has made before. */
+    /** It is from now on, by an election that was not before. */
     own: () => {
-      claims += 1
-      position.own(claims)
+      elections += 1
+      position.own(elections)
       position.confirm(clockStart(), 3_600_000)
     },
     lose: () => {

@@ -12,11 +12,11 @@ const one = subscriptionId(1)
 const two = subscriptionId(2)
 const initial = { kind: 'initial' } as const
 
-let claims = 0
+let elections = 0
 
-function claim(position: PartitionPosition): void {
-  claims += 1
-  position.own(claims)
+function elect(position: PartitionPosition): void {
+  elections += 1
+  position.own(elections)
   position.confirm(clockStart(), 3_600_000)
 }
 
@@ -40,7 +40,7 @@ test('an initial notification goes after what another node sends that is earlier
   // Of each node whether it owns the partitions, and what the coordinator owns.
   const positions = () => Array.from({ length: 3 }, () => new PartitionPosition(PartitionPosition.memory()))
   const [ofA, ofB] = [positions(), positions()]
-  for (const owned of [nth(ofA, 0), nth(ofA, 2), nth(ofB, 1)]) claim(owned)
+  for (const owned of [nth(ofA, 0), nth(ofA, 2), nth(ofB, 1)]) elect(owned)
   const known = [recipient(one, end.url()), recipient(two, end.url())]
   const [a, b] = [ofA, ofB].map((owners) => courier(t, { outboxes: boxes, owners, recipients: known }))
   if (a === undefined || b === undefined) return
@@ -68,7 +68,7 @@ test('an initial notification goes after what another node sends that is earlier
   lose(nth(ofA, 2))
   await until(async () => (await a.state(one))?.queueDepth === 1)
   const before = tried.length
-  claim(nth(ofB, 2))
+  elect(nth(ofB, 2))
   await until(() => tried.length > before + 2)
   t.same(new Set(tried.slice(before)), new Set(['state']), 'what is later waits at both nodes')
   troubled.clear()
@@ -82,7 +82,7 @@ test('a node that begins holds back what comes after the initial notification of
   const boxes = outboxes(t, 1)
   const box = nth(boxes.partitions, 0)
   const positions = [0, 1].map(() => new PartitionPosition(PartitionPosition.memory()))
-  claim(nth(positions, 0))
+  elect(nth(positions, 0))
   boxes.metadata.enqueue(notice(one, initial, 'state', { after: [0] }))
   boxes.metadata.enqueue(notice(two, initial, 'of another', { after: [0] }))
   box.enqueue(notice(one, 'tank', 'late'), notice(two, 'tank', 'later'))

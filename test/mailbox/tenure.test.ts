@@ -2,7 +2,7 @@ import { test } from 'tap'
 import type { Tenure } from '../../src/threads/shared-memory/partition-position.js'
 import { levelOf, partition } from '../node-link/given.js'
 
-test('what is bound to another claim, or to before a refusal, is refused; what is bound to nothing is carried out', async (t) => {
+test('what is bound to another election, or to before a refusal, is refused; what is bound to nothing is carried out', async (t) => {
   const { mailbox, position, ownership, store } = partition(t)
   const reply = async (until_ms?: number, tenure?: Tenure) => {
     t.equal(mailbox.reserve(1), undefined)
@@ -13,7 +13,7 @@ test('what is bound to another claim, or to before a refusal, is refused; what i
   const first = position.tenure
   t.equal(await reply(never, first), true)
   position.own(2)
-  t.equal(await reply(never, first), 'notOwner', 'the node has claimed anew')
+  t.equal(await reply(never, first), 'notOwner', 'the node was elected anew')
   const second = position.tenure
   t.equal(await reply(never, second), true)
   ownership.isOwner = false

@@ -61,7 +61,7 @@ test('an owner whose read lease is over does not answer what changes nothing onc
   const { log, position, replica, run } = await ownedPartition(t)
   t.match(run(appended), [{ kind: 'updated' }])
   position.revoke()
-  log.put('b', 'claim')
+  log.put('b', 'election')
   t.match(run(...unchanging, ping), [notOwner, notOwner, { kind: 'pong' }])
   t.notOk(replica.isOwner, 'it has heard of the other owner')
 })

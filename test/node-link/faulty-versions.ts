@@ -13,7 +13,7 @@ import { present, type Version } from './simulated-node.js'
 
 /**
  * What the program would be without some part of it: the simulation has to find each. It takes 200 schedules or fewer on the average.
- * That a tenure is not bound to its claim, or that an update whose connection broke is answered when a way to any other node is
+ * That a tenure is not bound to its election, or that an update whose connection broke is answered when a way to any other node is
  * opened, takes thousands: those are not here.
  */
 export const faultyVersions: Readonly<Record<string, Version>> = {
@@ -21,7 +21,7 @@ export const faultyVersions: Readonly<Record<string, Version>> = {
     ...present,
     refusalOf: (batch, begun) => refusalOf(batch, begun, undefined),
   },
-  'batches are bound to the claim, and not to the refusals before': { ...present, refusalOf: refusalsDoNotCount },
+  'batches are bound to the election, and not to the refusals before': { ...present, refusalOf: refusalsDoNotCount },
   'an update is answered at once when its connection breaks, and may be carried out later': {
     ...present,
     queueStep: answersAtOnce,

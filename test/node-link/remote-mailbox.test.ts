@@ -402,7 +402,7 @@ test('who is told that the outcome is not known is not overtaken by it, whicheve
   t.equal(shownLevel(b.partition.store, 'A'), 2)
 })
 
-test('an owner by a later claim answers what is not known of an earlier one: that is carried out no more', async (t) => {
+test('an owner by a later election answers what is not known of an earlier one: that is carried out no more', async (t) => {
   const [b, c] = [await GivenNode.start(t, 'b'), await GivenNode.start(t, 'c')]
   const proxy = await CuttingProxy.before(t, b)
   const routes = new Routes('b')

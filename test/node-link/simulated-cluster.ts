@@ -51,7 +51,7 @@ export class SimulatedCluster {
   /** Throws when a promise is broken. */
   play(): void {
     const { random } = this.#time
-    this.#claims('a')
+    this.#campaigns('a')
     for (const entity of this.#entities) this.#time.after(random.below(100), () => this.#send(entity))
     const faults = 2 + random.below(8)
     for (let fault = 0; fault < faults; fault += 1) this.#time.after(random.below(clients_ms), () => this.#fault())
@@ -94,10 +94,10 @@ export class SimulatedCluster {
     this.#time.after(this.#time.delay_ms(patience_ms), () => front.route(owner))
   }
 
-  #claims(name: string): void {
+  #campaigns(name: string): void {
     this.#owner = name
-    this.#told(() => `${name} claims`)
-    this.#nodes.get(name)?.claim()
+    this.#told(() => `${name} campaigns`)
+    this.#nodes.get(name)?.campaign()
     for (const front of this.#fronts) this.#hears(front)
   }
 
@@ -186,7 +186,7 @@ export class SimulatedCluster {
     const isReleased = random.once(2)
     this.#told(() => `${this.#owner} ${isReleased ? 'releases' : 'loses its lease'}`)
     if (isReleased) this.#nodes.get(this.#owner)?.release()
-    this.#time.after(this.#time.delay_ms(patience_ms), () => this.#claims(next))
+    this.#time.after(this.#time.delay_ms(patience_ms), () => this.#campaigns(next))
   }
 
   #restart(): void {
@@ -206,7 +206,7 @@ export class SimulatedCluster {
     this.#fronts = this.#fronts.filter((front) => !its.includes(front))
     this.#time.after(this.#time.delay_ms(patience_ms), () => {
       this.#start(name)
-      if (this.#owner === name) this.#time.after(this.#time.delay_ms(patience_ms), () => this.#claims(name))
+      if (this.#owner === name) this.#time.after(this.#time.delay_ms(patience_ms), () => this.#campaigns(name))
     })
   }
 

@@ -28,7 +28,7 @@ export interface SimulatedUpdate {
   wasDeferred: boolean
 }
 
-/** The log of the partition: a record stands only when its writer has the last claim. */
+/** The log of the partition: a record stands only when its writer was elected last. */
 export class SimulatedLog {
   #sequence = 0
   #epoch = 0
@@ -38,7 +38,7 @@ export class SimulatedLog {
     this.#applied = applied
   }
 
-  claim(): number {
+  elect(): number {
     this.#sequence += 1
     this.#epoch = this.#sequence
     return this.#epoch
@@ -159,11 +159,11 @@ export class SimulatedNode {
     })
   }
 
-  /** Claims the log, and owns it some time later. */
-  claim(): void {
+  /** Campaigns for the log, and owns it some time later. */
+  campaign(): void {
     const { time, log, patience_ms } = this.#parts
     this.#betweenTurns(() => {
-      const epoch = log.claim()
+      const epoch = log.elect()
       this.#own(epoch, false)
       const owns = (): void => this.#betweenTurns(() => this.#epoch === epoch && this.#own(epoch, true))
       time.after(time.delay_ms(patience_ms), owns)
@@ -174,7 +174,7 @@ export class SimulatedNode {
     this.#betweenTurns(() => this.#own(0, false))
   }
 
-  /** Finds out that somebody else has claimed, if so. */
+  /** Finds out that somebody else was elected, if so. */
   look(): void {
     this.#betweenTurns(() => this.#parts.log.isOwner(this.#epoch) || this.#own(0, false))
   }

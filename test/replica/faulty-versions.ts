@@ -15,13 +15,16 @@ export const faultyVersions: Readonly<Record<string, Version>> = {
     ...present,
     questions: () => new UnnumberedQuestions(),
   },
-  'what is claimed after a close is kept': { ...present, transition: closeIsForgotten },
+  'an election after a close is kept': { ...present, transition: closeIsForgotten },
   'an owner says how far it is when its snapshots show it': { ...present, commitsFirst: false },
-  'a claimant does not wait for the read lease before': { ...present, transition: withoutWait },
+  'an elected node does not wait for the read lease before': { ...present, transition: withoutWait },
   'a release during the wait is as good as one after it': { ...present, transition: releaseWhileWaiting },
   'what stands is shown before its owner shows it': { ...present, transition: showsWhatStands },
   'a node shows what it has while it releases': { ...present, transition: withoutRevoking },
-  'a claimant takes turns without the metadata that others had in force': { ...present, transition: withoutMetadata },
+  'an elected node takes turns without the metadata that others had in force': {
+    ...present,
+    transition: withoutMetadata,
+  },
   'what there is no room for is left out': { ...present, transition: leavesOut },
 }
 
@@ -32,13 +35,13 @@ function anyReadCounts(state: ReplicaState, event: ReplicaEvent): Transition {
 }
 
 function closeIsForgotten(state: ReplicaState, event: ReplicaEvent): Transition {
-  const isLate = event.kind === 'claimed' && state.isToClose
+  const isLate = event.kind === 'campaigned' && state.isToClose
   return transition(isLate ? { ...state, isToClose: false } : state, event)
 }
 
 function withoutWait(state: ReplicaState, event: ReplicaEvent): Transition {
   const view = { ...state.view, writer: undefined }
-  return transition(event.kind === 'claimed' ? { ...state, view } : state, event)
+  return transition(event.kind === 'campaigned' ? { ...state, view } : state, event)
 }
 
 function releaseWhileWaiting(state: ReplicaState, event: ReplicaEvent): Transition {

@@ -44,7 +44,7 @@ export class ImmediateLog {
   }
 
   /** A record of a node is put behind the last one, whoever owns the log. */
-  put(node: string, kind: 'claim' | 'idle' | 'release'): LogSequence {
+  put(node: string, kind: 'election' | 'idle' | 'release'): LogSequence {
     const [payload, none] = [new Uint8Array(), 0 as LogSequence]
     this.#push(encodeClusterRecord({ kind, epoch: none, time_ms: Date.now(), metadataVersion: none, node, payload }))
     return this.last
@@ -54,8 +54,8 @@ export class ImmediateLog {
     switch (question.kind) {
       case 'extent':
         return { first: (this.records.length > 0 ? 1 : 0) as LogSequence, last: this.last }
-      case 'claim':
-        return this.#appended(question.expected, () => this.put(node, 'claim'))
+      case 'campaign':
+        return this.#appended(question.expected, () => this.put(node, 'election'))
       case 'append':
         return this.#appended(question.expected, () => this.#push(question.bytes))
     }

@@ -31,7 +31,7 @@ const timers = new PlayedTimers(clock, true)
 timers.install()
 
 /** Questions for whose answers nobody sleeps. */
-const awaitedLater: ReadonlySet<string> = new Set(['next', 'claim'])
+const awaitedLater: ReadonlySet<string> = new Set(['next', 'campaign'])
 
 /** The end of a link in a process. */
 class Link implements TimersOwner {

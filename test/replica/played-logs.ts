@@ -37,8 +37,8 @@ export interface PlayedLink {
   readonly end: LogLinkEnd
   /** The writer takes what was answered. */
   deliver(): void
-  /** The writer dies when it appends next: right behind its question, or right behind one for a claim; or not any more. */
-  dieAtNext(kind: 'append' | 'claim' | undefined): void
+  /** The writer dies when it appends next: right behind its question, or right behind a campaign; or not any more. */
+  dieAtNext(kind: 'append' | 'campaign' | undefined): void
   /** The record that it has sent last. */
   readonly sent: SentRecord | undefined
   /** Whether it has died, or was cut. */
@@ -137,7 +137,7 @@ export class PlayedLogs {
     const link = this.#links
     this.tell({ kind: 'link', link, node, end: server })
     let take: (message: unknown) => void = () => {}
-    let [isCut, dies, sent]: [boolean, 'append' | 'claim' | undefined, SentRecord | undefined] = [
+    let [isCut, dies, sent]: [boolean, 'append' | 'campaign' | undefined, SentRecord | undefined] = [
       false,
       undefined,
       undefined,

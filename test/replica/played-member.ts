@@ -57,8 +57,8 @@ export abstract class PlayedMember implements TimersOwner {
     if (!this.isOver) this.parts.link.deliver()
   }
 
-  /** It dies when it appends or claims next, or does not. */
-  dieAtNext(kind: 'append' | 'claim' | undefined): void {
+  /** It dies when it appends or campaigns next, or does not. */
+  dieAtNext(kind: 'append' | 'campaign' | undefined): void {
     this.parts.link.dieAtNext(kind)
   }
 

@@ -35,7 +35,7 @@ export class PlayedNode<Member extends PlayedMember> {
   /** Since when its disk has room; never while it has not. */
   #roomSince_ms = 0
   /** Whether a thread was told to be the owner, and has not said what became of that; see `Partitions`. */
-  #isClaiming = false
+  #isCampaigning = false
 
   constructor(
     world: PlayedWorld,
@@ -121,7 +121,7 @@ export class PlayedNode<Member extends PlayedMember> {
       connect: (node) => this.#connection(node),
     })
     this.isEnding = false
-    this.#isClaiming = false
+    this.#isCampaigning = false
     this.#process = process
     this.#open(process)
     await this.#as(process, () => process.begin())
@@ -147,7 +147,7 @@ export class PlayedNode<Member extends PlayedMember> {
 
   /** The thread of the partition is told to be the owner, or to be it no more. */
   instruct(what: 'own' | 'release'): void {
-    this.#isClaiming = what === 'own'
+    this.#isCampaigning = what === 'own'
     this.#member?.instruct(what)
   }
 
@@ -159,7 +159,7 @@ export class PlayedNode<Member extends PlayedMember> {
     if (random.chance(0.8)) await this.#as(this.#process, (process) => process.deliver())
   }
 
-  dieAtNext(kind: 'append' | 'claim' | undefined): void {
+  dieAtNext(kind: 'append' | 'campaign' | undefined): void {
     this.#member?.dieAtNext(kind)
   }
 
@@ -258,14 +258,14 @@ export class PlayedNode<Member extends PlayedMember> {
       link: logs.link(this.name, log),
       later: (run: () => void) => timers.plan(random.delay_ms(), process, run),
       owns: (epoch: LogSequence | undefined) => {
-        this.#isClaiming = false
+        this.#isCampaigning = false
         process.owns(epoch)
       },
     }
     this.#member = this.#opened(parts, (self) => {
       timers.owner = self
     })
-    if (this.#isClaiming) this.instruct('own')
+    if (this.#isCampaigning) this.instruct('own')
   }
 
   /** Has an owner of timers do something, and what that causes at once. */

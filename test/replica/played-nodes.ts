@@ -187,10 +187,10 @@ class Play<Member extends PlayedMember> {
   /** The thread of a partition dies over what it sends next, which may be offered to etcd again and again. */
   #letDie(node: PlayedNode<Member>): void {
     const { random, decides } = this.#world
-    const kind = random.of(['append', 'claim'] as const)
+    const kind = random.of(['append', 'campaign'] as const)
     node.dieAtNext(kind)
     if (random.chance(0.5)) this.#silence(node.name, random.below(2000))
-    if (kind === 'claim' && !decides) node.instruct('own')
+    if (kind === 'campaign' && !decides) node.instruct('own')
   }
 
   async #happen(node: PlayedNode<Member>, step: number): Promise<void> {
@@ -219,7 +219,7 @@ class Play<Member extends PlayedMember> {
   async #owned(node: PlayedNode<Member>): Promise<void> {
     let looks = 0
     const isOwned = async (): Promise<boolean> => {
-      // Who has lost its claim reads what there is before it claims again.
+      // Who has lost an election reads what there is before it campaigns again.
       if (looks % 4 === 0) for (const each of this.#nodes) each.instruct(each === node ? 'own' : 'release')
       looks += 1
       this.#load.resolve()

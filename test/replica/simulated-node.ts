@@ -229,7 +229,7 @@ export class SimulatedNode {
         fullDisk_ms,
         this.#ofLife(() => this.take({ kind: 'retry' })),
       )
-    else if (effect.kind === 'claim') this.#claim(effect)
+    else if (effect.kind === 'campaign') this.#campaign(effect)
     else if (effect.kind === 'append') this.#mark(effect.mark)
     else if (effect.kind === 'pass') this.#noted = effect.last
     else if (effect.kind === 'show') this.appliedIndex = effect.last
@@ -285,9 +285,9 @@ export class SimulatedNode {
     this.#noted = last
   }
 
-  #claim({ expected, metadataVersion }: Extract<ReplicaEffect, { kind: 'claim' }>): void {
+  #campaign({ expected, metadataVersion }: Extract<ReplicaEffect, { kind: 'campaign' }>): void {
     const sent = this.#now()
-    const offered = this.#offered('claim', 0 as LogSequence, metadataVersion)
+    const offered = this.#offered('election', 0 as LogSequence, metadataVersion)
     const answered = (answer: Answer): void => {
       if (answer === 'givenUp') {
         this.take({ kind: 'givenUp' })
@@ -295,7 +295,7 @@ export class SimulatedNode {
       }
       const outcome = this.#known(answer, expected, sent)
       if (outcome.kind === 'stands') this.#epoch = outcome.sequence
-      this.take({ kind: 'claimed', outcome })
+      this.take({ kind: 'campaigned', outcome })
     }
     const { log } = this.#parts
     this.#ask(answered, (lives, answer) => log.append(expected, offered, lives, answer))

@@ -33,7 +33,7 @@ export const mends: readonly Mend[] = [
     before: 'if (!isLogged && batch.length === 0)',
   },
   {
-    fault: 'the claim of a dead thread and that of its successor are offered in one request',
+    fault: 'the election record of a dead thread and that of its successor are offered in one request',
     first: 32,
     file: 'storage/etcd/appender.ts',
     now: 'if (isEnough || this.#busy.has(log)) {',
@@ -46,7 +46,7 @@ export const mends: readonly Mend[] = [
     before: 'if (standing !== undefined && standing.value.length === 0 && isOwn(standing.value)) return ok(sequence)',
   },
   {
-    fault: 'a claimant does not wait for the read lease before',
+    fault: 'an elected node does not wait for the read lease before',
     file: 'partition/replica/read-lease.ts',
     now: 'return mayShow ? before.received + mayShow_ns : 0n',
     before: 'return mayShow && before.received < 0n ? mayShow_ns : 0n',
@@ -102,7 +102,7 @@ export const mends: readonly Mend[] = [
     before: "if (role.kind !== 'follows' || read < 0) return just(state)",
   },
   {
-    fault: 'what is claimed after a close is kept',
+    fault: 'an election after a close is kept',
     first: 52,
     file: 'partition/replica/transitions.ts',
     now: 'state.isToOwn ? wentOn(elected) : left(elected)',
@@ -121,10 +121,10 @@ export const mends: readonly Mend[] = [
     before: 'return state.isToClose || state ? wentOn({ ...state, applying: undefined })',
   },
   {
-    fault: 'a claim behind that of a process before it, of the same node, waits for nobody',
+    fault: 'an election behind that of a process before it, of the same node, waits for nobody',
     first: 60,
     file: 'partition/replica/read-lease.ts',
-    now: 'before.node !== node || before.isClaim',
+    now: 'before.node !== node || before.isElection',
     before: 'before.node !== node',
   },
   {

@@ -20,14 +20,14 @@ function effectsOf(...events: readonly ReplicaEvent[]): readonly string[] {
   return kinds
 }
 
-test('a replica that is to close while it claims gives up what it has claimed, and ends, whatever it is told to own', async (t) => {
+test('a replica that is to close while it campaigns gives up what it was elected for, and ends, whatever it is told to own', async (t) => {
   const stands = { kind: 'stands', sequence: 1 as LogSequence, sent } as const
   const effects = effectsOf(
     { kind: 'retry' },
     { kind: 'own' },
     { kind: 'close' },
     { kind: 'own' },
-    { kind: 'claimed', outcome: stands },
+    { kind: 'campaigned', outcome: stands },
   )
-  t.same(effects, ['read', 'claim', 'elected', 'revoke', 'lost', 'ended'])
+  t.same(effects, ['read', 'campaign', 'elected', 'revoke', 'lost', 'ended'])
 })

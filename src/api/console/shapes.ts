@@ -411,7 +411,7 @@ export interface NodeView {
 export interface ClusterPartition {
   readonly partition: number
   readonly owner?: string | undefined
-  /** The record by which its owner claimed the log. */
+  /** The election record of its owner. */
   readonly since?: number | undefined
   /** The last record of its log. */
   readonly last: number

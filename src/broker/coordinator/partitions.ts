@@ -89,8 +89,8 @@ export class Partitions<Task extends object> {
   readonly #opening = new Set<PartitionThread<Task>>()
   readonly #links: FrontEndLink[] = []
   readonly #deaths = new Map<number, Deaths>()
-  /** Partitions whose threads were told to claim their logs and have not reported the outcome. */
-  readonly #claiming = new Set<number>()
+  /** Partitions whose threads were told to own their logs and have not reported the outcome. */
+  readonly #campaigning = new Set<number>()
   /** The metadata version that is in force in every partition. */
   #metadataVersion = 0 as LogSequence
   #draining = false
@@ -222,10 +222,10 @@ export class Partitions<Task extends object> {
     return (await thread.unlessGone(ask(thread.far))) ?? this.#asked(partition, ask)
   }
 
-  /** Has the thread of a partition claim its log, or the next thread if there is none now, or release it. */
+  /** Has the thread of a partition campaign for its log, or the next thread if there is none now, or release it. */
   instruct(partition: number, what: 'own' | 'release'): void {
-    if (what === 'own') this.#claiming.add(partition)
-    else this.#claiming.delete(partition)
+    if (what === 'own') this.#campaigning.add(partition)
+    else this.#campaigning.delete(partition)
     this.#threads.get(partition)?.far[what]()
   }
 
@@ -238,7 +238,7 @@ export class Partitions<Task extends object> {
   async #opened(partition: number): Promise<number> {
     const events: PartitionEvents = {
       owns: (epoch) => {
-        this.#claiming.delete(partition)
+        this.#campaigning.delete(partition)
         this.#settings.owns?.(partition, epoch)
       },
     }
@@ -250,7 +250,7 @@ export class Partitions<Task extends object> {
     const highestSequence = await opened(thread).finally(() => this.#opening.delete(thread))
     this.#threads.set(partition, thread)
     if (this.#metadataVersion > 0) thread.far.metadataInForce(this.#metadataVersion)
-    if (this.#claiming.has(partition)) thread.far.own()
+    if (this.#campaigning.has(partition)) thread.far.own()
     this.#settings.log.trace('worker', `partition ${partition} has started`)
     thread.ended.catch((fault: unknown) => this.#died(partition, thread, fault))
     for (const link of this.#links) join(link, partition, thread)

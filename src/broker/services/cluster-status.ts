@@ -44,7 +44,7 @@ interface ShownPartition {
   readonly partition: number
   /** The owner; undefined while none is known. */
   readonly owner?: string
-  /** The sequence of the record by which it claimed the log. */
+  /** The sequence of its election record in the log. */
   readonly since?: number
   /** The sequence of the last record of its log. */
   readonly last: number

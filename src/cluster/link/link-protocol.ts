@@ -155,7 +155,7 @@ export function parseOwner(text: string): string | undefined {
 }
 
 /**
- * Parses the claim by which a node owns a partition (0: it does not), from the answer to an opening; undefined when it is
+ * Parses the election by which a node owns a partition (0: it does not), from the answer to an opening; undefined when it is
  * malformed.
  */
 export function parseEpoch(text: string): number | undefined {

@@ -14,9 +14,9 @@ export interface ChoiceFacts {
   readonly now_ms: number
 }
 
-/** The logs that this node is to claim and to release now. */
+/** The logs that this node is to campaign for and to release now. */
 export interface Choice {
-  readonly claim: readonly LogName[]
+  readonly own: readonly LogName[]
   readonly release: readonly LogName[]
 }
 
@@ -32,13 +32,13 @@ const suspected_ms = 10_000
 /** How long a member owns nothing after its disk has room again. */
 const full_ms = 10_000
 
-/** How long a log stays unclaimed by the member to which it belongs before the next one claims it. */
-const unclaimed_ms = 10_000
+/** How long the member to which a log belongs may leave it without an owner before the next one campaigns for it. */
+const unowned_ms = 10_000
 
 /**
  * What a node is to own. All of them decide alike on what the members say of themselves, at about the same time;
  * where they do not, the logs decide. A member that most cannot reach ranks last, before it one whose disk is full, and so does, for
- * a log, one that does not claim it.
+ * a log, one that does not campaign for it.
  */
 export class OwnerChoice {
   readonly #node: string
@@ -50,7 +50,7 @@ export class OwnerChoice {
   readonly #fullUntil = new Map<string, number>()
   /** Since when each log has had no owner. */
   readonly #unownedSince = new Map<LogName, number>()
-  /** By log, the member that did not claim it, so that this node did. */
+  /** By log, the member that did not campaign for it, so that this node did. */
   readonly #passedOver = new Map<LogName, string>()
   #seen = ''
   #changed_ms: number
@@ -80,22 +80,22 @@ export class OwnerChoice {
   choice(facts: ChoiceFacts, owned: ReadonlySet<LogName>): Choice {
     const able = this.#able(facts)
     for (const [log, node] of this.#passedOver) if (!able.has(node)) this.#passedOver.delete(log)
-    const [claim, surplus]: [LogName[], LogName[]] = [[], []]
+    const [own, surplus]: [LogName[], LogName[]] = [[], []]
     for (const [log, place] of this.#places(facts.listed, able)) {
       const holder = facts.owners.get(log)
-      // A member that is about to leave releases its logs: until then no other one claims them.
+      // A member that is about to leave releases its logs: until then no other one campaigns for them.
       const isHeld = holder !== undefined && (able.has(holder) || !this.#suspectedUntil.has(holder))
       if (isHeld) this.#unownedSince.delete(log)
-      else if (this.#isNext(log, place, able, facts.now_ms)) claim.push(log)
+      else if (this.#isNext(log, place, able, facts.now_ms)) own.push(log)
       const { owner } = place
       if (owner === undefined || owner === this.#node || owner === this.#passedOver.get(log)) continue
       if (owned.has(log)) surplus.push(log)
     }
     // Whom most cannot reach releases everything at once: so nobody has to wait until what it shows is out of date. Nor until a full disk has room.
     const isApart = this.#suspectedUntil.has(this.#node) || this.#fullUntil.has(this.#node)
-    if (isApart && !able.has(this.#node)) return { claim: [], release: [...owned] }
+    if (isApart && !able.has(this.#node)) return { own: [], release: [...owned] }
     const isStable = facts.now_ms - this.#changed_ms >= this.#rebalanceDelay_ms
-    return { claim, release: isStable ? surplus.slice(0, 1) : [] }
+    return { own, release: isStable ? surplus.slice(0, 1) : [] }
   }
 
   /** The members that are to own something. */
@@ -125,14 +125,14 @@ export class OwnerChoice {
     return new Map<LogName, Placed>([['control', placedCoordinator(facts)], ...placed(facts).entries()])
   }
 
-  /** Whether it is this node's turn to claim a log without an owner. */
+  /** Whether it is this node's turn to campaign for a log without an owner. */
   #isNext(log: LogName, { owner, replicas }: Placed, able: ReadonlySet<string>, now_ms: number): boolean {
     const since = this.#unownedSince.get(log) ?? now_ms
     this.#unownedSince.set(log, since)
     if (owner === this.#node) return true
     const order = replicas.filter((node) => node !== owner && able.has(node))
     const turn = 1 + order.indexOf(this.#node)
-    if (owner === undefined || turn === 0 || now_ms - since < turn * unclaimed_ms) return false
+    if (owner === undefined || turn === 0 || now_ms - since < turn * unowned_ms) return false
     this.#passedOver.set(log, owner)
     return true
   }

@@ -220,8 +220,8 @@ export const nodeFigures = new FigureList([], {
 
 /** The replicas of partitions on this node: a row for each partition, which its thread writes. */
 export const replicaFigures = new FigureList(['partition'], {
-  claims: counters(
-    'rigel_cluster_claims_total',
+  elections: counters(
+    'rigel_cluster_elections_total',
     'Partitions that this node came to own: released by the owner before (handover), or not (takeover)',
     'kind',
     ['handover', 'takeover'],

@@ -65,8 +65,8 @@ export function nodeStatistics(measures: Measures, applied: readonly (() => numb
     },
     partitions: {
       owned: standingOf(node)?.owned ?? threads.partitions,
-      handedOver: replicas.value('claims.handover'),
-      takenOver: replicas.value('claims.takeover'),
+      handedOver: replicas.value('elections.handover'),
+      takenOver: replicas.value('elections.takeover'),
       lost: replicas.value('lost'),
       replicaLag_records: sum(applied, (shown, partition) =>
         replicaLag_records(replicas.value('head', partition), shown()),

@@ -94,7 +94,7 @@ export const partitionOperations: Operations<PartitionOperations> = {
 
 /** The calls of a partition's thread to the coordinator. */
 export interface PartitionEvents {
-  /** This node owns the partition's log by the claim of this sequence; undefined: it does not. */
+  /** This node owns the partition's log by the election of this sequence; undefined: it does not. */
   owns(epoch: LogSequence | undefined): void
 }
 

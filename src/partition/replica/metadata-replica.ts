@@ -63,12 +63,12 @@ export class MetadataReplica {
     this.#replica.own()
   }
 
-  /** Asks this node to release the log, so that another one may claim it at once. */
+  /** Asks this node to release the log, so that another one may take it over at once. */
   release(): void {
     this.#replica.release()
   }
 
-  /** Ends following; of an owner, so that another node can claim the log at once. */
+  /** Ends following; of an owner, so that another node can take the log over at once. */
   async close(): Promise<void> {
     await this.#replica.close()
     await this.#enforced
@@ -83,7 +83,7 @@ export class MetadataReplica {
 
   /**
    * Everything up to a record is applied: reports when it is in force, for own and followed records alike, since partitions that need
-   * it are not claimed before.
+   * it are not taken over before.
    */
   #shown(last: LogSequence): void {
     const { position, inForce } = this.#parts

@@ -60,7 +60,7 @@ function replicaStore(parts: PartitionReplicaParts): ReplicaStore {
   }
 }
 
-/** Moves the clocks of this node for notices of another one, so that throttling continues when this node claims. */
+/** Moves the clocks of this node for notices of another one, so that throttling continues when this node is elected. */
 function notify(notice: NoticeWrite, { notified }: Pick<PartitionReplicaParts, 'notified'>): void {
   const { ids, made } = noted(notice)
   for (const id of ids) notified(id, made)
@@ -68,7 +68,7 @@ function notify(notice: NoticeWrite, { notified }: Pick<PartitionReplicaParts, '
 
 function measure(change: OwnershipChange, figures: PartitionReplicaParts['figures']): void {
   if (change.kind === 'elected') {
-    figures.add(change.from > 0n ? 'claims.takeover' : 'claims.handover')
+    figures.add(change.from > 0n ? 'elections.takeover' : 'elections.handover')
     figures.put('skew_ms', 0)
   } else if (change.kind === 'lost' && change.why === 'fenced') figures.add('lost')
 }

@@ -13,20 +13,20 @@ const mayShow_ns = 5_050_000_000n
 /** The silence after which an owner appends a heartbeat. */
 export const heartbeat_ns = 2_000_000_000n
 
-/** The interval at which an owner checks whether a heartbeat is due, and a claimant whether its wait is over. */
+/** The interval at which an owner checks whether a heartbeat is due, and an elected node whether its wait is over. */
 export const look_ms = 500
 
 /** How long a replica on a full disk waits before it tries again. */
 export const fullDisk_ms = 1000
 
 /**
- * From when on a claimant owns its log, by the monotonic clock: the writer before it may have shown what it has until then.
+ * From when on an elected node owns its log, by the monotonic clock: the writer before it may have shown what it has until then.
  *
- * @param before who had written the last record before the claim, if it had not released the log
- * @param node who has claimed it
+ * @param before who had written the last record before the election record, if it had not released the log
+ * @param node who was elected
  */
 export function ownsFrom(before: LogWriter | undefined, node: string): Nanoseconds {
-  // A process of the same name had the same folder, which it has let go of; after its claim it may have waited for another.
-  const mayShow = before !== undefined && (before.node !== node || before.isClaim)
+  // A process of the same name had the same folder, which it has let go of; after its election it may have waited for another.
+  const mayShow = before !== undefined && (before.node !== node || before.isElection)
   return mayShow ? before.received + mayShow_ns : 0n
 }

@@ -4,7 +4,7 @@ import type { ClockStart, Nanoseconds } from '../../time.js'
 
 /**
  * The replica of a log on a node of a cluster, as a state machine: a replica follows its log until it is to own it. Then it
- * claims the log by a record behind all others, and is its owner until another node's record stands where its own was to stand,
+ * campaigns for the log by an election record behind all others, and is its owner until another node's record stands where its own was to stand,
  * or until it releases the log. `transition` is the pure function; `Replica` carries its effects out, and feeds their outcomes
  * back as events.
  *
@@ -12,15 +12,15 @@ import type { ClockStart, Nanoseconds } from '../../time.js'
  * |---|---|---|---|
  * | `follows` | `read`, of the read that is under way | `follows` | apply what may be shown, then read on |
  * | | `read`, of an earlier one | `follows` | none: its records come again |
- * | | `own` | `claims` | claim the log behind the last record that was read |
+ * | | `own` | `campaigns` | campaign for the log behind the last record that was read |
  * | | `close` | `closed`, when nothing is being applied | end |
- * | `claims` | `claimed` | `elected` | note the epoch |
- * | | `claimed`, to be released or closed meanwhile | as `release` of `elected` | |
- * | | `claimed`, refused | `follows` | report the loss; read on |
- * | | `release`, `close` | `claims`, until its answer is there | none |
+ * | `campaigns` | `campaigned` | `elected` | note the epoch |
+ * | | `campaigned`, to be released or closed meanwhile | as `release` of `elected` | |
+ * | | `campaigned`, refused | `follows` | report the loss; read on |
+ * | | `release`, `close` | `campaigns`, until its answer is there | none |
  * | `elected` | `looked`: the read lease before is over | `elected` | apply all that was held back |
  * | | any: that is applied, and the metadata that it needs is in force | `owns` | show, confirm; append a heartbeat if one is due |
- * | | `release`, `close`, before that | `follows`, `closed` | none: the next one waits as behind this claim |
+ * | | `release`, `close`, before that | `follows`, `closed` | none: the next one waits as behind this election |
  * | `owns` | `turned`, `appended` | `owns` | show, confirm |
  * | | `heartbeat`, `looked` when one is due | `owns` | append a heartbeat |
  * | | `release`, `close` | `releases` | revoke the read lease, then append a release |
@@ -60,7 +60,7 @@ export interface ReplicaState {
 
 export type Role =
   | { readonly kind: 'follows'; readonly isReading: boolean }
-  | { readonly kind: 'claims' }
+  | { readonly kind: 'campaigns' }
   /** No other node can append any more, but the previous owner may still show what it has. */
   | {
       readonly kind: 'elected'
@@ -108,7 +108,7 @@ export type ReplicaEvent =
     }
   | { readonly kind: 'committed'; readonly index: LogSequence }
   | { readonly kind: 'metadataInForce'; readonly metadataVersion: LogSequence }
-  | { readonly kind: 'claimed'; readonly outcome: OfferOutcome }
+  | { readonly kind: 'campaigned'; readonly outcome: OfferOutcome }
   | { readonly kind: 'appended'; readonly mark: OwnersMark; readonly outcome: OfferOutcome }
   /** A turn of this node is in the log and applied. */
   | { readonly kind: 'turned'; readonly sequence: LogSequence; readonly sent: ClockStart }
@@ -120,7 +120,7 @@ export type ReplicaEffect =
   /** Apply turns in one transaction, which notes that everything up to a record is applied; then bring them into force. */
   | ({ readonly kind: 'apply' } & Applying)
   | { readonly kind: 'retryLater' }
-  | { readonly kind: 'claim'; readonly expected: LogSequence; readonly metadataVersion: LogSequence }
+  | { readonly kind: 'campaign'; readonly expected: LogSequence; readonly metadataVersion: LogSequence }
   /** Append a record behind what this node has appended before. */
   | { readonly kind: 'append'; readonly mark: OwnersMark }
   /** Note that a record of this node, which changes nothing, is applied. */
@@ -134,7 +134,7 @@ export type ReplicaEffect =
   | { readonly kind: 'elected'; readonly epoch: LogSequence; readonly from: Nanoseconds }
   | { readonly kind: 'owns'; readonly epoch: LogSequence }
   /** This node does not own the log, or has ceased to. */
-  | { readonly kind: 'lost'; readonly why: 'fenced' | 'released' | 'notClaimed' | 'givenUp' }
+  | { readonly kind: 'lost'; readonly why: 'fenced' | 'released' | 'notElected' | 'givenUp' }
   /** The replica has ended. */
   | { readonly kind: 'ended' }
 

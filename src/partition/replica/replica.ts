@@ -89,7 +89,7 @@ export class Replica {
     this.#take({ kind: 'own' })
   }
 
-  /** Asks this node to release the log, so that another one may claim it at once. Only to be called between two turns. */
+  /** Asks this node to release the log, so that another one may take it over at once. Only to be called between two turns. */
   release(): void {
     this.#take({ kind: 'release' })
   }
@@ -139,7 +139,7 @@ export class Replica {
     this.#take({ kind: 'givenUp' })
   }
 
-  /** Ends following; of an owner, so that another node can claim the log at once. Resolves when nothing more is done. */
+  /** Ends following; of an owner, so that another node can take the log over at once. Resolves when nothing more is done. */
   async close(): Promise<void> {
     this.#take({ kind: 'close' })
     await this.#ended
@@ -183,7 +183,7 @@ export class Replica {
     if (effect.kind === 'read') this.#read(effect)
     else if (effect.kind === 'apply') this.#apply(effect)
     else if (effect.kind === 'retryLater') setTimeout(() => this.#take({ kind: 'retry' }), fullDisk_ms)
-    else if (effect.kind === 'claim') this.#claim(effect)
+    else if (effect.kind === 'campaign') this.#campaign(effect)
     else if (effect.kind === 'append') this.#append(effect.mark)
     else if (effect.kind === 'pass') store.pass(effect.last)
     else if (effect.kind === 'show') store.shown(effect.last)
@@ -200,9 +200,9 @@ export class Replica {
     })
   }
 
-  #claim({ expected, metadataVersion }: Extract<ReplicaEffect, { kind: 'claim' }>): void {
-    this.#await(this.#parts.wal.claim(expected, metadataVersion), (claimed) =>
-      this.#take({ kind: 'claimed', outcome: this.#outcome(claimed) }),
+  #campaign({ expected, metadataVersion }: Extract<ReplicaEffect, { kind: 'campaign' }>): void {
+    this.#await(this.#parts.wal.campaign(expected, metadataVersion), (campaigned) =>
+      this.#take({ kind: 'campaigned', outcome: this.#outcome(campaigned) }),
     )
   }
 

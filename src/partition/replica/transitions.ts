@@ -56,8 +56,8 @@ export function transition(state: ReplicaState, event: ReplicaEvent): Transition
       return wentOn(
         event.metadataVersion > state.metadataVersion ? { ...state, metadataVersion: event.metadataVersion } : state,
       )
-    case 'claimed':
-      return claimed(state, event.outcome)
+    case 'campaigned':
+      return campaigned(state, event.outcome)
     case 'heartbeat':
       return beat(state)
     case 'appended':
@@ -85,7 +85,7 @@ function wentOn(state: ReplicaState): Transition {
   return role.kind === 'elected' && mayOwn(state) ? owned(state, role) : just(state)
 }
 
-/** Whether a claimant's wait is over, with all that was before its claim applied and in force. */
+/** Whether the wait of an elected node is over, with all that was before its election record applied and in force. */
 function mayOwn({ role, view, applied, metadataVersion }: ReplicaState): boolean {
   return role.kind === 'elected' && role.isOver && applied === view.last && metadataVersion >= view.metadataNeeded
 }
@@ -95,7 +95,7 @@ function followed(state: ReplicaState, role: Extract<Role, { kind: 'follows' }>)
   if (state.isToClose) return applying === undefined ? ended(state) : just(state)
   if (state.isToOwn && view.last >= state.applied) {
     const metadataVersion = view.metadataNeeded > state.metadataVersion ? view.metadataNeeded : state.metadataVersion
-    return just({ ...state, role: { kind: 'claims' } }, { kind: 'claim', expected: view.last, metadataVersion })
+    return just({ ...state, role: { kind: 'campaigns' } }, { kind: 'campaign', expected: view.last, metadataVersion })
   }
   if (role.isReading || applying !== undefined) return just(state)
   const reads = state.reads + 1
@@ -134,9 +134,9 @@ function toApply(state: ReplicaState): ReplicaState {
   return applying === undefined ? state : { ...state, held: [...applying.turns, ...held], applying: undefined }
 }
 
-function claimed(state: ReplicaState, outcome: OfferOutcome): Transition {
-  if (state.role.kind !== 'claims') return just(state)
-  if (outcome.kind !== 'stands') return lost(state, 'notClaimed')
+function campaigned(state: ReplicaState, outcome: OfferOutcome): Transition {
+  if (state.role.kind !== 'campaigns') return just(state)
+  if (outcome.kind !== 'stands') return lost(state, 'notElected')
   const { sequence: epoch, sent } = outcome
   const from = ownsFrom(state.view.writer, state.node)
   const role = { kind: 'elected', epoch, sent, from, isOver: from === 0n } as const
@@ -150,7 +150,7 @@ function owned(state: ReplicaState, { epoch, sent }: Extract<Role, { kind: 'elec
   return just(owner, { kind: 'owns', epoch }, { kind: 'show', last }, { kind: 'confirm', sent })
 }
 
-/** Checks whether the wait of a claimant is over, or a heartbeat due. */
+/** Checks whether the wait of an elected node is over, or a heartbeat due. */
 function looked(state: ReplicaState, now: Nanoseconds): Transition {
   const { role } = state
   if (role.kind === 'elected' && now >= role.from) {
@@ -210,14 +210,14 @@ function left(state: ReplicaState): Transition {
   if (role.kind === 'follows') return wentOn(state)
   if (role.kind === 'closed' && state.isToClose) return just(state, { kind: 'ended' })
   if (role.kind !== 'elected' && role.kind !== 'owns') return just(state)
-  // While the owner before may still show what it has, whoever claims next has to wait, as behind this claim.
+  // While the owner before may still show what it has, whoever is elected next has to wait, as behind this election.
   if (role.kind === 'elected' && !mayOwn(state)) return lost(state, 'released')
   // Nothing may be shown after the record that says so, from before it is sent.
   return just({ ...state, role: { kind: 'releases' } }, { kind: 'revoke' }, { kind: 'append', mark: 'release' })
 }
 
 /** Follows again, or ends. */
-function lost(state: ReplicaState, why: 'fenced' | 'released' | 'notClaimed'): Transition {
+function lost(state: ReplicaState, why: 'fenced' | 'released' | 'notElected'): Transition {
   const { role } = state
   if (role.kind === 'closed' || role.kind === 'follows') return just(state)
   const isToOwn = why === 'released' && state.isToOwn

@@ -32,7 +32,7 @@ const requestsUnderWay = 2
 /**
  * Appends to the logs of a cluster. Each log has one record under way at a time; those of several logs that wait share a
  * request. What was not answered is offered again, the same bytes, until it is known whether it stands in its log. A second record for a
- * log waits for that: a thread may have died over the first one, and the claim of the thread that replaces it comes second.
+ * log waits for that: a thread may have died over the first one, and the election record of the thread that replaces it comes second.
  */
 export class Appender {
   readonly #engine: Pick<Engine, 'append'>

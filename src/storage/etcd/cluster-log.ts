@@ -20,7 +20,7 @@ export function isClusterNote(note: string): boolean {
 }
 
 /** A record that changes nothing. */
-type Mark = Exclude<ClusterRecordKind, 'claim' | 'turn'>
+type Mark = Exclude<ClusterRecordKind, 'election' | 'turn'>
 
 /** The epoch of a process that does not own the log: it appends nothing. */
 const notOwned = 0 as LogSequence
@@ -32,7 +32,7 @@ const notOwned = 0 as LogSequence
 export class ClusterLog implements NotedLog {
   readonly #link: LogLink
   readonly #end: LogLinkEnd
-  /** The claim under which this process owns the log. */
+  /** The election under which this process owns the log. */
   #epoch = notOwned
   #last: LogSequence
   /** The view of the log before any record was read. */
@@ -82,17 +82,17 @@ export class ClusterLog implements NotedLog {
     throw this.#behind(first, after)
   }
 
-  /** Notes the records of others up to this one as applied; a claim of this process may follow it. */
+  /** Notes the records of others up to this one as applied; an election record of this process may follow it. */
   advance(last: LogSequence): void {
     if (last > this.#last) this.#last = last
   }
 
   /** Makes this process the owner, unless the log has records that it has not read. */
-  async claim(expected: LogSequence, metadataVersion: LogSequence): Promise<Appended> {
+  async campaign(expected: LogSequence, metadataVersion: LogSequence): Promise<Appended> {
     const sent = clockStart()
-    const claimed = this.#noted(await this.#link.ask({ kind: 'claim', expected, metadataVersion }), sent)
-    if (claimed.ok) this.#epoch = claimed.value
-    return claimed
+    const elected = this.#noted(await this.#link.ask({ kind: 'campaign', expected, metadataVersion }), sent)
+    if (elected.ok) this.#epoch = elected.value
+    return elected
   }
 
   /** Appends a record that changes nothing, and blocks until its outcome is known. */

@@ -3,16 +3,16 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { LogSequence } from '../wal/record-log.js'
 
 /**
- * What a record in a log of a cluster is for. Only a turn changes anything: `claim` says who writes from there on, `release`
+ * What a record in a log of a cluster is for. Only a turn changes anything: `election` says who writes from there on, `release`
  * that who has written until there writes and shows nothing any more, and `idle` that its writer still owns the log.
  */
-export type ClusterRecordKind = 'claim' | 'turn' | 'release' | 'idle'
+export type ClusterRecordKind = 'election' | 'turn' | 'release' | 'idle'
 
 export interface ClusterRecord {
   readonly kind: ClusterRecordKind
   /** Random: its writer recognizes the record by it. */
   readonly id: Buffer
-  /** The sequence of the claim under which it was written; 0 in a claim itself. */
+  /** The sequence of the election record of its writer; 0 in an election record itself. */
   readonly epoch: LogSequence
   /** When it was written, by its writer's clock; only for people and metrics. */
   readonly time_ms: number
@@ -27,7 +27,7 @@ export interface ClusterRecord {
 const format = 1
 /** The format in which the metadata version follows the time. */
 const versionedFormat = 2
-const kinds: readonly ClusterRecordKind[] = ['claim', 'turn', 'release', 'idle']
+const kinds: readonly ClusterRecordKind[] = ['election', 'turn', 'release', 'idle']
 const id_bytes = 16
 const idOffset = 3
 const epochOffset = idOffset + id_bytes

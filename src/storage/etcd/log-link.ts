@@ -12,8 +12,8 @@ export type LogQuestion =
   | { readonly kind: 'extent' }
   /** The records behind a sequence, as soon as there are any. */
   | { readonly kind: 'next'; readonly after: LogSequence }
-  /** Claims the log. */
-  | { readonly kind: 'claim'; readonly expected: LogSequence; readonly metadataVersion: LogSequence }
+  /** Campaigns for the log. */
+  | { readonly kind: 'campaign'; readonly expected: LogSequence; readonly metadataVersion: LogSequence }
 
 /**
  * What it tells, without an answer: what stands up to there is not needed by the writer's environment any more, or need not be applied
@@ -40,7 +40,7 @@ export interface LogAnswers {
   readonly append: Appended | 'givenUp'
   readonly extent: Extent | 'givenUp'
   readonly next: Result<readonly LogRecord[], ReadRefusal> | 'givenUp'
-  readonly claim: Appended | 'givenUp'
+  readonly campaign: Appended | 'givenUp'
 }
 
 /** Counts the answers; the writer sleeps on it. */

@@ -55,7 +55,7 @@ const compact_ms = 10_000
 const again_ms = 200
 
 /**
- * The logs of a cluster as one node has them: follows those that it does not own, and serves the threads that have them, which claim and
+ * The logs of a cluster as one node has them: follows those that it does not own, and serves the threads that have them, which campaign for them and
  * lose them one by one.
  */
 export class LogService {
@@ -125,7 +125,7 @@ export class LogService {
 
   #of(log: LogName): Owned {
     const owned = this.#owned.get(log)
-    if (owned === undefined) throw new Error(`log ${log} was not claimed`)
+    if (owned === undefined) throw new Error(`log ${log} has no owner here`)
     return owned
   }
 
@@ -141,15 +141,15 @@ export class LogService {
         return this.#extent(log)
       case 'next':
         return this.#followed.next(log, question.after)
-      case 'claim':
-        return this.#claimed(log, question.expected, question.metadataVersion)
+      case 'campaign':
+        return this.#elected(log, question.expected, question.metadataVersion)
     }
   }
 
   async #extent(log: LogName): Promise<LogAnswers['extent']> {
     // A thread may have died during an append: the thread that replaces it must know the outcome.
     await this.#owned.get(log)?.appending
-    // The thread that replaces it claims the log again.
+    // The thread that replaces it campaigns for the log again.
     this.#owned.delete(log)
     for (;;) {
       const extent = await this.#parts.engine.extent(log)
@@ -159,17 +159,17 @@ export class LogService {
     }
   }
 
-  async #claimed(log: LogName, expected: LogSequence, metadataVersion: LogSequence): Promise<Appended> {
+  async #elected(log: LogName, expected: LogSequence, metadataVersion: LogSequence): Promise<Appended> {
     const { appender, node } = this.#parts
     const [payload, epoch] = [new Uint8Array(), 0 as LogSequence]
-    const record = encodeClusterRecord({ kind: 'claim', epoch, time_ms: Date.now(), metadataVersion, node, payload })
-    const claimed = await appender.append(log, expected, record)
-    if (claimed.ok) {
-      const [first, truncate] = [claimed.value, 0 as LogSequence]
+    const record = encodeClusterRecord({ kind: 'election', epoch, time_ms: Date.now(), metadataVersion, node, payload })
+    const elected = await appender.append(log, expected, record)
+    if (elected.ok) {
+      const [first, truncate] = [elected.value, 0 as LogSequence]
       const bytes = new AppendedBytes()
-      this.#owned.set(log, { first, last: claimed.value, appending: undefined, truncate, bytes })
+      this.#owned.set(log, { first, last: elected.value, appending: undefined, truncate, bytes })
     }
-    return claimed
+    return elected
   }
 
   async #appended(log: LogName, owned: Owned, expected: LogSequence, bytes: Uint8Array): Promise<LogAnswers['append']> {

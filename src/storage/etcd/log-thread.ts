@@ -45,7 +45,7 @@ export interface LogOperations {
   /** Ends the membership of this node. */
   leave(): Promise<void>
   /**
-   * These nodes keep replicas of the logs, which are claimed by the threads that have them. This node's own replicas have applied these
+   * These nodes keep replicas of the logs, for which the threads that have them campaign. This node's own replicas have applied these
    * records.
    */
   follow(nodes: ClusterNodes, applied: ReadonlyMap<LogName, LogSequence>): void

@@ -9,8 +9,8 @@ export interface ReadRecord extends ClusterRecord {
 /** Who has written the last record of a log, if it may still write: nothing is known of it once it has released the log. */
 export interface LogWriter {
   readonly node: string
-  /** Whether its last record is its claim, so that it is not known to have decided anything since. */
-  readonly isClaim: boolean
+  /** Whether its last record is its election record, so that it is not known to have decided anything since. */
+  readonly isElection: boolean
   /** When its last record was read here, by the monotonic clock. */
   readonly received: Nanoseconds
   /** When its last record was written, by the clock of that node. */
@@ -24,7 +24,7 @@ export interface LogView {
   readonly writer: LogWriter | undefined
   /**
    * The last record which some owner of the log is known to have applied, by what stands behind it: an owner appends one record
-   * after the other. A claim proves nothing, since its writer does not own the log yet.
+   * after the other. An election record proves nothing, since its writer does not own the log yet.
    */
   readonly proven: LogSequence
   /** The highest metadata version of any record: an owner must have it in force before it decides a turn. */
@@ -43,8 +43,8 @@ export function viewAfter(view: LogView, records: readonly ReadRecord[], receive
     if (metadataVersion > metadataNeeded) metadataNeeded = metadataVersion
     const before = (sequence - 1) as LogSequence
     if (kind === 'turn') proven = before
-    else if (kind !== 'claim' || proven === before) proven = sequence
-    writer = kind === 'release' ? undefined : { node, isClaim: kind === 'claim', received, dated_ms }
+    else if (kind !== 'election' || proven === before) proven = sequence
+    writer = kind === 'release' ? undefined : { node, isElection: kind === 'election', received, dated_ms }
     last = sequence
   }
   return { last, writer, proven, metadataNeeded }

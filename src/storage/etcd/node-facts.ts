@@ -4,7 +4,7 @@ import type { LogSequence } from '../wal/record-log.js'
 /** The ownership of a partition's log by a node. */
 export interface Ownership {
   readonly partition: number
-  /** The sequence of the claim: a later owner has a greater one. */
+  /** The sequence of the election record: a later owner has a greater one. */
   readonly epoch: LogSequence
 }
 
@@ -27,7 +27,7 @@ export interface NodeFacts {
   /** Whether its disk is full: it is to own nothing while other nodes have room. */
   readonly isFull: boolean
   readonly owns: readonly Ownership[]
-  /** On the coordinating node, the sequence of its claim of the metadata log; otherwise 0. */
+  /** On the coordinating node, the sequence of its election record in the metadata log; otherwise 0. */
   readonly coordinates: LogSequence
 }
 
@@ -61,7 +61,7 @@ export const recordFormats: readonly number[] = [1]
 const slots = 16
 const format = 1
 
-/** The owner of each partition: where two members name themselves, the one with the later claim. */
+/** The owner of each partition: where two members name themselves, the one with the later election. */
 export function knownRoutes(members: readonly NodeFacts[]): readonly Route[] {
   const routes = new Map<number, Route>()
   for (const { name: node, address, owns } of members) {
@@ -73,7 +73,7 @@ export function knownRoutes(members: readonly NodeFacts[]): readonly Route[] {
   return [...routes.values()].sort((a, b) => a.partition - b.partition)
 }
 
-/** The coordinating node as far as is known: of two that claim to be, the one with the later claim. */
+/** The coordinating node as far as is known: of two that say so of themselves, the one with the later election. */
 export function knownCoordinator(members: readonly NodeFacts[]): NodeFacts | undefined {
   let known: NodeFacts | undefined
   for (const member of members) if (member.coordinates > (known?.coordinates ?? 0)) known = member

@@ -9,13 +9,13 @@ const refusalsCell = 5
 const cells = 6
 
 /**
- * The ownership that batches are bound to when their route to the partition is opened: the claim by which this node then owns the
+ * The ownership that batches are bound to when their route to the partition is opened: the election by which this node then owns the
  * log, and how often its thread had refused commands because the node was not the owner. Batches of another tenure are refused.
  * So once a batch was refused, every later one on the same route is refused too, even if the node has become the owner in
  * between: none is carried out before the refused ones, which are sent again.
  */
 export interface Tenure {
-  /** The sequence of the claim; 0 while this node does not own the log. */
+  /** The sequence of the election record; 0 while this node does not own the log. */
   readonly epoch: number
   readonly refusals: number
 }
@@ -70,7 +70,7 @@ export class PartitionPosition {
     if (waiting.async) await waiting.value
   }
 
-  /** The sequence of the claim by which this node owns the log; 0 while it does not. */
+  /** The sequence of the election record by which this node owns the log; 0 while it does not. */
   get epoch(): number {
     return Number(Atomics.load(this.#cells, ownedCell))
   }
