@@ -68,11 +68,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** What the broker should hold: every rule is that of the core, the storage is a list. */
 class Model {
   entities: readonly Entity[] = []
-  #places = 0
+  #sequences = 0
 
   /** What is answered: the code of every item, in order. */
   update({ action, id, type, path, attributes }: Extract<Step, { kind: 'update' }>): readonly boolean[] {
-    this.#places += 1
+    this.#sequences += 1
     const command: UpdateCommand = {
       kind: 'update',
       tenant: query().tenant,
@@ -81,8 +81,8 @@ class Model {
       type: type === '' ? undefined : typeOf(type),
       action,
       attributes,
-      sequence: this.#places as Sequence,
-      time: at(this.#places),
+      sequence: this.#sequences as Sequence,
+      time: at(this.#sequences),
       origin,
     }
     const held = this.entities.filter((entity) => entity.id === command.id && entity.path === command.path)

@@ -66,7 +66,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   })
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   const versions = new Versions(numbered(memory.versions, number))
-  versions.doubtAll()
+  versions.invalidateAll()
   const matcher = matcherMaker(task.templates, log, remembered_bytes)()
   for (const inForce of byCreation(task.subscriptions)) {
     matcher.put(inForce)

@@ -218,9 +218,9 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
     if (this.#link === undefined) return err('nodes do not ask each other')
     const row = this.#parts.partitions.number
     const logs = numbers.map((number): LogName => (number === row ? 'control' : number))
-    const said = await this.#link.positions(node, logs)
-    if (!said.ok) return said
-    return ok(new Map(Array.from(said.value, ([log, position]) => [log === 'control' ? row : log, position])))
+    const confirmed = await this.#link.positions(node, logs)
+    if (!confirmed.ok) return confirmed
+    return ok(new Map(Array.from(confirmed.value, ([log, position]) => [log === 'control' ? row : log, position])))
   }
 }
 

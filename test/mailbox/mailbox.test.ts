@@ -297,14 +297,14 @@ test('commands that cannot be written into a batch fail, and take nobody with th
 test('a turn that was committed is not taken again because what follows it fails', async (t) => {
   stillClock(t)
   const told = versions()
-  let doubted = 0
+  let invalidated = 0
   const failing = Object.assign(Object.create(told), {
     begin: () => {},
     end: () => {
       throw new Error('no marks')
     },
-    doubtAll: () => {
-      doubted += 1
+    invalidateAll: () => {
+      invalidated += 1
     },
   })
   const { inbox, mailbox, store, faults, bell } = around(t, false, failing)
@@ -319,7 +319,7 @@ test('a turn that was committed is not taken again because what follows it fails
   )
   t.equal(store.lastNotice, 3, 'each change has made one notice')
   t.equal(faults.length, 1)
-  t.equal(doubted, 1, 'readers are told to doubt everything')
+  t.equal(invalidated, 1, 'the whole caches of readers are invalidated')
   t.not(new Int32Array(bell.memory)[0], 0, 'the courier is told to look')
 })
 

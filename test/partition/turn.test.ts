@@ -155,7 +155,7 @@ test('a turn that can not be applied leaves neither entities nor notices nor mom
   const { changes } = decideTurn(parts, [append('1')])
   const full = (): never => {
     t.equal(lastOf(memory), 1000)
-    t.equal(versions.commits, undefined, 'readers doubt what they have read while the commit is under way')
+    t.equal(versions.commits, undefined, 'the caches of readers are invalid while the commit is under way')
     t.equal(versions.endedChangesOf(group), undefined)
     throw new StorageFull('no room for the commit')
   }

@@ -12,7 +12,7 @@ import { levels, type PlayedPartition, tanks } from './played-partition.js'
 import type { PlayedWorld } from './played-process.js'
 
 /** Commands whose outcome their client was not told. */
-interface Doubt {
+interface UnknownOutcome {
   readonly record: SentRecord
   readonly batch: readonly Command[]
 }
@@ -24,7 +24,7 @@ export class PlayedUpdates implements PlayedLoad<PlayedPartition> {
   readonly #world: PlayedWorld
   readonly #nodes: readonly Node[]
   readonly #alone: LmdbPartitionStore
-  #doubts: readonly Doubt[] = []
+  #unknown: readonly UnknownOutcome[] = []
   /** What a broker alone has shown, one after the other. */
   readonly #shown: string[]
   /** Nothing before these may be shown any more: what was acknowledged, and what a read has shown. */
@@ -73,7 +73,7 @@ export class PlayedUpdates implements PlayedLoad<PlayedPartition> {
     step: number,
   ): boolean {
     const isUnknown = replies?.some((reply) => reply.kind === 'failed' && reply.why === 'outcomeUnknown') ?? true
-    if (isUnknown && node.sent !== undefined && node.sent !== before) this.#doubt(node.sent, batch)
+    if (isUnknown && node.sent !== undefined && node.sent !== before) this.#noteUnknown(node.sent, batch)
     if (isUnknown) return false
     this.resolve()
     // What has failed was not carried out, whatever became of what came with it.
@@ -109,16 +109,16 @@ export class PlayedUpdates implements PlayedLoad<PlayedPartition> {
     })
   }
 
-  #doubt(record: SentRecord, batch: readonly Command[]): void {
+  #noteUnknown(record: SentRecord, batch: readonly Command[]): void {
     if (decodeClusterRecord(record.bytes).kind !== 'turn') return
-    this.#doubts = [...this.#doubts, { record, batch }].sort((a, b) => a.record.expected - b.record.expected)
+    this.#unknown = [...this.#unknown, { record, batch }].sort((a, b) => a.record.expected - b.record.expected)
   }
 
   /** What nobody was told of is done if it stands in the log by now. */
   resolve(): void {
-    this.#doubts = this.#doubts.filter((doubt) => {
-      const outcome = this.#world.logs.outcomeOf(doubt.record)
-      if (outcome === 'stands') this.#carriedOut(doubt.batch)
+    this.#unknown = this.#unknown.filter((update) => {
+      const outcome = this.#world.logs.outcomeOf(update.record)
+      if (outcome === 'stands') this.#carriedOut(update.batch)
       return outcome === 'pending'
     })
   }

@@ -48,8 +48,8 @@ export const mends: readonly Mend[] = [
   {
     fault: 'an elected node does not wait for the read lease before',
     file: 'partition/replica/read-lease.ts',
-    now: 'return mayShow ? before.received + mayShow_ns : 0n',
-    before: 'return mayShow && before.received < 0n ? mayShow_ns : 0n',
+    now: 'return mayHoldLease ? before.received + leaseMost_ns : 0n',
+    before: 'return mayHoldLease && before.received < 0n ? leaseMost_ns : 0n',
   },
   {
     fault: 'a full etcd is taken for a full disk',

@@ -46,18 +46,18 @@ test('other threads see the versions in the same memory', async (t) => {
   t.equal(new Versions(memory).changesOf(group), 1)
 })
 
-test('ids are spread over the groups, so that one change makes few others doubtful', async (t) => {
+test('ids are spread over the groups, so that one change invalidates few others', async (t) => {
   const groups = new Set<number>()
   for (let n = 0; n < 1000; n += 1) groups.add(Versions.groupOf(tenant, `Device-${n}` as EntityId))
   t.ok(groups.size > 980, `${groups.size}`)
 })
 
-test('a new thread makes everything doubtful', async (t) => {
+test('a new thread invalidates everything', async (t) => {
   const all = versions()
   const groups = ['a', 'b', 'c'].map((name) => Versions.groupOf(tenant, id(name)))
   const before = groups.map((group) => all.changesOf(group))
   all.begin([{ tenant, entity: { id: id('a') } }])
-  all.doubtAll()
+  all.invalidateAll()
   t.equal(all.commits, 2)
   for (const [at, group] of groups.entries()) {
     t.not(all.changesOf(group), before[at])

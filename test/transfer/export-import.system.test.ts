@@ -122,7 +122,7 @@ test('what is there already fails, is skipped or is replaced; what is wrong is s
     errors: 'created: 1 entities\nskipped: 2 entities',
   })
   t.match(await import_(exportOf([room(2, 'other'), room(5)]), '--on-conflict', 'replace'), { code: 0 })
-  t.same(await values(), [1, 'other', 3, 4, 5], 'an entity that is replaced keeps its place')
+  t.same(await values(), [1, 'other', 3, 4, 5], 'an entity that is replaced keeps its sequence')
 
   const lines = exportOf([room(6), room(7), room(8)]).split('\n')
   lines[2] = (lines[2] ?? '').replace('"Room"', '"Room",,')

@@ -41,7 +41,7 @@ export class ConfirmedReads {
    */
   isConfirmed(partition: number): boolean {
     const position = this.#positions[partition]
-    return position?.isConfirmed() === true && position.isShown
+    return position?.isConfirmed() === true && position.isCaughtUp
   }
 
   /** Resolves when snapshots that are taken from now on show all that was acknowledged before; refuses when that is not known. */
@@ -76,10 +76,10 @@ export class ConfirmedReads {
   }
 
   async #askedFor(node: string, partitions: readonly number[], limit_ms: number): Promise<readonly number[]> {
-    const said = await this.#parts.ask(node, partitions)
-    if (!said.ok) return []
+    const confirmed = await this.#parts.ask(node, partitions)
+    if (!confirmed.ok) return []
     const waits = partitions.map(async (partition) => {
-      const last = said.value.get(partition)
+      const last = confirmed.value.get(partition)
       const position = this.#positions[partition]
       if (last === undefined || position === undefined) return false
       position.committed(last)

@@ -83,13 +83,13 @@ function newQuestion(): Next {
 function positionsOf(response: LinkResponse, partitions: readonly LogName[]): Positions {
   if (response.kind !== 'answered') return err({ kind: 'nodeSilent', reason: response.reason })
   const text = response.bytes.toString('utf8')
-  const said = response.status === 200 ? parsePositionsAnswer(text, partitions.length) : undefined
-  if (said === undefined) {
+  const confirmed = response.status === 200 ? parsePositionsAnswer(text, partitions.length) : undefined
+  if (confirmed === undefined) {
     return err({ kind: 'nodeSilent', reason: `it answers ${response.status}: ${text.slice(0, 500)}` })
   }
   const positions = new Map<LogName, LogSequence>()
   for (const [at, partition] of partitions.entries()) {
-    const position = said[at] ?? null
+    const position = confirmed[at] ?? null
     if (position !== null) positions.set(partition, position as LogSequence)
   }
   return ok(positions)

@@ -34,7 +34,7 @@ export function replicaLag_records(head: number, applied: number): number {
   return Math.max(0, head - applied)
 }
 
-/** The statistics of this node. `applied`, in a cluster: the last record that each partition shows here. */
+/** The statistics of this node. `applied`, in a cluster: the appliedIndex of each partition here. */
 export function nodeStatistics(measures: Measures, applied: readonly (() => number)[]): NodeStatistics {
   const { counts, node, replicas, delivery, partitions, startedAt, threads } = measures
   const at = process.hrtime.bigint()
@@ -68,8 +68,8 @@ export function nodeStatistics(measures: Measures, applied: readonly (() => numb
       handedOver: replicas.value('elections.handover'),
       takenOver: replicas.value('elections.takeover'),
       lost: replicas.value('lost'),
-      replicaLag_records: sum(applied, (shown, partition) =>
-        replicaLag_records(replicas.value('head', partition), shown()),
+      replicaLag_records: sum(applied, (appliedIndex, partition) =>
+        replicaLag_records(replicas.value('head', partition), appliedIndex()),
       ),
     },
   }

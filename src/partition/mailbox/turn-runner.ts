@@ -112,7 +112,7 @@ export class TurnRunner {
 
   /**
    * Carries out the work behind a commit. If that fails, the commit stands: its replies are sent, and it is never carried out
-   * again. Readers are told to doubt their whole caches, since it is unknown how much they were told.
+   * again. The whole caches of readers are invalidated, since it is unknown how much they were told.
    */
   afterCommit(follow: () => void): void {
     try {
@@ -120,7 +120,7 @@ export class TurnRunner {
     } catch (fault) {
       this.#broken ??= { fault }
       this.#fault(fault, 'a turn was written, but what follows it failed: the thread of the partition ends')
-      this.#parts.versions.doubtAll()
+      this.#parts.versions.invalidateAll()
       this.#parts.bell.ring()
     }
   }

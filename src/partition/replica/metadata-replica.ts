@@ -38,7 +38,7 @@ export class MetadataReplica {
         },
         pass: (last) => store.pass(last),
         appendMark: (mark) => store.inTurn(() => wal.appendMark(mark)),
-        shown: (last) => this.#shown(last),
+        applied: (last) => this.#applied(last),
         reported: (change) => {
           if (change.kind !== 'elected') parts.owns(change.kind === 'owns' ? change.epoch : undefined)
         },
@@ -85,7 +85,7 @@ export class MetadataReplica {
    * Everything up to a record is applied: reports when it is in force, for own and followed records alike, since partitions that need
    * it are not taken over before.
    */
-  #shown(last: LogSequence): void {
+  #applied(last: LogSequence): void {
     const { position, inForce } = this.#parts
     this.#enforced = this.#enforced.then(() => {
       position.applied(last)

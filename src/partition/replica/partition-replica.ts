@@ -45,7 +45,7 @@ function replicaStore(parts: PartitionReplicaParts): ReplicaStore {
     },
     pass: (last) => store.pass(last),
     appendMark: (mark) => wal.appendMarkSync(mark),
-    shown: (last) => position.applied(last),
+    applied: (last) => position.applied(last),
     reported: (change) => {
       measure(change, figures)
       if (change.kind === 'elected') owns(change.epoch)

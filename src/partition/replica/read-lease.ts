@@ -8,7 +8,7 @@ import type { Nanoseconds } from '../../time.js'
 export const readLease_ms = 5000
 
 /** The read lease on a clock that is slower by a hundredth, from the arrival of the owner's last record. */
-const mayShow_ns = 5_050_000_000n
+const leaseMost_ns = 5_050_000_000n
 
 /** The silence after which an owner appends a heartbeat. */
 export const heartbeat_ns = 2_000_000_000n
@@ -20,13 +20,13 @@ export const look_ms = 500
 export const fullDisk_ms = 1000
 
 /**
- * From when on an elected node owns its log, by the monotonic clock: the writer before it may have shown what it has until then.
+ * From when on an elected node owns its log, by the monotonic clock: the read lease of the writer before it may last until then.
  *
  * @param before who had written the last record before the election record, if it had not released the log
  * @param node who was elected
  */
 export function ownsFrom(before: LogWriter | undefined, node: string): Nanoseconds {
   // A process of the same name had the same folder, which it has let go of; after its election it may have waited for another.
-  const mayShow = before !== undefined && (before.node !== node || before.isElection)
-  return mayShow ? before.received + mayShow_ns : 0n
+  const mayHoldLease = before !== undefined && (before.node !== node || before.isElection)
+  return mayHoldLease ? before.received + leaseMost_ns : 0n
 }

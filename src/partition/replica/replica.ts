@@ -20,7 +20,7 @@ export interface ReplicaStore {
   /** Appends a record that changes nothing behind the appends in progress. Returns the outcome, or a promise of it. */
   appendMark(mark: OwnersMark): Appended | Promise<Appended>
   /** Everything up to a record may be read here. */
-  shown(last: LogSequence): void
+  applied(last: LogSequence): void
   /** The ownership of the log has changed. */
   reported(change: OwnershipChange): void
   /** More of the log was read. */
@@ -74,7 +74,7 @@ export class Replica {
 
   /** Begins to follow the log. */
   begin(): void {
-    this.#parts.store.shown(this.#state.applied)
+    this.#parts.store.applied(this.#state.applied)
     this.#take({ kind: 'retry' })
     if (this.#parts.awaitsOwner) void this.#hearOwners()
   }
@@ -186,7 +186,7 @@ export class Replica {
     else if (effect.kind === 'campaign') this.#campaign(effect)
     else if (effect.kind === 'append') this.#append(effect.mark)
     else if (effect.kind === 'pass') store.pass(effect.last)
-    else if (effect.kind === 'show') store.shown(effect.last)
+    else if (effect.kind === 'show') store.applied(effect.last)
     else if (effect.kind === 'confirm') position.confirm(effect.sent, readLease_ms)
     else if (effect.kind === 'revoke') position.revoke()
     else if (effect.kind === 'ended') this.#end()

@@ -141,10 +141,10 @@ export class EtcdNodes {
     const key = this.#checkpointsKey
     const read = await this.#client.call('range', { key, rangeEnd: endOf(key) })
     if (!read.ok) return err(unanswered(read.error))
-    const said = read.value.kvs.map(
+    const texts = read.value.kvs.map(
       (pair) => [pair.key.subarray(key.length).toString(), pair.value.toString()] as const,
     )
-    return ok(new Map(said))
+    return ok(new Map(texts))
   }
 
   /** Makes this node a member for as long as it renews its lease. */

@@ -68,12 +68,12 @@ export class ReplicaCheckpoints {
       }
       this.#exchanges = 0
     }
-    const said = await this.#nodes.checkpoints()
-    return said.ok ? ok(this.#byLogs(said.value)) : said
+    const checkpoints = await this.#nodes.checkpoints()
+    return checkpoints.ok ? ok(this.#byLogs(checkpoints.value)) : checkpoints
   }
 
-  #byLogs(said: ReadonlyMap<string, string>): ReadonlyMap<LogName, ReachedByReplicas> {
-    const parsed = this.#listed.map((node) => parseCheckpoints(said.get(node) ?? '{}'))
+  #byLogs(texts: ReadonlyMap<string, string>): ReadonlyMap<LogName, ReachedByReplicas> {
+    const parsed = this.#listed.map((node) => parseCheckpoints(texts.get(node) ?? '{}'))
     const byLogs = [...this.#reached.keys()].map((log) => {
       const reached = parsed.map((checkpoints) => checkpoints.get(String(log)) ?? 0).sort((a, b) => b - a)
       const all = (reached.at(-1) ?? 0) as LogSequence

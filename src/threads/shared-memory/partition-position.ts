@@ -119,7 +119,7 @@ export class PartitionPosition {
   }
 
   /** Whether new snapshots show everything up to the commitIndex. */
-  get isShown(): boolean {
+  get isCaughtUp(): boolean {
     return this.appliedIndex >= this.#commitIndex
   }
 

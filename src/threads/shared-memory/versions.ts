@@ -78,12 +78,12 @@ export class Versions {
   /**
    * Invalidates everything: the partition has a new thread, and the last commits of its predecessor may not have been counted.
    */
-  doubtAll(): void {
-    this.#doubt(commitsCell, endedCommitsCell)
-    for (let group = firstGroup; group < firstGroup + groups; group += 1) this.#doubt(group, group + groups)
+  invalidateAll(): void {
+    this.#invalidate(commitsCell, endedCommitsCell)
+    for (let group = firstGroup; group < firstGroup + groups; group += 1) this.#invalidate(group, group + groups)
   }
 
-  #doubt(begunCell: number, endedCell: number): void {
+  #invalidate(begunCell: number, endedCell: number): void {
     Atomics.store(this.#cells, endedCell, Atomics.add(this.#cells, begunCell, 1) + 1)
   }
 }
