@@ -1,5 +1,6 @@
 import { type Shared, sharedAnswer } from '../src/api/management/parts.js'
 import { rememberingNotice } from '../src/api/ngsi1/render/elements.js'
+import { bodyRenderer } from '../src/api/ngsi2/render/notification-message.js'
 import { Peers } from '../src/broker/services/peers.js'
 import { Courier, type CourierSettings } from '../src/delivery/courier.js'
 import {
@@ -18,6 +19,7 @@ import { DamageLog, workerLog } from '../src/observe/log/worker-log.js'
 import { Measures, rowOf } from '../src/observe/measure/measures.js'
 import { Mailbox } from '../src/partition/mailbox/mailbox.js'
 import { noticesPerMB } from '../src/runtime/memory-needed.js'
+import { renderingParts, templateSettings } from '../src/runtime/message-rendering.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/runtime/tasks.js'
 import { endAtOnce, watchThreads } from '../src/runtime/watchdog.js'
 import { OutboxReader } from '../src/storage/store/outbox-reader.js'
@@ -65,7 +67,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
       begun: task.begun,
       bell: new Bell(memory.bell),
       ...{ alarm, failing },
-      render: rememberingNotice(),
+      ...{ render: rememberingNotice(), body: bodyRenderer(renderingParts(templateSettings(task.options))) },
       meter: measures.delivery.meter(),
       count: (name) => measures.count(name),
       sent: (request) => measures.services.sent(request),

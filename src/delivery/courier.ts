@@ -53,7 +53,7 @@ export interface CourierSettings extends QueueLimits, MessageLimits, Omit<HttpSe
 
 interface CourierParts
   extends Pick<CourierEvents, 'failing'>,
-    Pick<AttemptParts, 'alarm' | 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'render'> {
+    Pick<AttemptParts, 'alarm' | 'log' | 'switches' | 'transaction' | 'meter' | 'count' | 'sent' | 'render' | 'body'> {
   readonly settings: CourierSettings
   /** That of the coordinator is the last one. */
   readonly outboxes: readonly Outbox[]

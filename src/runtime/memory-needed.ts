@@ -55,7 +55,7 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
   const pages_MiB = (allQueryThreads * pagesPerThread * flags.pageMaxSize) / 2 ** 20
   const shared_MiB = perRequestByte * requestMemory_MiB + responseMemory_MiB
   const sent_MiB = perSentByte * flags.notifications.memory_MiB
-  const caches_MiB = httpThreads * readCache_MiB + partitions * entityCache_MiB + (partitions + 1) * templates_MiB
+  const caches_MiB = httpThreads * readCache_MiB + partitions * entityCache_MiB + (partitions + 2) * templates_MiB
   const held_MiB = caches_MiB + shared_MiB + pages_MiB + sent_MiB
   return {
     process_MiB: Math.ceil(process_MiB + threads * thread_MiB + garbage * held_MiB),

@@ -21,7 +21,7 @@ import { ProtectedEndpoints } from '../../src/threads/shared-memory/protected-en
 import { Bell } from '../../src/threads/shared-memory/signals.js'
 import { logLevels, Switches } from '../../src/threads/shared-memory/switches.js'
 import { clockStart, type Milliseconds } from '../../src/time.js'
-import { storeSettings } from '../given.js'
+import { rendering, storeSettings } from '../given.js'
 
 export function subscriptionId(number: number): SubscriptionId {
   return `5718a2f1c0de${String(number).padStart(12, '0')}` as SubscriptionId
@@ -221,7 +221,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
     meter: sheet.meter(),
     count: (name) => counts.push(name),
     sent: () => undefined,
-    render: rememberingNotice(),
+    ...{ render: rememberingNotice(), body: rendering.message.body },
     log: new LineLog(switches, (line) => lines.push(line)),
     switches,
     transaction: () => {

@@ -7,6 +7,7 @@ import { idOfPosition, positionOfId } from '../../src/delivery/streams/stream-po
 import { Streams } from '../../src/delivery/streams/streams.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { LineLog } from '../../src/observe/log/log.js'
+import { ok } from '../../src/result.js'
 import { Switches } from '../../src/threads/shared-memory/switches.js'
 import { never } from '../../src/time.js'
 import { runs } from '../runs.js'
@@ -121,7 +122,7 @@ class StreamsUnderTest {
           close: async () => undefined,
         })),
       ),
-      render: () => '',
+      ...{ render: () => '', body: () => ok('') },
       count: () => undefined,
       sent: () => undefined,
       log: new LineLog(switches, () => undefined),

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
-import type { NewNotice, SharedNotice, SharedText } from '../../src/model/subscription/notice.js'
+import { stateOf } from '../../src/model/subscription/change.js'
+import type { BodyTerms } from '../../src/model/subscription/message.js'
+import type { NewNotice, SharedChange, SharedNotice } from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { type Environment, openEnvironment } from '../../src/storage/environment/environment.js'
 import { noticeWrite } from '../../src/storage/records/notice-write.js'
@@ -74,30 +76,37 @@ test('what many are told of one change is stored once, and gone when the last of
   t.same(disk.entries, [0, 0, 0])
 })
 
-/** Messages with a text in common, each with a number of its own. */
-function sharedText(subscriptions: number, text = 'x'): SharedText {
+/** Messages about a change, each with a template of its own. */
+function sharedChange(subscriptions: number, held = 'x', template = ''): SharedChange {
   const { subscription: _, body: __, correlator: ___, message: ____, after: _____, ...common } = notice()
   const ids = Array.from({ length: subscriptions }, () => subscriptionId())
-  const messages = ids.map((_id, at) => ({
+  const messages = ids.map((id, at) => ({
     correlator: `c; cbnotif=${at + 1}`,
     message: { format: 'custom', url: `http://127.0.0.1/${at}` },
-    pieces: [`ä${at} `, ' '.repeat(at % 3), '.'],
+    terms: bodyTerms(id, `ä${at} \${level} ${template}`),
   }))
-  return { ...common, subscriptions: ids, messages, text }
+  const change = stateOf(common.tenant, entity({ id: 'Tank1', attributes: [attribute('level', held)] }))
+  return { ...common, subscriptions: ids, messages, shown: { change, time: common.made, steps: 1000 } }
 }
 
-test('a text that many messages have in common is stored once, and each is given back as a notice of its own', async (t) => {
+function bodyTerms(id: SubscriptionId, payload: string): BodyTerms {
+  const target = { kind: 'http', timeout_ms: 0, custom: { payload } } as const
+  const shown = { format: 'normalized', excepts: false, metadata: [], onlyChanged: false, covered: false } as const
+  return { id, attributes: [], onMetadata: true, notification: { target, ...shown } }
+}
+
+test('a change that many messages show is stored once, and each is given back as a notice of its own', async (t) => {
   const disk = new OnDisk(t)
-  const text = 'xä'.repeat(50_000)
-  const many = sharedText(600, text)
+  const held = 'xä'.repeat(50_000)
+  const many = sharedChange(600, held)
   const written = disk.environment.root.transactionSync(() => disk.outbox.enqueue([noticeWrite(many)]))
-  t.ok(written < 300_000, `${written} characters`)
+  t.ok(written < 400_000, `${written} characters`)
   t.same(disk.entries, [0, 3, 2])
-  const body = `ä299 ${text}  ${text}.`
   const own = { correlator: 'c; cbnotif=300', message: { format: 'custom', url: 'http://127.0.0.1/299' } }
-  t.match(noticeAt(disk.environment, 300), { subscription: many.subscriptions[299], body, ...own })
+  const whole = { subscription: many.subscriptions[299], ...own, body: undefined, shown: many.shown }
+  t.match(noticeAt(disk.environment, 300), { ...whole, terms: many.messages[299]?.terms })
   const [numbered] = noticesAfter(disk.environment, 299, 1)
-  t.match(numbered, { number: 300, body_bytes: Buffer.byteLength(body), notice: own })
+  t.match(numbered, { number: 300, body_bytes: undefined, notice: own })
   const findings: unknown[] = []
   const found = {
     add: (...of: unknown[]) => findings.push(of),
@@ -107,8 +116,16 @@ test('a text that many messages have in common is stored once, and each is given
   t.same(findings, [])
   const numbers = many.subscriptions.map((_, at) => at + 1)
   disk.ack(...numbers.filter((number) => number !== 300))
-  t.match(noticeAt(disk.environment, 300), { body, ...own })
+  t.match(noticeAt(disk.environment, 300), whole)
   disk.ack(300)
+  t.same(disk.entries, [0, 0, 0])
+})
+
+test('a group of messages with long templates is short, since it is written again with each that leaves', async (t) => {
+  const disk = new OnDisk(t)
+  disk.enqueue(sharedChange(20, 'x', 'y'.repeat(100_000)))
+  t.same(disk.entries, [0, 20, 2])
+  disk.ack(...Array.from({ length: 20 }, (_, at) => at + 1))
   t.same(disk.entries, [0, 0, 0])
 })
 
@@ -125,7 +142,11 @@ test('whatever is put in and leaves, in whatever order and twice, what is left i
       for (const each of steps) {
         if ('put' in each) {
           const notices = each.put.map((size) =>
-            size === 0 ? notice({ subscription: subscriptionId() }) : size % 2 === 0 ? sharedText(size) : shared(size),
+            size === 0
+              ? notice({ subscription: subscriptionId() })
+              : size % 2 === 0
+                ? sharedChange(size)
+                : shared(size),
           )
           let number = disk.outbox.last
           for (const one of notices) {

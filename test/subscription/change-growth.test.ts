@@ -67,7 +67,8 @@ function looksFor(count: number, subscriptions: number, asked: Asked): number {
   const change = changeOf(count)
   looks = 0
   matcher.match(change, { ...command('UPDATE', 'Silo1', []), time: at(1000) })
-  if (matcher.notices.length !== subscriptions) throw new Error(`${matcher.notices.length} notices`)
+  const notices = matcher.notices.reduce((sum, one) => sum + ('subscriptions' in one ? one.subscriptions.length : 1), 0)
+  if (notices !== subscriptions) throw new Error(`${notices} notices`)
   return looks
 }
 

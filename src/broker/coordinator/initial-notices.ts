@@ -3,13 +3,8 @@ import type { Query } from '../../model/context/query.js'
 import { maxSteps, StepBudget } from '../../model/context/step-budget.js'
 import type { Origin } from '../../model/context/update.js'
 import { stateOf } from '../../model/subscription/change.js'
-import type {
-  MessageRenderer,
-  Notice,
-  NoticeNumber,
-  NoticeRenderer,
-  OrderingKey,
-} from '../../model/subscription/notice.js'
+import { type MessageRenderer, renderedMessage } from '../../model/subscription/message.js'
+import type { Notice, NoticeNumber, NoticeRenderer, OrderingKey } from '../../model/subscription/notice.js'
 import { isLegacy, termsOf } from '../../model/subscription/patch.js'
 import type { Subscription } from '../../model/subscription/subscription.js'
 import type { Result } from '../../result.js'
@@ -94,7 +89,7 @@ function messagesAbout(
   // The step budget of the templates of one change.
   const budget = new StepBudget(maxSteps)
   return entities.flatMap((entity, at) => {
-    const rendered = message(whole, stateOf(tenant, entity), { origin, time: made }, budget)
+    const rendered = renderedMessage(message, whole, stateOf(tenant, entity), { origin, time: made }, budget)
     if (rendered === undefined) return []
     const correlator = `${origin.correlator}; cbnotif=${at + 1}`
     const { token, service } = origin

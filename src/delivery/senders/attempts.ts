@@ -1,4 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { InTurn } from '../../in-turn.js'
 import type { StoredNotice } from '../../model/subscription/notice.js'
 import { alarmSubject } from '../../observe/log/secrets.js'
 import type { CounterName } from '../../observe/measure/counters.js'
@@ -38,6 +39,9 @@ export interface AttemptParts extends AttemptLineParts, PreparingParts {
 /** Receivers whose last attempt failed that are remembered: as many as there are alarms [management 10.7]. */
 const mostAlarmed = 10_000
 
+/** A notice that takes more than this while it is sent is long. */
+const shortMost_bytes = 2 ** 17
+
 /** How often it is checked whether all attempts have ended. */
 const idleCheck_ms = 10
 
@@ -47,6 +51,8 @@ export class Attempts {
   readonly #alarmed = new Map<string, readonly [alarm: AttemptAlarm, subject: string]>()
   /** Attempts under way, by outbox. */
   readonly #underWay = new Map<OutboxNumber, number>()
+  /** Reading and rendering a long notice may take milliseconds: there is one in a turn of the event loop. */
+  readonly #longOnes = new InTurn()
   #ended = 0
   #scheduled = false
   #running = false
@@ -133,6 +139,8 @@ export class Attempts {
   async #make(attempt: BegunAttempt): Promise<void> {
     const { queue } = this.#parts
     const { notice, recipient } = attempt
+    if (notice.sent_bytes > shortMost_bytes) await this.#longOnes.run(nextTurn)
+    if (this.#closed) return
     const prepared = preparedNotice(this.#parts, notice, recipient)
     if (prepared.kind === 'ready') {
       const lines = new AttemptLines(this.#parts, prepared.notice, prepared.body)

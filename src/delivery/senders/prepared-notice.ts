@@ -1,6 +1,9 @@
+import { StepBudget } from '../../model/context/step-budget.js'
+import type { BodyRenderer, Undeliverable } from '../../model/subscription/message.js'
 import type { NoticeRenderer, NumberedNotice, StoredNotice } from '../../model/subscription/notice.js'
 import { streamReference } from '../../model/subscription/targets.js'
 import type { Log } from '../../observe/log/log.js'
+import { err, ok, type Result } from '../../result.js'
 import type { Recipient } from '../queue/courier-protocol.js'
 import type { QueuedNotice } from '../queue/notice-list.js'
 import type { Outboxes, OutboxNumber } from '../queue/outboxes.js'
@@ -17,8 +20,9 @@ export interface MessageLimits {
 
 export interface PreparingParts extends MessageLimits {
   readonly outboxes: Outboxes
-  /** Renders the bodies that were not rendered when their change was made. */
+  /** Renders the bodies that were not rendered when their change was made: in the form of NGSIv1, and in those of NGSIv2. */
   readonly render: NoticeRenderer
+  readonly body: BodyRenderer
   readonly log: Log
 }
 
@@ -34,27 +38,40 @@ export interface ReadyNotice {
 
 /** Reads a notice from its outbox and renders its body, if that was not done when its change was made. */
 export function preparedNotice(
-  { outboxes, render, log, maxSize, brokerId }: PreparingParts,
+  parts: PreparingParts,
   { outbox, number }: Pick<QueuedNotice, 'outbox' | 'number'>,
   recipient: Recipient,
 ): ReadyNotice | Unsendable {
-  const { id, attributes, terms } = recipient
+  const { outboxes, log, maxSize, brokerId } = parts
   const notice = outboxes.all[outbox]?.at(number)
   if (notice === undefined) return { kind: 'missing' }
   if (notice === 'damaged') return { kind: 'unsendable', reason: `notice ${number} cannot be read` }
   const undeliverable = notice.message?.undeliverable
-  if (undeliverable !== undefined) {
+  const rendered = undeliverable === undefined ? bodyOf(notice, recipient, parts) : err(undeliverable)
+  if (!rendered.ok) {
+    const { level, reason } = rendered.error
     // Told of each notice, not once for the subscription as other drops are.
-    const message = `a notification of subscription ${id} is dropped: ${undeliverable.reason}`
-    log[undeliverable.level]('notif:drop', message, { subscription: id })
+    const { id } = recipient
+    log[level]('notif:drop', `a notification of subscription ${id} is dropped: ${reason}`, { subscription: id })
     return { kind: 'unsendable' }
   }
   const url = urlOf(notice, recipient)
-  const headers = terms?.target.kind === 'mqtt' ? [] : headersOf(notice, outbox, number, brokerId)
-  if (notice.body !== undefined) return { kind: 'ready', notice, url, headers, body: notice.body }
-  const body = render({ id, attributes }, [notice.entity])
+  const headers = recipient.terms?.target.kind === 'mqtt' ? [] : headersOf(notice, outbox, number, brokerId)
+  const body = rendered.value
+  if (notice.body !== undefined) return { kind: 'ready', notice, url, headers, body }
   const reason = tooLong(messageSize(url, headers, Buffer.byteLength(body)), maxSize)
   return reason === undefined ? { kind: 'ready', notice, url, headers, body } : { kind: 'unsendable', reason }
+}
+
+function bodyOf(
+  notice: StoredNotice,
+  { id, attributes }: Recipient,
+  { render, body }: Pick<PreparingParts, 'render' | 'body'>,
+): Result<string, Undeliverable> {
+  if (notice.body !== undefined) return ok(notice.body)
+  if ('entity' in notice) return ok(render({ id, attributes }, [notice.entity]))
+  const { shown, terms, token, service } = notice
+  return body(terms, shown.change, { time: shown.time, origin: { token, service } }, new StepBudget(shown.steps))
 }
 
 /** A notification is at most this much longer than its record on disk, by the names of headers and their constant parts. */

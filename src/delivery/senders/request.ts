@@ -1,5 +1,6 @@
 import { viaOf } from '../../hosts.js'
-import { type NoticeHead, type NoticeMessage, type NoticeNumber, serviceOf } from '../../model/subscription/notice.js'
+import type { NoticeMessage } from '../../model/subscription/message.js'
+import { type NoticeHead, type NoticeNumber, serviceOf } from '../../model/subscription/notice.js'
 import type { SentRequest } from '../../observe/measure/service-metrics.js'
 import { versionFacts } from '../../version.js'
 import type { OutboxNumber } from '../queue/outboxes.js'

@@ -19,7 +19,7 @@ export interface Change {
   /** Names of the attributes that count as changed [subscriptions 3.3]. */
   readonly changed: readonly string[]
   /** The attributes of the request. */
-  readonly given: readonly GivenAttribute[]
+  readonly given: readonly Pick<GivenAttribute, 'name' | 'value'>[]
   /** Whether all given attributes count as changed, equal or not [NGSIv2 subscriptions 4.2]. */
   readonly isForced: boolean
 }

@@ -2,76 +2,66 @@ import { err, ok, type Result } from '../../result.js'
 import { compareBytes, type Value } from '../context/entity.js'
 import { isArray, isObject, quote } from '../context/value.js'
 import { type Filler, onlyMacro, percentDecoded, type Unfilled } from '../expression/template.js'
+import type { Undeliverable } from './message.js'
 import { isTopic, parseNotificationUrl, streamReference } from './targets.js'
 import type { HttpTemplate, Template } from './terms.js'
 
-/** A rendered message of `httpCustom`. */
-export interface FilledHttp {
+/** A rendered message of `httpCustom`, without its body. */
+export interface FilledHead {
   /** Undefined when listening clients receive the message as an event. */
   readonly url: string | undefined
   /** Each name once, in lower case; an empty value removes the header that would be sent otherwise. */
   readonly headers: readonly Pair[]
-  readonly body: FilledBody
-}
-
-/** A rendered message of `mqttCustom`. */
-export interface FilledMqtt {
-  readonly topic: string
-  readonly body: FilledBody
 }
 
 type Pair = readonly [name: string, value: string]
 
-/**
- * The body, and its content type unless a header sets another one. `usual` is the body that `http` would send, also for a patched
- * entity [NGSIv2 subscriptions 6.2].
- */
-export type FilledBody =
-  | { readonly kind: 'usual' }
-  | { readonly kind: 'custom'; readonly text: string; readonly contentType: string }
-
 /** Why a message is dropped, for example because it would not be a valid request [NGSIv2 subscriptions 6.1]. */
-export type Undeliverable =
+export type Unsendable =
   | Unfilled
   | { readonly kind: 'urlInvalid'; readonly url: string }
   | { readonly kind: 'headerInvalid'; readonly name: string }
   | { readonly kind: 'topicInvalid'; readonly topic: string }
 
-/** Renders a message of `httpCustom` to a URL [NGSIv2 subscriptions 6.1, 6.2]. */
-export function filledHttp(url: string, template: HttpTemplate, filler: Filler): Result<FilledHttp, Undeliverable> {
+/** Renders a message of `httpCustom` to a URL, without its body [NGSIv2 subscriptions 6.1, 6.2]. */
+export function filledHttp(url: string, template: HttpTemplate, filler: Filler): Result<FilledHead, Unsendable> {
   const filled = filledUrl(url, template, filler)
   if (!filled.ok) return filled
   const headers = filledHeaders(template, filler)
-  if (!headers.ok) return headers
-  const body = filledBody(template, filler)
-  return body.ok ? ok({ url: filled.value, headers: headers.value, body: body.value }) : body
+  return headers.ok ? ok({ url: filled.value, headers: headers.value }) : headers
 }
 
-/** Renders a message of `mqttCustom` to a topic [NGSIv2 subscriptions 6.1, 7.1]. */
-export function filledMqtt(topic: string, template: Template, filler: Filler): Result<FilledMqtt, Undeliverable> {
+/** Renders the topic of a message of `mqttCustom` [NGSIv2 subscriptions 6.1, 7.1]. */
+export function filledTopic(topic: string, filler: Filler): Result<string, Unsendable> {
   const filled = filler.text(topic, '')
-  if (!filled.ok) return filled
-  if (!isTopic(filled.value)) return err({ kind: 'topicInvalid', topic: filled.value })
-  const body = filledBody(template, filler)
-  return body.ok ? ok({ topic: filled.value, body: body.value }) : body
+  if (filled.ok && !isTopic(filled.value)) return err({ kind: 'topicInvalid', topic: filled.value })
+  return filled
 }
 
-/** The body of a message, the same for HTTP and MQTT [NGSIv2 subscriptions 6.2, 7.1]. */
-function filledBody({ payload, json }: Template, filler: Filler): Result<FilledBody, Unfilled> {
-  if (payload === null) return ok({ kind: 'custom', text: '', contentType: '' })
+/**
+ * The content type of a body that a template makes, unless a header sets another one, over HTTP and MQTT; undefined for the body that
+ * `http` would send, also for a patched entity [NGSIv2 subscriptions 6.2, 7.1].
+ */
+export function contentTypeOf({ payload, json }: Template): string | undefined {
+  if (payload === null) return ''
+  if (payload !== undefined && payload !== '') return 'text/plain; charset=utf-8'
+  return json === undefined ? undefined : 'application/json; charset=utf-8'
+}
+
+/** The body that a template makes; undefined for the body that `http` would send [NGSIv2 subscriptions 6.2, 7.1]. */
+export function filledBody({ payload, json }: Template, filler: Filler): Result<string | undefined, Unfilled> {
+  if (payload === null) return ok('')
   if (payload !== undefined && payload !== '') {
     const filled = filler.text(payload, 'null')
-    if (!filled.ok) return filled
-    return ok({ kind: 'custom', text: percentDecoded(filled.value), contentType: 'text/plain; charset=utf-8' })
+    return filled.ok ? ok(percentDecoded(filled.value)) : filled
   }
-  if (json === undefined) return ok({ kind: 'usual' })
+  if (json === undefined) return ok(undefined)
   const filled = filler.value(json)
-  if (!filled.ok) return filled
-  return ok({ kind: 'custom', text: JSON.stringify(filled.value), contentType: 'application/json; charset=utf-8' })
+  return filled.ok ? ok(JSON.stringify(filled.value)) : filled
 }
 
 /** Query parameters with an empty name or value are left out; nothing is percent-encoded. */
-function filledUrl(url: string, { qs = {} }: HttpTemplate, filler: Filler): Result<string | undefined, Undeliverable> {
+function filledUrl(url: string, { qs = {} }: HttpTemplate, filler: Filler): Result<string | undefined, Unsendable> {
   if (url === streamReference) return ok(undefined)
   const base = filler.text(url, '')
   if (!base.ok) return base
@@ -107,7 +97,7 @@ export const unsendable: ReadonlySet<string> = new Set(['expect', 'upgrade'])
 const legalName = /^[!#$%&'*+.^_`|~\da-z-]+$/
 const legalValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
-function filledHeaders({ headers = {} }: HttpTemplate, filler: Filler): Result<readonly Pair[], Undeliverable> {
+function filledHeaders({ headers = {} }: HttpTemplate, filler: Filler): Result<readonly Pair[], Unsendable> {
   const filled = new Map<string, string>()
   for (const [nameTemplate, valueTemplate] of Object.entries(headers)) {
     const given = filler.text(nameTemplate, 'null')
@@ -125,8 +115,12 @@ function filledHeaders({ headers = {} }: HttpTemplate, filler: Filler): Result<r
   return ok([...filled])
 }
 
-/** Why a notification is dropped, for the log. */
-export function undeliverableText(why: Undeliverable): string {
+/** What is logged of a message that is dropped. */
+export function undeliverable(why: Unsendable): Undeliverable {
+  return { level: why.kind === 'macroOpen' ? 'warn' : 'error', reason: reasonOf(why) }
+}
+
+function reasonOf(why: Unsendable): string {
   switch (why.kind) {
     case 'macroOpen':
       return 'a macro of its template does not end'

@@ -10,9 +10,9 @@ import { expressionsRead } from './expression-texts.js'
 import { type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
 import { MatchTrace, type Silence } from './match-trace.js'
 import { type ConditionEvaluator, MatcherIndex } from './matcher-index.js'
-import { type MessageRenderer, type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
+import { type BodilessMessage, bodyTermsOf, type MessageRenderer, type NoticeMessage } from './message.js'
+import { type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
 import { hasFired, isLegacy } from './patch.js'
-import { withSharedTexts } from './shared-texts.js'
 import { StepShare } from './step-share.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscription.js'
 import type { SubscriptionTerms } from './terms.js'
@@ -101,7 +101,6 @@ export class Matcher {
     if (groups.length === 0) return
     this.#changes += 1
     this.#sent = 0
-    const before = this.#notices.length
     const triggered = triggeredOf(this.#changes, groups, change)
     this.#trace.untriggered(groups, triggered, change, cause)
     if (comesBack(change, cause)) {
@@ -123,19 +122,13 @@ export class Matcher {
       }
       const silence = this.#reserve(indexed, isShown, messages, change, cause, share)
       if (silence === undefined && isLegacy(indexed.subscription)) due.push(indexed.subscription)
-      else if (silence === undefined) this.#send(indexed.subscription, messages.of(indexed.subscription), change, cause)
+      else if (silence === undefined) this.#send(indexed.subscription, messages, change, cause)
       if (isTraced) this.#trace.triggered(indexed, silence, change, cause)
     }
+    this.#sendLater(messages, change, cause)
     if (due.length > 0) this.#notify(due, change, cause)
     if (undecided !== undefined) this.#matchUndecided(undecided, isShown, messages, change, cause, share)
     if (share.isTooSmall) this.#warnOfSteps(change, share)
-    if (this.#sent > 1) this.#shareTexts(before, change)
-  }
-
-  #shareTexts(before: number, { entity }: Change): void {
-    const own = this.#notices.slice(before)
-    const shared = withSharedTexts(own, entity)
-    if (shared !== own) this.#notices = [...this.#notices.slice(0, before), ...shared]
   }
 
   /**
@@ -191,7 +184,7 @@ export class Matcher {
     const { throttling_ms, terms } = subscription
     const jexl = terms?.condition?.jexl
     if (jexl !== undefined && !this.#holds(jexl, change, cause, share.budget())) return 'condition not met'
-    const shows = isLegacy(subscription) ? isShown(subscription) : messages.of(subscription) !== undefined
+    const shows = isLegacy(subscription) ? isShown(subscription) : messages.head(subscription) !== undefined
     if (!shows) return 'nothing to show'
     if (terms?.status !== 'oneshot') {
       return reserveMoment(clock, time, throttling_ms, this.#reservations) ? undefined : 'throttled'
@@ -201,22 +194,47 @@ export class Matcher {
     return reserveMoment(clock, madeAt(terms, time), throttling_ms, this.#reservations, armed) ? undefined : 'throttled'
   }
 
-  /** The message is complete, and is stored as it is. */
-  #send(subscription: Subscription, rendered: Rendered | undefined, { entity }: Change, { origin, time }: Cause): void {
-    if (rendered === undefined) throw new Error('what is sent was rendered before')
+  /** Makes the notice of a subscription in the forms of NGSIv2: with its body, unless the bodies of the change are rendered later. */
+  #send(subscription: Subscription, messages: Messages, change: Change, cause: Cause): void {
+    const { terms } = subscription
+    const isNow = terms === undefined || madeAt(terms, cause.time) === cause.time
+    if (!isNow || !messages.areLong) this.#notices.push(this.#whole(subscription, messages, change, cause))
+    else messages.later.push({ ...this.#headed(subscription, messages, cause), terms: bodyTermsOf(subscription) })
+  }
+
+  /** The notice of a subscription with its body. */
+  #whole(subscription: Subscription, messages: Messages, { entity }: Change, cause: Cause): Notice {
     const { id, tenant, terms } = subscription
+    const { correlator, message } = this.#headed(subscription, messages, cause)
+    const { origin, time } = cause
+    return {
+      ...{ subscription: id, orderingKey: orderingKeyOf(entity), made: terms ? madeAt(terms, time) : time, tenant },
+      ...{ paths: [entity.path], correlator, token: origin.token, service: origin.service, via: origin.via },
+      ...messages.whole(subscription, message),
+    }
+  }
+
+  #headed(
+    subscription: Subscription,
+    messages: Messages,
+    { origin }: Cause,
+  ): { readonly correlator: string; readonly message: NoticeMessage } {
+    const message = messages.head(subscription)
+    if (message === undefined) throw new Error('what is sent shows something')
     this.#sent += 1
+    return { correlator: `${origin.correlator}; cbnotif=${this.#sent}`, message }
+  }
+
+  /** Stores the change once for the messages whose bodies are rendered when they are sent. */
+  #sendLater({ later, steps }: Messages, change: Change, { origin, time }: Cause): void {
+    if (later.length === 0) return
+    const { tenant, entity } = change
+    const { token, service, via } = origin
     this.#notices.push({
-      subscription: id,
-      orderingKey: orderingKeyOf(entity),
-      made: terms ? madeAt(terms, time) : time,
-      tenant,
-      paths: [entity.path],
-      correlator: `${origin.correlator}; cbnotif=${this.#sent}`,
-      token: origin.token,
-      service: origin.service,
-      via: origin.via,
-      ...rendered,
+      ...{ orderingKey: orderingKeyOf(entity), made: time, tenant, paths: [entity.path], token, service, via },
+      subscriptions: later.map(({ terms }) => terms.id),
+      messages: later,
+      shown: { change, time, steps },
     })
   }
 
@@ -242,7 +260,7 @@ export class Matcher {
         if (this.#trace.isOfTriggered) this.#trace.triggered(indexed, silence, change, cause)
         if (silence !== undefined) continue
         if (isLegacy(subscription)) this.#notify([subscription], change, cause)
-        else this.#send(subscription, messages.of(subscription), change, cause)
+        else this.#notices.push(this.#whole(subscription, messages, change, cause))
         const made = this.#notices.pop()
         if (made === undefined || 'subscriptions' in made) throw new Error('a version has no notice of its own')
         const at = standing.get(subscription.id)
@@ -297,20 +315,49 @@ function isAlike(standing: NewNotice, proposed: Notice): boolean {
   return said === JSON.stringify({ ...proposed, correlator: standing.correlator })
 }
 
-type Rendered = NonNullable<ReturnType<MessageRenderer>>
+/** From these sums on, the other bodies of a change are rendered when they are sent, not in the turn: characters, and steps of templates. */
+const mostCharacters = 2 ** 16
+const mostTemplateSteps = 2 ** 19
 
-/** Renders each message of one change once. */
+/** The messages of one change. Each head is rendered once. */
 class Messages {
-  readonly #render: (subscription: Subscription) => Rendered | undefined
-  #last: { readonly of: Subscription; readonly rendered: Rendered | undefined } | undefined
+  /** Those whose bodies are rendered later. */
+  readonly later: BodilessMessage[] = []
+  readonly steps: number
+  readonly #renderer: MessageRenderer
+  readonly #change: Change
+  readonly #cause: Cause
+  readonly #share: StepShare
+  #last: { readonly of: Subscription; readonly head: NoticeMessage | undefined } | undefined
+  #characters = 0
 
-  constructor(render: MessageRenderer, change: Change, cause: Cause, share: StepShare) {
-    this.#render = (subscription) => render(subscription, change, cause, share.budget())
+  constructor(renderer: MessageRenderer, change: Change, cause: Cause, share: StepShare) {
+    this.#renderer = renderer
+    this.#change = change
+    this.#cause = cause
+    this.#share = share
+    this.steps = share.steps
   }
 
-  of(subscription: Subscription): Rendered | undefined {
-    if (this.#last?.of !== subscription) this.#last = { of: subscription, rendered: this.#render(subscription) }
-    return this.#last.rendered
+  /** The message beside its body; undefined when it would show nothing. */
+  head(subscription: Subscription): NoticeMessage | undefined {
+    if (this.#last?.of === subscription) return this.#last.head
+    const head = this.#renderer.head(subscription, this.#change, this.#cause, this.#share.budget())
+    this.#last = { of: subscription, head }
+    return head
+  }
+
+  /** Whether the bodies of this change have taken so long that a turn should not render more of them. */
+  get areLong(): boolean {
+    return this.#characters > mostCharacters || this.#share.spent > mostTemplateSteps
+  }
+
+  whole(subscription: Subscription, message: NoticeMessage): Pick<Notice, 'body' | 'message'> {
+    if (message.undeliverable !== undefined) return { message, body: '' }
+    const body = this.#renderer.body(bodyTermsOf(subscription), this.#change, this.#cause, this.#share.budget())
+    if (!body.ok) return { message: { undeliverable: body.error }, body: '' }
+    this.#characters += body.value.length
+    return { message, body: body.value }
   }
 }
 

@@ -1,8 +1,7 @@
 import type { Milliseconds } from '../../time.js'
 import type { Entity, ServicePath, Tenant } from '../context/entity.js'
-import type { StepBudget } from '../context/step-budget.js'
-import type { Cause, Change } from './change.js'
 import type { Provisional } from './decisions.js'
+import type { BodilessMessage, BodyTerms, NoticeMessage, ShownChange } from './message.js'
 import type { Subscription, SubscriptionId } from './subscription.js'
 
 /**
@@ -39,25 +38,6 @@ export interface Notice {
   readonly provisional?: Provisional | undefined
 }
 
-/**
- * The message of a notice, rendered with the update that caused it, so that it does not depend on later state [NGSIv2
- * subscriptions 6]. Absent members are as in the subscription, or as in all notifications.
- */
-export interface NoticeMessage {
-  /** The header `Ngsiv2-AttrsFormat`. */
-  readonly format?: string | undefined
-  readonly url?: string | undefined
-  readonly method?: string | undefined
-  /** The header `Content-Type`; empty for none. */
-  readonly contentType?: string | undefined
-  /** Names in lower case, and values; an empty value leaves the header out. */
-  readonly headers?: readonly (readonly [name: string, value: string])[] | undefined
-  /** The MQTT topic. */
-  readonly topic?: string | undefined
-  /** Why the notice cannot be sent: it is dropped in its turn, with a log line of this level. */
-  readonly undeliverable?: { readonly level: 'error' | 'warn'; readonly reason: string } | undefined
-}
-
 /** The Fiware-Service of a notification: its tenant, otherwise that of the causing request [context 5.1]. */
 export function serviceOf({ tenant, service = '' }: Pick<Notice, 'tenant' | 'service'>): string {
   return tenant === '' ? service : tenant
@@ -77,28 +57,25 @@ export interface SharedNotice extends Omit<Notice, 'subscription' | 'body' | 'af
 }
 
 /**
- * The messages of several subscriptions to one change whose bodies have a long text in common, which is stored once. In the
- * outbox they count as one notice per subscription.
+ * The messages of several subscriptions to one change in the forms of NGSIv2 whose bodies are long, or take long to render: the
+ * change is stored once, and each body is rendered when it is sent. In the outbox they count as one notice per subscription.
  */
-export interface SharedText
+export interface SharedChange
   extends Omit<Notice, 'subscription' | 'correlator' | 'body' | 'after' | 'message' | 'provisional'> {
   readonly subscriptions: readonly SubscriptionId[]
   /** In the order of `subscriptions`. */
-  readonly messages: readonly MessagePart[]
-  readonly text: string
-}
-
-/** The parts of a message that it does not share with others. */
-export interface MessagePart extends Pick<Notice, 'correlator' | 'message'> {
-  /** The parts of the body before, between and behind the occurrences of the text. */
-  readonly pieces: readonly string[]
+  readonly messages: readonly BodilessMessage[]
+  readonly shown: ShownChange
 }
 
 /** The forms in which notices are put into an outbox. */
-export type NewNotice = Notice | SharedNotice | SharedText
+export type NewNotice = Notice | SharedNotice | SharedChange
 
-/** A notice as an outbox gives it back: with its body, or with the entity to render. */
-export type StoredNotice = Notice | (NoticeHead & { readonly body: undefined; readonly entity: Entity })
+/** A notice as an outbox gives it back: with its body, or with what the body is rendered from. */
+export type StoredNotice = Notice | EntityNotice | ChangeNotice
+
+type EntityNotice = NoticeHead & { readonly body: undefined; readonly entity: Entity }
+type ChangeNotice = NoticeHead & { readonly body: undefined; readonly shown: ShownChange; readonly terms: BodyTerms }
 
 export type OrderingKey =
   | { readonly kind: 'entity'; readonly key: string }
@@ -122,17 +99,6 @@ export type NoticeRenderer = (
   subscription: Pick<Subscription, 'id' | 'attributes'>,
   entities: readonly Entity[],
 ) => string
-
-/**
- * Renders the message about a change in a form of NGSIv2 [NGSIv2 subscriptions 5, 6]; undefined when there is nothing to show.
- * The template takes its steps from the budget.
- */
-export type MessageRenderer = (
-  subscription: Subscription,
-  change: Change,
-  cause: Cause,
-  budget: StepBudget,
-) => { readonly message: NoticeMessage; readonly body: string } | undefined
 
 /** The number of a notice in its outbox: ascending, and never reused, also after a restart. */
 export type NoticeNumber = number

@@ -12,6 +12,7 @@ export class StepShare {
   readonly steps: number
   readonly #budget: StepBudget
   #isSpent = false
+  #spent = 0
 
   constructor(triggered: readonly IndexedSubscription[]) {
     let parts = 0
@@ -28,8 +29,14 @@ export class StepShare {
   /** The budget of one condition or template, valid until the next call. */
   budget(): StepBudget {
     this.#isSpent ||= this.#budget.isSpent
+    this.#spent = this.spent
     this.#budget.renew()
     return this.#budget
+  }
+
+  /** The steps that all of them together have taken so far. */
+  get spent(): number {
+    return this.#spent + Math.min(this.steps, this.steps - this.#budget.left)
   }
 
   /** Whether one had too few steps only because there are so many of them. */

@@ -1,6 +1,8 @@
-import type { MessagePart, NewNotice, NoticeHead } from '../../model/subscription/notice.js'
+import type { BodilessMessage } from '../../model/subscription/message.js'
+import type { NewNotice, NoticeHead } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Milliseconds } from '../../time.js'
+import { encodeChange } from './change-record.js'
 import { decodeGroup, decodeNotice, encodeGroup, encodeNotice } from './outbox-record.js'
 import { encodeEntity } from './record.js'
 import type { Section } from './sections.js'
@@ -12,18 +14,24 @@ export type NoticeWrite =
       readonly kind: 'shared'
       readonly subscriptions: readonly SubscriptionId[]
       readonly common: Omit<NoticeHead, 'subscription'>
-      /** The entity that all of them show, or the text that their bodies have in common. */
+      /** The entity, or with messages the change, that all of them show. */
       readonly shown: string
-      /** The messages by subscription, where they have their own. */
-      readonly messages?: readonly MessagePart[] | undefined
+      /** The messages by subscription, in the forms of NGSIv2. */
+      readonly messages?: readonly BodilessMessage[] | undefined
     }
 
 /** The texts of a notice. */
 export function noticeWrite(notice: NewNotice): NoticeWrite {
   if (!('subscriptions' in notice)) return { kind: 'single', text: encodeNotice(notice) }
-  if ('text' in notice) {
-    const { subscriptions, messages, text, ...common } = notice
-    return { kind: 'shared', subscriptions, common: { ...common, correlator: '' }, shown: text, messages }
+  if ('messages' in notice) {
+    const { subscriptions, messages, shown, ...common } = notice
+    return {
+      kind: 'shared',
+      subscriptions,
+      common: { ...common, correlator: '' },
+      shown: encodeChange(shown),
+      messages,
+    }
   }
   const { subscriptions, entity, ...common } = notice
   return { kind: 'shared', subscriptions, common, shown: encodeEntity(entity) }

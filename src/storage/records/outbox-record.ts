@@ -1,10 +1,9 @@
 import type { ServicePath, Tenant } from '../../model/context/entity.js'
 import type { Provisional } from '../../model/subscription/decisions.js'
+import type { BodilessMessage, NoticeMessage } from '../../model/subscription/message.js'
 import {
-  type MessagePart,
   type Notice,
   type NoticeHead,
-  type NoticeMessage,
   type NoticeNumber,
   type OrderingKey,
   type PackedToken,
@@ -13,6 +12,7 @@ import {
 } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Milliseconds } from '../../time.js'
+import { heldTerms, type StoredTerms, storedTerms } from './change-record.js'
 
 /** The parts that all notices of one change have in common. */
 type CommonHead = readonly [
@@ -37,13 +37,12 @@ type StoredHead = readonly [
   provisional?: readonly [change: number, by: Provisional['by']],
 ]
 
-/** The parts of one message of a group that are its own. */
-type StoredMessage = readonly [correlator: string, message: NoticeMessage | 0, pieces: readonly string[]]
+/** A message of a group. */
+type StoredMessage = readonly [correlator: string, message: NoticeMessage | 0, terms: StoredTerms]
 
 /**
  * The notices of one change to some subscriptions: their numbers follow each other from that of the group on, and one
- * that has left is 0. The entity that they show, or the text that their messages have in common, lies at the number `shown`, and takes
- * `shown_bytes`.
+ * that has left is 0. The entity that they show, or with messages the change, lies at the number `shown`, and takes `shown_bytes`.
  */
 type StoredGroup = readonly [
   subscriptions: readonly (string | 0)[],
@@ -52,7 +51,7 @@ type StoredGroup = readonly [
   shown_bytes: number,
   /** The empty text for none where something follows. */
   via?: string,
-  /** The subscriptions' own messages, if they have any. */
+  /** The messages in the forms of NGSIv2. */
   messages?: readonly StoredMessage[],
 ]
 
@@ -62,9 +61,9 @@ export interface NoticeGroup {
   /** `undefined` stands for a notice that has left. */
   readonly subscriptions: readonly (SubscriptionId | undefined)[]
   readonly common: Omit<NoticeHead, 'subscription'>
-  /** The messages by subscription, where they have their own. */
-  readonly messages?: readonly MessagePart[] | undefined
-  /** The number under which the entity, or the text, is stored. */
+  /** The messages by subscription, in the forms of NGSIv2. */
+  readonly messages?: readonly BodilessMessage[] | undefined
+  /** The number under which the entity, or with messages the change, is stored. */
   readonly shown: NoticeNumber
   readonly shown_bytes: number
 }
@@ -112,7 +111,9 @@ export function encodeGroup({
 }: Omit<NoticeGroup, 'first'>): string {
   const ids = subscriptions.map((id) => id ?? 0)
   const head = [ids, ...commonOf(common), shown, shown_bytes] as const
-  const own = messages?.map(({ correlator, message, pieces }): StoredMessage => [correlator, message ?? 0, pieces])
+  const own = messages?.map(
+    ({ correlator, message, terms }): StoredMessage => [correlator, message ?? 0, storedTerms(terms)],
+  )
   const stored: StoredGroup = own ? [...head, common.via ?? '', own] : common.via ? [...head, common.via] : head
   return JSON.stringify(stored)
 }
@@ -128,7 +129,11 @@ export function decodeGroup(first: NoticeNumber, text: string): NoticeGroup {
     subscriptions: ids.map((id) => (id === 0 ? undefined : (id as SubscriptionId))),
     common: { ...heldCommon([orderingKey, made, tenant, paths, correlator, token]), via: via || undefined },
     ...(messages && {
-      messages: messages.map(([own, message, pieces]) => ({ correlator: own, message: message || undefined, pieces })),
+      messages: messages.map(([own, message, terms], at) => ({
+        ...{ correlator: own, message: message || undefined },
+        // The terms of a notice that has left are not read.
+        terms: heldTerms((ids[at] || '') as SubscriptionId, terms),
+      })),
     }),
     shown,
     shown_bytes,

@@ -5,7 +5,6 @@ import type {
   NewNotice,
   NoticeNumber,
   OrderingKey,
-  SharedNotice,
   StoredNotice,
 } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
@@ -92,8 +91,9 @@ export class OutboxMove {
       const shard = shardOf(stored.tenant, entityIdOf(stored.orderingKey), this.#targets.length)
       const of = gathered[shard]
       const last = of?.at(-1)
-      if (last !== undefined && sharesChange(last.notice, stored)) {
-        last.notice = { ...last.notice, subscriptions: [...last.notice.subscriptions, stored.subscription] }
+      const joined = last && joinedWith(last.notice, stored)
+      if (last !== undefined && joined !== undefined) {
+        last.notice = joined
         last.numbers.push(number)
       } else of?.push({ notice: newNotice(stored), numbers: [number] })
     }
@@ -135,13 +135,20 @@ function entityIdOf(orderingKey: OrderingKey): string {
   return key.slice(length + 1 + Number(key.slice(path + 1, length)))
 }
 
-/** Whether a notice belongs to the change of the previous one: they then share an object, and follow each other. */
-function sharesChange(notice: NewNotice, stored: StoredNotice): notice is SharedNotice {
-  return 'entity' in notice && 'entity' in stored && notice.entity === stored.entity
+/** The notice with another one of the same change, which then follows it and shares its object; undefined if it is of another. */
+function joinedWith(notice: NewNotice, stored: StoredNotice): NewNotice | undefined {
+  const next = newNotice(stored)
+  if ('entity' in notice && 'entity' in next && notice.entity === next.entity)
+    return { ...notice, subscriptions: [...notice.subscriptions, ...next.subscriptions] }
+  if (!('messages' in notice) || !('messages' in next) || notice.shown !== next.shown) return undefined
+  const subscriptions = [...notice.subscriptions, ...next.subscriptions]
+  return { ...notice, subscriptions, messages: [...notice.messages, ...next.messages] }
 }
 
 function newNotice(stored: StoredNotice): NewNotice {
-  if (!('entity' in stored)) return stored
-  const { subscription, body: _, message: __, after: ___, ...common } = stored
-  return { ...common, subscriptions: [subscription] }
+  if (stored.body !== undefined) return stored
+  const { subscription, body: _, message, after: __, ...common } = stored
+  if ('entity' in common) return { ...common, subscriptions: [subscription] }
+  const { correlator, terms, ...shared } = common
+  return { ...shared, subscriptions: [subscription], messages: [{ correlator, message, terms }] }
 }

@@ -1,9 +1,12 @@
 import type { RootDatabase } from 'lmdb'
 import type { DamagedRecord } from '../../faults.js'
+import { LruCache } from '../../lru-cache.js'
 import type { Entity } from '../../model/context/entity.js'
+import type { ShownChange } from '../../model/subscription/message.js'
 import type { DeliveryStats, NoticeNumber, NumberedNotice, StoredNotice } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { type EnvironmentSettings, openRoot } from '../environment/environment.js'
+import { decodeChange } from '../records/change-record.js'
 import { type Unread, unread, unreadThrows } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
 import { decodeNotice, type NoticeGroup } from '../records/outbox-record.js'
@@ -16,8 +19,8 @@ export class OutboxReader {
   readonly #unread: Unread
   readonly #root: RootDatabase<string, Key>
   readonly #outbox: OutboxDatabases
-  /** The last read text of a group, since consecutive notices ask for the same one. */
-  #shown: { readonly at: NoticeNumber; readonly what: Shown } | undefined
+  /** What groups show, by its number: notices of the same change are mostly read shortly after each other. */
+  readonly #shown = new LruCache<Shown>(shown_bytes)
 
   /** `damaged` is called each time for a record that cannot be read; the others are still returned. */
   constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, damaged: (damage: DamagedRecord) => void) {
@@ -72,14 +75,23 @@ export class OutboxReader {
   }
 
   #shownOf(group: NoticeGroup): Shown {
-    const what = this.#shown?.at === group.shown ? this.#shown.what : shownOf(this.#outbox, group)
-    this.#shown = { at: group.shown, what }
+    const name = String(group.shown)
+    const known = this.#shown.get(name)
+    if (known !== undefined) return known
+    const what = shownOf(this.#outbox, group)
+    this.#shown.put(name, what, group.shown_bytes * perStoredByte)
     return what
   }
 }
 
-/** What the notices of a group show: an entity, or the common text of their messages. */
-type Shown = Entity | string
+/** The most memory of an outbox for what its groups show, and of it for each byte on disk. */
+const shown_bytes = 2 ** 25
+const perStoredByte = 3
+
+/** What the notices of a group show. */
+type Shown =
+  | { readonly kind: 'entity'; readonly entity: Entity }
+  | { readonly kind: 'change'; readonly change: ShownChange }
 
 /** The notice of a number, if it is there; `read` gives what those of a group show. */
 export function noticeAt(
@@ -94,15 +106,18 @@ export function noticeAt(
   const subscription = group?.subscriptions[at]
   if (group === undefined || subscription === undefined) return undefined
   const shown = read(group)
-  if (typeof shown !== 'string') return { subscription, ...group.common, body: undefined, entity: shown }
-  const { pieces = [], ...own } = group.messages?.[at] ?? {}
-  return { subscription, ...group.common, ...own, body: pieces.join(shown) }
+  if (shown.kind === 'entity') return { subscription, ...group.common, body: undefined, entity: shown.entity }
+  const own = group.messages?.[at]
+  if (own === undefined) throw new Error(`notice ${number} of a change has no message`)
+  return { subscription, ...group.common, ...own, body: undefined, shown: shown.change }
 }
 
 function shownOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at, messages }: NoticeGroup): Shown {
   const text = shown.get([at])
   if (text === undefined) throw new Error(`what the notices from ${first} on show is missing`)
-  return messages === undefined ? decodeEntity(text) : text
+  return messages === undefined
+    ? { kind: 'entity', entity: decodeEntity(text) }
+    : { kind: 'change', change: decodeChange(text) }
 }
 
 /** The most bytes of one read of several notices. */
@@ -157,17 +172,11 @@ function* membersAfter(
       if (subscription === undefined || number <= after) continue
       if (left === 0) return
       left -= 1
-      const { pieces, ...own } = group.messages?.[at] ?? {}
-      const body_bytes = pieces && bytesOf(pieces, group.shown_bytes)
-      const notice = { subscription, ...group.common, ...own }
-      yield { number, size_bytes: body_bytes ?? group.shown_bytes, body_bytes, notice }
+      const { correlator, message } = group.messages?.[at] ?? group.common
+      const notice = { subscription, ...group.common, correlator, message }
+      yield { number, size_bytes: group.shown_bytes, body_bytes: undefined, notice }
     }
   }
-}
-
-/** The bytes of pieces with a text between them. */
-function bytesOf(pieces: readonly string[], text_bytes: number): number {
-  return pieces.reduce((bytes, piece) => bytes + Buffer.byteLength(piece), (pieces.length - 1) * text_bytes)
 }
 
 /** The group of a number, and all behind it. */

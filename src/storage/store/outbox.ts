@@ -1,4 +1,5 @@
 import type { Database, RootDatabase, Transaction } from 'lmdb'
+import type { BodilessMessage } from '../../model/subscription/message.js'
 import type { DeliveryStats, NoticeAck, NoticeNumber } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { openDatabase } from '../environment/environment.js'
@@ -13,7 +14,7 @@ export interface OutboxDatabases {
   readonly notices: Database<string, Key>
   /** [number of the first] to the notices of a group. */
   readonly groups: Database<string, Key>
-  /** [number] to the entity that the notices of groups show; with `groups` behind it to the number of these groups. */
+  /** [number] to the entity or change that the notices of groups show; with `groups` behind it to the number of these groups. */
   readonly shown: Database<string, Key>
   /** [subscription] to its delivery stats. */
   readonly accounts: Database<string, Key>
@@ -34,8 +35,9 @@ export function openOutbox(root: RootDatabase<string, Key>): OutboxDatabases {
 
 const lastFact: Key = ['notice']
 
-/** The most notices of a group, which is written again when one of them leaves. */
+/** The most notices of a group, and about how many characters of messages: it is written again when one of them leaves. */
 const groupSize = 256
+const groupCharacters = 2 ** 17
 
 /** Notices on disk, in the environment of whoever makes them. It writes within the transactions of its only writer. */
 export class Outbox {
@@ -92,21 +94,24 @@ export class Outbox {
     this.#last = last
   }
 
-  /** Writes the groups of a change, and once the entity or text that all of them show. */
+  /** Writes the groups of a change, and once what all of them show. */
   #putGroups({ subscriptions, common, messages, shown: text }: Extract<NoticeWrite, { kind: 'shared' }>): number {
     const { groups, shown } = this.#databases
     const first = this.#last + 1
     const shown_bytes = Buffer.byteLength(text)
     shown.putSync([first], text)
     let written = text.length
-    for (let at = 0; at < subscriptions.length; at += groupSize) {
-      const members = subscriptions.slice(at, at + groupSize)
-      const own = messages?.slice(at, at + groupSize)
+    let count = 0
+    for (let at = 0; at < subscriptions.length; count += 1) {
+      const end = endOfGroup(at, subscriptions.length, messages)
+      const members = subscriptions.slice(at, end)
+      const own = messages?.slice(at, end)
       const group = encodeGroup({ subscriptions: members, common, messages: own, shown: first, shown_bytes })
       groups.putSync([first + at], group)
       written += group.length
+      at = end
     }
-    shown.putSync(holdersKey(first), String(Math.ceil(subscriptions.length / groupSize)))
+    shown.putSync(holdersKey(first), String(count))
     this.#last += subscriptions.length
     return written
   }
@@ -146,7 +151,25 @@ export class Outbox {
   }
 }
 
-/** The key of the number of groups that show an entity. */
+/** Where the group that begins at a notice of a change ends. */
+function endOfGroup(from: number, notices: number, messages: readonly BodilessMessage[] | undefined): number {
+  const end = Math.min(notices, from + groupSize)
+  if (messages === undefined) return end
+  let characters = 0
+  for (let at = from; at < end; at += 1) {
+    characters += charactersOf(messages[at])
+    if (at > from && characters > groupCharacters) return at
+  }
+  return end
+}
+
+/** The characters of a message that may be many. */
+function charactersOf(message: BodilessMessage | undefined): number {
+  const custom = message?.terms.notification.target.custom
+  return custom === undefined ? 0 : JSON.stringify(custom).length
+}
+
+/** The key of the number of groups that show an entity or a change. */
 export function holdersKey(shown: NoticeNumber): Key {
   return [shown, 'groups']
 }

@@ -1,10 +1,9 @@
 import type { Value } from '../../../model/context/entity.js'
 import { plainDate } from '../../../model/context/value.js'
 import { type ExpressionScope, namesOf } from '../../../model/expression/scope.js'
-import { type Cause, type Change, isSmallChange } from '../../../model/subscription/change.js'
+import { type Change, isSmallChange } from '../../../model/subscription/change.js'
+import type { BodyCause, BodyTerms } from '../../../model/subscription/message.js'
 import { serviceOf } from '../../../model/subscription/notice.js'
-import { termsOf } from '../../../model/subscription/patch.js'
-import type { Subscription } from '../../../model/subscription/subscription.js'
 import type { AttributesFormat } from '../../../model/subscription/terms.js'
 import { MemberTexts } from './member-texts.js'
 import { bodyWith, formOf, type NotifiedEntity, notifiedEntity, notifiedItem } from './notification.js'
@@ -28,7 +27,7 @@ class ChangeView {
   readonly #kept: Kept | undefined
   /** The metadata names that make a difference for this entity. */
   #found: ReadonlySet<string> | undefined
-  #names: { readonly cause: Cause; readonly lookUp: LookUp } | undefined
+  #names: { readonly cause: BodyCause; readonly lookUp: LookUp } | undefined
 
   /** `isKept` is false for a small change: rendering it again costs less than caching it. */
   constructor(change: Change, isKept: boolean) {
@@ -66,35 +65,34 @@ class ChangeView {
   }
 
   /** The body of a notification in one of the five forms; undefined when there is nothing to show [NGSIv2 subscriptions 5]. */
-  body(subscription: Subscription): string | undefined {
-    const item = this.#item(subscription)
-    return item === undefined ? undefined : bodyWith(subscription, item)
+  body(terms: BodyTerms): string | undefined {
+    const item = this.#item(terms)
+    return item === undefined ? undefined : bodyWith(terms, item)
   }
 
   /** Looks up names in expressions [NGSIv2 subscriptions 6.3]. */
-  lookUp(cause: Cause): LookUp {
+  lookUp(cause: BodyCause): LookUp {
     if (this.#names?.cause !== cause) this.#names = { cause, lookUp: this.#namesSeen(cause) }
     return this.#names.lookUp
   }
 
-  #item(subscription: Subscription): string | undefined {
-    const { condition, notification } = termsOf(subscription)
+  #item(terms: BodyTerms): string | undefined {
+    const { attributes, notification, onMetadata } = terms
     const { format, excepts, onlyChanged, covered, metadata } = notification
-    if (this.#kept === undefined) return notifiedItem(subscription, this.entity(metadata), this.#change)
+    if (this.#kept === undefined) return notifiedItem(terms, this.entity(metadata), this.#change)
     const { items } = this.#kept
-    const names = subscription.attributes.length === 0 ? noNames : subscription.attributes
+    const names = attributes.length === 0 ? noNames : attributes
     const ofNames = items.get(names) ?? new Map<string, string | undefined>()
     items.set(names, ofNames)
-    const onMetadata = condition?.onMetadata ?? true
     const key = `${format} ${excepts} ${onlyChanged} ${covered} ${onMetadata} ${this.#keyOf(metadata)}`
     const known = ofNames.get(key)
     if (known !== undefined || ofNames.has(key)) return known
-    const item = notifiedItem(subscription, this.entity(metadata), this.#change)
+    const item = notifiedItem(terms, this.entity(metadata), this.#change)
     ofNames.set(key, item)
     return item
   }
 
-  #namesSeen({ origin }: Cause): LookUp {
+  #namesSeen({ origin }: BodyCause): LookUp {
     const { tenant, entity } = this.#change
     const { id, type, attributes } = this.entity(metadataSeen)
     return namesOf({

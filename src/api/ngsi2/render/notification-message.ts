@@ -4,22 +4,30 @@ import { shownType } from '../../../model/context/value.js'
 import type { Expressions } from '../../../model/expression/expressions.js'
 import type { ExpressionScope } from '../../../model/expression/scope.js'
 import { Filler, filledPatch, type PatchedAttribute, type PatchTemplate } from '../../../model/expression/template.js'
-import type { Cause, Change } from '../../../model/subscription/change.js'
+import type { Change } from '../../../model/subscription/change.js'
 import {
-  type FilledBody,
+  contentTypeOf,
+  filledBody,
   filledHttp,
-  filledMqtt,
-  type Undeliverable,
-  undeliverableText,
+  filledTopic,
+  type Unsendable,
+  undeliverable,
 } from '../../../model/subscription/custom-message.js'
 import type { ConditionEvaluator } from '../../../model/subscription/matcher-index.js'
-import type { MessageRenderer, NoticeMessage, NoticeRenderer } from '../../../model/subscription/notice.js'
-import { termsOf } from '../../../model/subscription/patch.js'
+import {
+  type BodyCause,
+  type BodyRenderer,
+  type BodyTerms,
+  bodyTermsOf,
+  type MessageRenderer,
+  type NoticeMessage,
+} from '../../../model/subscription/message.js'
+import type { NoticeRenderer } from '../../../model/subscription/notice.js'
 import type { Subscription } from '../../../model/subscription/subscription.js'
-import type { NotificationTarget, Template } from '../../../model/subscription/terms.js'
-import { ok, type Result } from '../../../result.js'
+import type { Template } from '../../../model/subscription/terms.js'
+import { err, ok, type Result } from '../../../result.js'
 import type { ChangeViews } from './change-view.js'
-import { bodyWith, notifiedItem, showsAll } from './notification.js'
+import { bodyWith, notifiedItem, showsAll, showsAnything } from './notification.js'
 import { typedMember, valueMember } from './shown-resources.js'
 
 export interface RendererParts {
@@ -34,24 +42,36 @@ export interface RendererParts {
   readonly word: NoticeRenderer
 }
 
-type Rendered = NonNullable<ReturnType<MessageRenderer>>
-
 /**
  * A renderer for the messages of notifications, in the forms of NGSIv2 or by a template of the client. A message that cannot be
  * sent is rendered as well: the courier drops, counts and logs it [NGSIv2 subscriptions 5, 6].
  */
 export function messageRenderer(parts: RendererParts): MessageRenderer {
-  return (subscription, change, cause, budget) => {
-    const { target, onlyChanged } = termsOf(subscription).notification
-    const usual = () => usualBody(parts, subscription, change)
-    if (target.custom === undefined || !parts.fillsIn) {
-      const body = usual()
-      return body === undefined ? undefined : { message: { format: formatOf(subscription) }, body }
-    }
-    if (onlyChanged && usual() === undefined) return undefined
+  return {
+    head: (subscription, change, cause, budget) => {
+      const terms = bodyTermsOf(subscription)
+      const entity = () => parts.views.of(change).entity(terms.notification.metadata)
+      if (!showsAnything(terms, entity, change)) return undefined
+      if (customOf(terms, parts) === undefined) return { format: formatOf(terms) }
+      const head = customHead(subscription, new Filler(parts.expressions, scopeOf(change, cause, parts, budget)))
+      return head.ok ? head.value : { undeliverable: undeliverable(head.error) }
+    },
+    body: bodyRenderer(parts),
+  }
+}
+
+/** A renderer for the bodies of those messages. */
+export function bodyRenderer(parts: RendererParts): BodyRenderer {
+  return (terms, change, cause, budget) => {
+    const usual = () => usualBody(parts, terms, change) ?? ''
+    const custom = customOf(terms, parts)
+    if (custom === undefined) return ok(usual())
     const scope = scopeOf(change, cause, parts, budget)
-    const rendered = customMessage(parts, subscription, { target, template: target.custom, usual, change, scope })
-    return rendered.ok ? rendered.value : undeliverable(rendered.error)
+    const made = filledBody(custom, new Filler(parts.expressions, scope))
+    if (!made.ok) return err(undeliverable(made.error))
+    if (made.value !== undefined) return ok(made.value)
+    const patched = custom.ngsi === undefined ? ok(undefined) : patchedBody(parts, terms, custom.ngsi, change, scope)
+    return patched.ok ? ok(patched.value ?? usual()) : err(undeliverable(patched.error))
   }
 }
 
@@ -61,48 +81,35 @@ export function conditionEvaluator(parts: Omit<RendererParts, 'word' | 'fillsIn'
     parts.expressions.holds(expression, scopeOf(change, cause, parts, budget))
 }
 
-function usualBody({ word, views }: RendererParts, subscription: Subscription, change: Change): string | undefined {
-  const isLegacy = formatOf(subscription) === undefined
-  return isLegacy ? word(subscription, [change.entity]) : views.of(change).body(subscription)
+/** The template that is filled in, if there is one. */
+function customOf({ notification }: BodyTerms, { fillsIn }: RendererParts): Template | undefined {
+  return fillsIn ? notification.target.custom : undefined
+}
+
+function usualBody({ word, views }: RendererParts, terms: BodyTerms, change: Change): string | undefined {
+  return formatOf(terms) === undefined ? word(terms, [change.entity]) : views.of(change).body(terms)
 }
 
 /** The value of the header `Ngsiv2-AttrsFormat`; undefined for the form of NGSIv1 [NGSIv2 subscriptions 9]. */
-function formatOf(subscription: Subscription): string | undefined {
-  const { format } = termsOf(subscription).notification
+function formatOf({ notification: { format } }: BodyTerms): string | undefined {
   return format === 'legacy' ? undefined : format
 }
 
-interface Custom {
-  readonly target: NotificationTarget
-  readonly template: Template
-  /** The body without the template. */
-  readonly usual: () => string | undefined
-  readonly change: Change
-  readonly scope: ExpressionScope
-}
-
-function customMessage(
-  parts: RendererParts,
-  subscription: Subscription,
-  custom: Custom,
-): Result<Rendered, Undeliverable> {
-  const { target, template, usual, scope } = custom
-  const patched = template.ngsi === undefined ? ok(undefined) : patchedBody(parts, subscription, custom, template.ngsi)
-  if (!patched.ok) return patched
-  const filler = new Filler(parts.expressions, scope)
-  const rendered = (own: NoticeMessage, body: FilledBody): Rendered =>
-    body.kind === 'usual'
-      ? { message: { ...own, format: formatOf(subscription) }, body: patched.value ?? usual() ?? '' }
-      : { message: { ...own, format: 'custom', contentType: body.contentType }, body: body.text }
+function customHead(subscription: Subscription, filler: Filler): Result<NoticeMessage, Unsendable> {
+  const terms = bodyTermsOf(subscription)
+  const { target } = terms.notification
+  const contentType = contentTypeOf(target.custom ?? {})
+  const ofBody: NoticeMessage =
+    contentType === undefined ? { format: formatOf(terms) } : { format: 'custom', contentType }
   if (target.kind === 'mqtt') {
-    const filled = filledMqtt(target.topic, template, filler)
-    return filled.ok ? ok(rendered({ topic: filled.value.topic }, filled.value.body)) : filled
+    const topic = filledTopic(target.topic, filler)
+    return topic.ok ? ok({ topic: topic.value, ...ofBody }) : topic
   }
-  const filled = filledHttp(subscription.reference, template, filler)
+  const filled = filledHttp(subscription.reference, target.custom ?? {}, filler)
   if (!filled.ok) return filled
-  const { url, headers, body } = filled.value
+  const { url, headers } = filled.value
   const method = target.custom?.method
-  return ok(rendered({ ...(url !== undefined && { url }), ...(method !== undefined && { method }), headers }, body))
+  return ok({ ...(url !== undefined && { url }), ...(method !== undefined && { method }), headers, ...ofBody })
 }
 
 /**
@@ -111,14 +118,15 @@ function customMessage(
  */
 function patchedBody(
   { expressions, views }: RendererParts,
-  subscription: Subscription,
-  { change, scope }: Custom,
+  terms: BodyTerms,
   ngsi: NonNullable<Template['ngsi']>,
-): Result<string | undefined, Undeliverable> {
-  if (formatOf(subscription) === undefined) return ok(undefined)
+  change: Change,
+  scope: ExpressionScope,
+): Result<string | undefined, Unsendable> {
+  if (formatOf(terms) === undefined) return ok(undefined)
   const filled = filledPatch(patchOf(ngsi), expressions, scope)
   if (!filled.ok) return filled
-  const { metadata, format } = termsOf(subscription).notification
+  const { metadata, format } = terms.notification
   const view = views.of(change)
   const entity = view.entity(metadata)
   const { id = entity.id, type = entity.type, values } = filled.value
@@ -126,13 +134,13 @@ function patchedBody(
     ...{ name, type: typeGiven(ngsi[name]), value, metadata: priorityShown(ngsi[name], metadata) },
     byKind: true as const,
   }))
-  if (showsAll(subscription)) {
-    return ok(bodyWith(subscription, view.members(metadata, format).with({ id, type }, laid)))
+  if (showsAll(terms)) {
+    return ok(bodyWith(terms, view.members(metadata, format).with({ id, type }, laid)))
   }
   const kept = entity.attributes.filter(({ name }) => !values.has(name))
   const attributes = [...kept, ...laid].sort((a, b) => compareBytes(a.name, b.name))
-  const item = notifiedItem(subscription, { id, type, attributes }, change)
-  return ok(item === undefined ? undefined : bodyWith(subscription, item))
+  const item = notifiedItem(terms, { id, type, attributes }, change)
+  return ok(item === undefined ? undefined : bodyWith(terms, item))
 }
 
 function patchOf({ id, type, ...attributes }: NonNullable<Template['ngsi']>): PatchTemplate {
@@ -164,15 +172,10 @@ function typeGiven(given: Value | undefined): string {
   return given === undefined ? shownType({ type: '', value: null }) : typedMember(given).type
 }
 
-function undeliverable(why: Undeliverable): Rendered {
-  const level = why.kind === 'macroOpen' ? 'warn' : 'error'
-  return { message: { undeliverable: { level, reason: undeliverableText(why) } }, body: '' }
-}
-
 /** The names and the time for the expressions of one message or one condition. */
 function scopeOf(
   change: Change,
-  cause: Cause,
+  cause: BodyCause,
   { expressions: { sizes }, views, max_bytes }: Omit<RendererParts, 'word' | 'fillsIn'>,
   budget: StepBudget,
 ): ExpressionScope {

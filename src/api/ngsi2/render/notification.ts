@@ -1,9 +1,8 @@
 import { type Attribute, isListed, type Metadata } from '../../../model/context/entity.js'
 import { quote } from '../../../model/context/value.js'
 import { alterationFor, type Change, indexOf } from '../../../model/subscription/change.js'
-import { termsOf } from '../../../model/subscription/patch.js'
-import type { Subscription } from '../../../model/subscription/subscription.js'
-import type { AttributesFormat, SubscriptionTerms } from '../../../model/subscription/terms.js'
+import type { BodyTerms } from '../../../model/subscription/message.js'
+import type { AttributesFormat } from '../../../model/subscription/terms.js'
 import {
   attributesAsValues,
   attributesInEntity,
@@ -41,12 +40,10 @@ function isBare(format: AttributesFormat): boolean {
  * The part of a body about an entity, in one of the five forms; undefined when only changed attributes may be shown and none of
  * those is left [NGSIv2 subscriptions 5].
  */
-export function notifiedItem(subscription: Subscription, entity: NotifiedEntity, change: Change): string | undefined {
-  const terms = termsOf(subscription)
-  const { format } = terms.notification
-  const attributes = selectedAttributes(subscription, terms, entity.attributes, change)
+export function notifiedItem(terms: BodyTerms, entity: NotifiedEntity, change: Change): string | undefined {
+  const attributes = selectedAttributes(terms, entity.attributes, change)
   if (attributes === undefined) return undefined
-  const form = formOf(format)
+  const form = formOf(terms.notification.format)
   return form === 'values' ? attributesAsValues(attributes) : attributesInEntity(entity, attributes, form)
 }
 
@@ -60,14 +57,18 @@ export function formOf(format: AttributesFormat): ShownForm {
 }
 
 /** Whether a notification shows all attributes, whatever the change is, except the one that is shown only by its name. */
-export function showsAll({ attributes, terms }: Pick<Subscription, 'attributes' | 'terms'>): boolean {
-  return attributes.length === 0 && !termsOf({ terms }).notification.onlyChanged
+export function showsAll({ attributes, notification }: BodyTerms): boolean {
+  return attributes.length === 0 && !notification.onlyChanged
+}
+
+/** Whether a notification shows anything: only one of changed attributes may not [NGSIv2 subscriptions 5.3]. */
+export function showsAnything(terms: BodyTerms, entity: () => NotifiedEntity, change: Change): boolean {
+  return !terms.notification.onlyChanged || selectedAttributes(terms, entity().attributes, change) !== undefined
 }
 
 /** The body around an item [NGSIv2 subscriptions 5.2]. */
-export function bodyWith(subscription: Pick<Subscription, 'id' | 'terms'>, item: string): string {
-  const isAlone = isBare(termsOf(subscription).notification.format)
-  return isAlone ? item : `{"subscriptionId":${quote(subscription.id)},"data":[${item}]}`
+export function bodyWith({ id, notification: { format } }: BodyTerms, item: string): string {
+  return isBare(format) ? item : `{"subscriptionId":${quote(id)},"data":[${item}]}`
 }
 
 /**
@@ -75,15 +76,14 @@ export function bodyWith(subscription: Pick<Subscription, 'id' | 'terms'>, item:
  * [NGSIv2 subscriptions 5.3].
  */
 function selectedAttributes(
-  { attributes: names }: Pick<Subscription, 'attributes'>,
-  { condition, notification: { excepts, onlyChanged, covered } }: Pick<SubscriptionTerms, 'condition' | 'notification'>,
+  { attributes: names, notification: { excepts, onlyChanged, covered }, onMetadata }: BodyTerms,
   all: readonly VisibleAttribute[],
   change: Change,
 ): readonly VisibleAttribute[] | undefined {
   const given = onlyChanged ? (change.kind === 'remove' ? noNames : indexOf(change).given) : undefined
   const own = given === undefined ? all : all.filter(({ name }) => isListed(name, given))
   const builtin = (name: string) =>
-    onlyChanged && !ofChanges.has(name) ? undefined : builtinOf(name, change, condition?.onMetadata ?? true)
+    onlyChanged && !ofChanges.has(name) ? undefined : builtinOf(name, change, onMetadata)
   const shown = excepts ? withoutThose(own, names) : selected(own, { names, given, covered, builtin })
   return onlyChanged && shown.length === 0 ? undefined : shown
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { decodeChange } from '../../records/change-record.js'
 import { type Key, onlyPart } from '../../records/keys.js'
 import { decodeGroup, decodeNotice, type NoticeGroup } from '../../records/outbox-record.js'
 import { decodeEntity } from '../../records/record.js'
@@ -80,14 +81,16 @@ function checkShown({ groups, shown }: OutboxDatabases, path: string, findings: 
     }
     count += 1
     let holders = 0
-    let isText = false
+    let isChange = false
     for (const { key: first, value: text } of groups.getRange({ start: [number] })) {
       const group = readable(Number(onlyPart(first)), text)
       if (group?.shown !== number) break
-      isText ||= group.messages !== undefined
+      isChange ||= group.messages !== undefined
       holders += 1
     }
-    if (!isText) findings.attempt(file, [number], 'the entity cannot be read', () => decodeEntity(value))
+    findings.attempt(file, [number], `the ${isChange ? 'change' : 'entity'} cannot be read`, () =>
+      isChange ? decodeChange(value) : decodeEntity(value),
+    )
     const held = shown.get(holdersKey(number))
     if (held !== String(holders))
       findings.add(file, holdersKey(number), `${held} groups are counted instead of ${holders}`)
