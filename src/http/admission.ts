@@ -1,5 +1,5 @@
 import type { WaitMeter } from '../observe/measure/waits.js'
-import type { SharedSemaphore, Ticket } from '../threads/shared-memory/semaphore.js'
+import type { QueuePosition, SharedSemaphore } from '../threads/shared-memory/semaphore.js'
 import type { Nanoseconds } from '../time.js'
 
 /** A request at the request semaphore: it waits or has a permit until it leaves. */
@@ -96,9 +96,9 @@ export class Admission {
       refuse()
       return noPermit
     }
-    const waiting = new Waiting(this, work, refuse, this.#semaphore.draw())
+    const waiting = new Waiting(this, work, refuse, this.#semaphore.enqueue())
     // Behind those that wait, also if one of them has its permit and is about to begin.
-    if (this.#queue.size === 0 && this.#semaphore.isGranted(waiting.ticket)) {
+    if (this.#queue.size === 0 && this.#semaphore.hasPermit(waiting.position)) {
       if (this.#meter.on) this.#meter.free()
       this.#give(waiting)
     } else {
@@ -129,7 +129,7 @@ export class Admission {
     if (this.#serving || this.#queue.size === 0) return
     this.#serving = true
     for (const next of this.#queue) {
-      if (!this.#semaphore.isGranted(next.ticket)) break
+      if (!this.#semaphore.hasPermit(next.position)) break
       this.#queue.delete(next)
       if (next.state === 'waiting') this.#refuseIfLate(next)
       if (next.state === 'left') this.#semaphore.release()
@@ -148,7 +148,7 @@ export class Admission {
     const [first] = this.#queue
     if (first === undefined || this.#watching) return
     this.#watching = true
-    this.#semaphore.mayBeGranted(first.ticket).then(() => {
+    this.#semaphore.mayHavePermit(first.position).then(() => {
       this.#watching = false
       this.#serve()
     })
@@ -204,15 +204,20 @@ class Waiting implements Permit {
   readonly #admission: Admission
   readonly work: (permit: Permit) => void
   readonly refuse: (() => void) | undefined
-  readonly ticket: Ticket
+  readonly position: QueuePosition
   since: Nanoseconds = 0n
   state: 'waiting' | 'admitted' | 'left' = 'waiting'
 
-  constructor(admission: Admission, work: (permit: Permit) => void, refuse: (() => void) | undefined, ticket: Ticket) {
+  constructor(
+    admission: Admission,
+    work: (permit: Permit) => void,
+    refuse: (() => void) | undefined,
+    position: QueuePosition,
+  ) {
     this.#admission = admission
     this.work = work
     this.refuse = refuse
-    this.ticket = ticket
+    this.position = position
   }
 
   leave(): void {

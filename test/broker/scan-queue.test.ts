@@ -48,7 +48,7 @@ function client() {
 
 const soon = () => new Promise((resolve) => setImmediate(resolve))
 
-test('scans that are not known to be short take the long places first, and then only try', async (t) => {
+test('scans that are not known to be short take the permits for long scans first, and then are tried', async (t) => {
   const { scans, of, begun } = queue(t)
   const [, , third] = ['a', 'b', 'c'].map((task) => scans.run(task, false))
   t.same(begun(), ['a', 'b', 'c'])
@@ -58,7 +58,7 @@ test('scans that are not known to be short take the long places first, and then 
   t.same(await third, { ok: true, value: 'found' })
 })
 
-test('what was not done in its trial begins anew on a long place, before those that were not tried', async (t) => {
+test('what was not done in its trial begins anew with a permit for long scans, before those that were not tried', async (t) => {
   const { scans, of, begun } = queue(t, { long: 1 })
   for (const task of ['a', 'b', 'c']) void scans.run(task, false)
   t.same(begun(), ['a', 'b'])

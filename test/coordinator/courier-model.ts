@@ -55,7 +55,7 @@ export class CourierModel {
   /** The answers that are under way to the coordinator. */
   readonly #answers: number[] = []
   readonly #waiting = new Map<number, CourierInstruction>()
-  /** How often the subscription of an expiry had been put when that was said, by ticket. */
+  /** How often the subscription of an expiry had been put when that was said, by number. */
   readonly #putsAt = new Map<number, number>()
   readonly #puts = new Map<SubscriptionId, number>()
   readonly #removed = new Set<SubscriptionId>()
@@ -64,7 +64,7 @@ export class CourierModel {
   readonly #elections = this.#owners.map(() => 0)
   readonly #released = this.#owners.map(() => 0)
   #notices: Notice[] = []
-  #tickets = 0
+  #last = 0
   #isReplacing = false
 
   constructor(random: Random, mistake?: Mistake) {
@@ -85,8 +85,8 @@ export class CourierModel {
     else if (kind === 9) this.#make(id)
     else if (kind === 10) this.#send()
     else if (kind === 11) this.#put(id)
-    else if (kind === 12) this.#instruct({ kind: 'hold', ticket: this.#ticket(), id })
-    else if (kind === 13) this.#instruct({ kind: 'expire', ticket: this.#ticket(), id })
+    else if (kind === 12) this.#instruct({ kind: 'hold', number: this.#nextNumber(), id })
+    else if (kind === 13) this.#instruct({ kind: 'expire', number: this.#nextNumber(), id })
     else if (kind === 14) this.#abandon()
     else if (kind === 15) this.#release(outbox)
     else if (kind === 16) this.#own(outbox)
@@ -123,9 +123,9 @@ export class CourierModel {
     return this.#courier?.inbox ?? []
   }
 
-  #ticket(): number {
-    this.#tickets += 1
-    return this.#tickets
+  #nextNumber(): number {
+    this.#last += 1
+    return this.#last
   }
 
   #take(event: CourierEvent): void {
@@ -138,13 +138,13 @@ export class CourierModel {
       const isEmpty = this.#mistake === 'a courier begins with nothing'
       this.#courier = new ModelledCourier(isEmpty ? { held: [], closed: [] } : effect.begun, this.#outboxes)
     } else if (effect.kind === 'tell') {
-      if (!this.#waiting.has(effect.instruction.ticket)) this.#fault('a courier is told what nobody waits for')
+      if (!this.#waiting.has(effect.instruction.number)) this.#fault('a courier is told what nobody waits for')
       this.#courier?.inbox.push(effect.instruction)
-    } else this.#resolve(effect.ticket, effect.isDone)
+    } else this.#resolve(effect.number, effect.isDone)
   }
 
-  #resolve(ticket: number, isDone: boolean): void {
-    const instruction = this.#waiting.get(ticket)
+  #resolve(number: number, isDone: boolean): void {
+    const instruction = this.#waiting.get(number)
     if (instruction === undefined) return
     const isAgain =
       (instruction.kind === 'hold' && this.#mistake === 'a hold is told again') ||
@@ -153,7 +153,7 @@ export class CourierModel {
       this.#courier.inbox.push(instruction)
       return
     }
-    this.#waiting.delete(ticket)
+    this.#waiting.delete(number)
     if (instruction.kind === 'hold' && isDone && this.#state.begun.held.includes(instruction.id)) {
       this.#onHold.add(instruction.id)
     }
@@ -168,8 +168,8 @@ export class CourierModel {
 
   #instruct(instruction: CourierInstruction): void {
     if ('id' in instruction && this.#removed.has(instruction.id)) return
-    this.#waiting.set(instruction.ticket, instruction)
-    if (instruction.kind === 'expire') this.#putsAt.set(instruction.ticket, this.#putsOf(instruction.id))
+    this.#waiting.set(instruction.number, instruction)
+    if (instruction.kind === 'expire') this.#putsAt.set(instruction.number, this.#putsOf(instruction.id))
     this.#take({ kind: 'instructed', instruction })
   }
 
@@ -188,7 +188,7 @@ export class CourierModel {
   }
 
   #remove(id: SubscriptionId): void {
-    this.#instruct({ kind: 'remove', ticket: this.#ticket(), id })
+    this.#instruct({ kind: 'remove', number: this.#nextNumber(), id })
     this.#removed.add(id)
     this.#onHold.delete(id)
   }
@@ -196,8 +196,8 @@ export class CourierModel {
   #abandon(): void {
     const limited = [...this.#waiting.values()].find(({ kind }) => kind === 'expire' || kind === 'release')
     if (limited === undefined) return
-    this.#take({ kind: 'abandoned', ticket: limited.ticket })
-    this.#waiting.delete(limited.ticket)
+    this.#take({ kind: 'abandoned', number: limited.number })
+    this.#waiting.delete(limited.number)
   }
 
   /** The node releases an outbox, and does not own it behind that. */
@@ -206,7 +206,7 @@ export class CourierModel {
     if (owner === undefined || owner.epoch === 0) return
     const { epoch } = owner
     this.#released[outbox] = epoch
-    this.#instruct({ kind: 'release', ticket: this.#ticket(), outbox, epoch })
+    this.#instruct({ kind: 'release', number: this.#nextNumber(), outbox, epoch })
     if (this.#random.chance(0.5)) owner.epoch = 0
   }
 
@@ -246,11 +246,11 @@ export class CourierModel {
       const epoch = this.#mistake === 'a release has no epoch' ? (this.#owners[told.outbox]?.epoch ?? 0) : told.epoch
       courier.outboxes.release(told.outbox, epoch)
     }
-    if (told.kind !== 'put') this.#answers.push(told.ticket)
+    if (told.kind !== 'put') this.#answers.push(told.number)
   }
 
-  #expire({ id, ticket }: Extract<Told, { readonly kind: 'hold' | 'remove' | 'expire' }>): void {
-    const before = this.#putsAt.get(ticket) ?? 0
+  #expire({ id, number }: Extract<Told, { readonly kind: 'hold' | 'remove' | 'expire' }>): void {
+    const before = this.#putsAt.get(number) ?? 0
     for (const notice of this.#notices.filter((notice) => notice.id === id)) {
       this.counts.dropped += 1
       if (notice.puts > before) this.#fault(`an expiry of ${id} has dropped what was made after it was put`)
@@ -259,11 +259,11 @@ export class CourierModel {
   }
 
   #hear(): void {
-    const ticket = this.#answers.shift()
-    if (ticket === undefined) return
-    if (!this.#waiting.has(ticket)) this.counts.late += 1
-    this.#take({ kind: 'answered', ticket })
-    this.#resolve(ticket, true)
+    const number = this.#answers.shift()
+    if (number === undefined) return
+    if (!this.#waiting.has(number)) this.counts.late += 1
+    this.#take({ kind: 'answered', number })
+    this.#resolve(number, true)
   }
 
   #die(): void {

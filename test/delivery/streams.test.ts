@@ -152,7 +152,7 @@ class StreamsUnderTest {
   confirm(upTo: string, subscription: SubscriptionId = id): void {
     const position = positionOfId(upTo)
     if (position === undefined) throw new Error(`${upTo} is no position`)
-    this.front.tell({ kind: 'confirm', ticket: 0, subscription, upTo: position })
+    this.front.tell({ kind: 'confirm', number: 0, subscription, upTo: position })
   }
 
   /** The notices that have left their outboxes. */

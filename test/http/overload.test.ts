@@ -37,7 +37,7 @@ test('nobody waits longer than the longest wait, unless there is none', async (t
 
 test('a request that waits is refused in time where no permit comes back, and those after it at once', async (t) => {
   let refused = 0
-  const tickets = new SharedSemaphore(SharedSemaphore.memory(1))
+  const semaphore = new SharedSemaphore(SharedSemaphore.memory(1))
   const count = () => {
     refused += 1
   }
@@ -45,7 +45,7 @@ test('a request that waits is refused in time where no permit comes back, and th
   const alive = setInterval(() => {}, 1000) // A wait alone keeps no process from its end.
   t.teardown(() => clearInterval(alive))
   const meter = { on: false, free: () => {}, waited: () => {} }
-  const admission = new Admission(tickets, 1, meter, report, new Overload(20n * ms))
+  const admission = new Admission(semaphore, 1, meter, report, new Overload(20n * ms))
   const first = admission.ask(
     () => {},
     () => t.fail('the first one works'),

@@ -62,17 +62,17 @@ test('permits are given first come, first served, never more than there are, wha
       })
       const started: number[] = []
       const gone = new Set<number>()
-      const places: Permit[] = []
+      const requests: Permit[] = []
       for (const step of all) {
         if (step === 'ask') {
-          const number = places.length
-          places.push(admission.ask(() => started.push(number)))
-        } else if (step < places.length) {
+          const number = requests.length
+          requests.push(admission.ask(() => started.push(number)))
+        } else if (step < requests.length) {
           gone.add(step)
-          places[step]?.leave()
+          requests[step]?.leave()
         }
         const working = started.filter((number) => !gone.has(number)).length
-        const waiting = places.some((_, number) => !gone.has(number) && !started.includes(number))
+        const waiting = requests.some((_, number) => !gone.has(number) && !started.includes(number))
         if (working > permits || (waiting && working < permits)) return false
       }
       return (

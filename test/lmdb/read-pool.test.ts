@@ -50,7 +50,7 @@ test('who finds no handle is served in the order of asking, and the wait is meas
   t.ok(meter.waits.every((wait) => wait > 0n))
 })
 
-test('a handle that another thread gives back matcher who waits here', async (t) => {
+test('a handle that another thread gives back wakes the thread that waits here', async (t) => {
   const memory = ReadPool.memory(1)
   const pool = new ReadPool(memory, 0, noted(false))
   pool.take()
@@ -67,7 +67,7 @@ test('a handle that another thread gives back matcher who waits here', async (t)
   await once(worker, 'exit')
 })
 
-test('tickets may run around the end of their numbers', async (t) => {
+test('positions in the queue for permits may wrap around', async (t) => {
   const memory = ReadPool.memory(1)
   const cells = new Int32Array(memory)
   cells[0] = 0x7fffffff

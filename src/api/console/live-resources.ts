@@ -29,7 +29,7 @@ export function liveResources({ feeds, streams, viewers }: LiveResourceParts): r
     if (limit.isReached) return tooManyViewers
     const stream = streams.body((queue) => {
       if (!limit.take()) {
-        // Viewers of other threads have taken the last places since.
+        // Viewers of other threads have taken the last permits since.
         queue.put(encodedEvent('full', JSON.stringify({ description: tooMany })))
         queue.end()
         return () => {}

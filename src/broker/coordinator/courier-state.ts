@@ -2,21 +2,21 @@ import type { CourierStart } from '../../delivery/queue/courier-protocol.js'
 import type { OutboxNumber } from '../../delivery/queue/outboxes.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 
-/** An instruction that the courier answers, by a ticket of its own. */
+/** An instruction that the courier answers, by a number of its own. */
 export type CourierInstruction =
-  | { readonly kind: 'hold' | 'remove' | 'expire'; readonly ticket: number; readonly id: SubscriptionId }
-  | { readonly kind: 'release'; readonly ticket: number; readonly outbox: OutboxNumber; readonly epoch: number }
+  | { readonly kind: 'hold' | 'remove' | 'expire'; readonly number: number; readonly id: SubscriptionId }
+  | { readonly kind: 'release'; readonly number: number; readonly outbox: OutboxNumber; readonly epoch: number }
   /** A question, which changes nothing. */
-  | { readonly kind: 'question'; readonly ticket: number }
+  | { readonly kind: 'question'; readonly number: number }
 
 export type CourierEvent =
   /** A subscription is new, or was changed: a hold of it ends. */
   | { readonly kind: 'put'; readonly id: SubscriptionId }
   | { readonly kind: 'instructed'; readonly instruction: CourierInstruction }
   /** A courier has answered, possibly one that has died since. */
-  | { readonly kind: 'answered'; readonly ticket: number }
+  | { readonly kind: 'answered'; readonly number: number }
   /** Nobody waits for the answer any more. */
-  | { readonly kind: 'abandoned'; readonly ticket: number }
+  | { readonly kind: 'abandoned'; readonly number: number }
   /** The thread has ended with a fault, and another one replaces it at once. */
   | { readonly kind: 'died' }
   /** The thread has ended in order and is not replaced. */
@@ -28,7 +28,7 @@ export type CourierEffect =
   /** Send an instruction to the current thread. */
   | { readonly kind: 'tell'; readonly instruction: CourierInstruction }
   /** Answer the caller in the place of a courier: the instruction is done, or its outcome is unknown. */
-  | { readonly kind: 'resolve'; readonly ticket: number; readonly isDone: boolean }
+  | { readonly kind: 'resolve'; readonly number: number; readonly isDone: boolean }
 
 /** An instruction without an answer that a caller waits for. */
 interface OpenInstruction {
@@ -56,9 +56,9 @@ export class CourierState {
   readonly #held = new Set<SubscriptionId>()
   /** Outboxes that this node is about to release, with the epoch under which it stops sending each. */
   readonly #closed = new Map<OutboxNumber, number>()
-  /** Open instructions by ticket, in the order in which they were given. */
+  /** Open instructions by number, in the order in which they were given. */
   readonly #open = new Map<number, OpenInstruction>()
-  /** The tickets of open instructions that can be superseded, by subscription. */
+  /** The numbers of open instructions that can be superseded, by subscription. */
   readonly #ofSubscription = new Map<SubscriptionId, Set<number>>()
   #isOver = false
 
@@ -82,7 +82,7 @@ export class CourierState {
         return this.#instructed(event.instruction)
       case 'answered':
       case 'abandoned':
-        this.#remove(event.ticket)
+        this.#remove(event.number)
         return []
       case 'died':
         return this.#died()
@@ -92,9 +92,9 @@ export class CourierState {
   }
 
   #instructed(instruction: CourierInstruction): readonly CourierEffect[] {
-    const { ticket, kind } = instruction
+    const { number, kind } = instruction
     // Nothing is sent any more.
-    if (this.#isOver) return [done(ticket)]
+    if (this.#isOver) return [done(number)]
     if (kind === 'hold') this.#held.add(instruction.id)
     if (kind === 'remove') {
       this.#held.delete(instruction.id)
@@ -104,25 +104,25 @@ export class CourierState {
       const { outbox, epoch } = instruction
       this.#closed.set(outbox, Math.max(epoch, this.#closed.get(outbox) ?? 0))
     }
-    this.#open.set(ticket, { instruction, isSuperseded: false })
+    this.#open.set(number, { instruction, isSuperseded: false })
     const id = supersededBy(instruction)
     if (id !== undefined) {
-      const tickets = this.#ofSubscription.get(id) ?? new Set()
-      this.#ofSubscription.set(id, tickets.add(ticket))
+      const numbers = this.#ofSubscription.get(id) ?? new Set()
+      this.#ofSubscription.set(id, numbers.add(number))
     }
     return [{ kind: 'tell', instruction }]
   }
 
   #died(): readonly CourierEffect[] {
     const effects: CourierEffect[] = [{ kind: 'start', begun: this.begun }]
-    for (const [ticket, { instruction, isSuperseded }] of [...this.#open]) {
+    for (const [number, { instruction, isSuperseded }] of [...this.#open]) {
       const { kind } = instruction
       if (kind !== 'hold' && !isSuperseded) {
         effects.push({ kind: 'tell', instruction })
         continue
       }
-      effects.push({ kind: 'resolve', ticket, isDone: kind !== 'expire' })
-      this.#remove(ticket)
+      effects.push({ kind: 'resolve', number, isDone: kind !== 'expire' })
+      this.#remove(number)
     }
     return effects
   }
@@ -137,21 +137,21 @@ export class CourierState {
 
   /** Marks the open instructions for a subscription as superseded by its new version. */
   #supersede(id: SubscriptionId): void {
-    for (const ticket of this.#ofSubscription.get(id) ?? []) {
-      const open = this.#open.get(ticket)
+    for (const number of this.#ofSubscription.get(id) ?? []) {
+      const open = this.#open.get(number)
       if (open) open.isSuperseded = true
     }
     this.#ofSubscription.delete(id)
   }
 
-  #remove(ticket: number): void {
-    const open = this.#open.get(ticket)
+  #remove(number: number): void {
+    const open = this.#open.get(number)
     const id = open && supersededBy(open.instruction)
-    this.#open.delete(ticket)
+    this.#open.delete(number)
     if (id === undefined) return
-    const tickets = this.#ofSubscription.get(id)
-    tickets?.delete(ticket)
-    if (tickets?.size === 0) this.#ofSubscription.delete(id)
+    const numbers = this.#ofSubscription.get(id)
+    numbers?.delete(number)
+    if (numbers?.size === 0) this.#ofSubscription.delete(id)
   }
 }
 
@@ -161,6 +161,6 @@ function supersededBy(instruction: CourierInstruction): SubscriptionId | undefin
   return kind === 'hold' || kind === 'expire' || kind === 'remove' ? instruction.id : undefined
 }
 
-function done(ticket: number): CourierEffect {
-  return { kind: 'resolve', ticket, isDone: true }
+function done(number: number): CourierEffect {
+  return { kind: 'resolve', number, isDone: true }
 }

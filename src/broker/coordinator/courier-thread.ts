@@ -73,7 +73,7 @@ const ackAgainMost_ms = 2000
 export class CourierThread<Task extends object> {
   readonly #settings: CourierThreadSettings<Task>
   readonly #state = new CourierState()
-  /** Open instructions by ticket. */
+  /** Open instructions by number. */
   readonly #open = new Map<number, OpenInstruction>()
   /** Passes the ports of the partitions to the current thread. */
   readonly #link: FrontEndLink
@@ -82,7 +82,7 @@ export class CourierThread<Task extends object> {
   #thread: Thread<Task> | undefined
   /** Resolves when the thread has read the backlog. */
   #begun = Promise.resolve()
-  #tickets = 0
+  #last = 0
   readonly #deaths = new Deaths()
   #draining = false
 
@@ -139,7 +139,7 @@ export class CourierThread<Task extends object> {
   /** Resolves when no attempt for the subscription begins until it is put. */
   async hold(id: SubscriptionId): Promise<void> {
     await this.#instruct(
-      (ticket) => ({ kind: 'hold', ticket, id }),
+      (number) => ({ kind: 'hold', number, id }),
       (far) => far.hold(id),
     )
   }
@@ -147,7 +147,7 @@ export class CourierThread<Task extends object> {
   /** Resolves when no attempt will begin any more. */
   async remove(id: SubscriptionId): Promise<void> {
     await this.#instruct(
-      (ticket) => ({ kind: 'remove', ticket, id }),
+      (number) => ({ kind: 'remove', number, id }),
       (far) => far.remove(id),
     )
   }
@@ -158,7 +158,7 @@ export class CourierThread<Task extends object> {
    */
   async expire(id: SubscriptionId): Promise<boolean> {
     const expired = this.#instruct(
-      (ticket) => ({ kind: 'expire', ticket, id }),
+      (number) => ({ kind: 'expire', number, id }),
       (far) => far.expire(id),
       expiry_ms,
     )
@@ -172,7 +172,7 @@ export class CourierThread<Task extends object> {
   async release(outbox: OutboxNumber, limit_ms: number): Promise<void> {
     const epoch = this.#settings.epochOf(outbox)
     await this.#instruct(
-      (ticket) => ({ kind: 'release', ticket, outbox, epoch }),
+      (number) => ({ kind: 'release', number, outbox, epoch }),
       (far) => far.release(outbox, epoch, limit_ms),
       limit_ms + releaseSpare_ms,
     )
@@ -218,42 +218,42 @@ export class CourierThread<Task extends object> {
 
   /** The answer to a question; undefined when no courier will answer it any more. */
   async #answer<Answer>(ask: (far: CourierOperations) => Promise<Answer>): Promise<Answer | undefined> {
-    return (await this.#instruct((ticket) => ({ kind: 'question', ticket }), ask)).answer
+    return (await this.#instruct((number) => ({ kind: 'question', number }), ask)).answer
   }
 
   /** The outcome of an instruction; after this time the instruction is abandoned. */
   async #instruct<Answer>(
-    make: (ticket: number) => CourierInstruction,
+    make: (number: number) => CourierInstruction,
     ask: (far: CourierOperations) => Promise<Answer>,
     limit_ms?: number,
   ): Promise<Outcome<Answer>> {
-    this.#tickets += 1
-    const ticket = this.#tickets
+    this.#last += 1
+    const number = this.#last
     const outcome = new Promise<Outcome<Answer>>((resolve, reject) => {
       const asked = async (thread: Thread<object>): Promise<void> => {
         const answered = await thread.unlessGone(ask(thread.far).then(ok))
         // When the death of this thread is known, its successor is told again, or the outcome is resolved.
         if (answered === undefined) return
-        this.#take({ kind: 'answered', ticket })
+        this.#take({ kind: 'answered', number })
         resolve({ isDone: true, answer: answered.value })
       }
       const failed = (fault: unknown): void => {
-        this.#take({ kind: 'abandoned', ticket })
+        this.#take({ kind: 'abandoned', number })
         reject(fault)
       }
-      this.#open.set(ticket, { ask: (thread) => void asked(thread).catch(failed), resolve })
+      this.#open.set(number, { ask: (thread) => void asked(thread).catch(failed), resolve })
     })
-    const timer = limit_ms === undefined ? undefined : setTimeout(() => this.#abandon(ticket), limit_ms)
-    this.#take({ kind: 'instructed', instruction: make(ticket) })
+    const timer = limit_ms === undefined ? undefined : setTimeout(() => this.#abandon(number), limit_ms)
+    this.#take({ kind: 'instructed', instruction: make(number) })
     return outcome.finally(() => {
       clearTimeout(timer)
-      this.#open.delete(ticket)
+      this.#open.delete(number)
     })
   }
 
-  #abandon(ticket: number): void {
-    this.#take({ kind: 'abandoned', ticket })
-    this.#open.get(ticket)?.resolve({ isDone: false })
+  #abandon(number: number): void {
+    this.#take({ kind: 'abandoned', number })
+    this.#open.get(number)?.resolve({ isDone: false })
   }
 
   #take(event: CourierEvent): void {
@@ -262,8 +262,8 @@ export class CourierThread<Task extends object> {
 
   #carryOut(effect: CourierEffect): void {
     if (effect.kind === 'tell') {
-      if (this.#thread !== undefined) this.#open.get(effect.instruction.ticket)?.ask(this.#thread)
-    } else if (effect.kind === 'resolve') this.#open.get(effect.ticket)?.resolve(effect)
+      if (this.#thread !== undefined) this.#open.get(effect.instruction.number)?.ask(this.#thread)
+    } else if (effect.kind === 'resolve') this.#open.get(effect.number)?.resolve(effect)
     else {
       this.#prepare(effect.begun)
       this.#begun = this.#begin()

@@ -75,7 +75,7 @@ export class CourierPort implements StreamSource {
 
   async confirm(subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>> {
     const confirmed = await this.#calls.ask(
-      (ticket) => this.#tell({ kind: 'confirm', ticket, subscription, upTo }),
+      (number) => this.#tell({ kind: 'confirm', number, subscription, upTo }),
       limit_ms,
     )
     return confirmed.ok && confirmed.value.kind === 'confirmed' ? ok(confirmed.value.isKnown) : err('away')
@@ -92,7 +92,7 @@ export class CourierPort implements StreamSource {
         this.#calls.answered(report.stream, report)
         return
       case 'confirmed':
-        this.#calls.answered(report.ticket, report)
+        this.#calls.answered(report.number, report)
         return
       case 'events':
       case 'ended':

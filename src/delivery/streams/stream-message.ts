@@ -54,7 +54,7 @@ export type StreamInstruction =
   | { readonly kind: 'closed'; readonly stream: number }
   | {
       readonly kind: 'confirm'
-      readonly ticket: number
+      readonly number: number
       readonly subscription: SubscriptionId
       readonly upTo: StreamPosition
     }
@@ -65,4 +65,4 @@ export type StreamReport =
   | { readonly kind: 'refused'; readonly stream: number; readonly why: StreamRefusal }
   | ({ readonly stream: number } & StreamPiece)
   /** Whether the position was one of this subscription. */
-  | { readonly kind: 'confirmed'; readonly ticket: number; readonly isKnown: boolean }
+  | { readonly kind: 'confirmed'; readonly number: number; readonly isKnown: boolean }

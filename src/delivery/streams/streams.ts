@@ -134,8 +134,8 @@ export class Streams {
         break
       }
       case 'confirm': {
-        const { ticket, subscription, upTo } = instruction
-        this.#tell(port, { kind: 'confirmed', ticket, isKnown: this.#confirm(subscription, upTo) })
+        const { number, subscription, upTo } = instruction
+        this.#tell(port, { kind: 'confirmed', number, isKnown: this.#confirm(subscription, upTo) })
       }
     }
   }

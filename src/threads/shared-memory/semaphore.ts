@@ -1,13 +1,13 @@
-const nextTicket = 0
+const nextPosition = 0
 const granted = 1
 const waiters = 2
 
-/** The position of a request in the order of permits. */
-export type Ticket = number
+/** The position of a request in the queue for permits, counted from the first request on. */
+export type QueuePosition = number
 
 /**
- * A semaphore of tickets in shared memory. A ticket below the number of granted ones has a permit; the others get one in the
- * order of the tickets, whichever thread waits.
+ * A fair semaphore in shared memory: permits go to requests in the order in which they were queued, whichever thread waits. A request
+ * has its permit when its position in the queue is below the number of permits that were granted so far.
  */
 export class SharedSemaphore {
   readonly #cells: Int32Array
@@ -23,18 +23,18 @@ export class SharedSemaphore {
 
   /** The number of free permits. */
   get free(): number {
-    const left = (Atomics.load(this.#cells, granted) - Atomics.load(this.#cells, nextTicket)) | 0
+    const left = (Atomics.load(this.#cells, granted) - Atomics.load(this.#cells, nextPosition)) | 0
     return Math.max(0, left)
   }
 
-  /** Takes the next ticket; the permit that comes with it, now or later, has to be given back. */
-  draw(): Ticket {
-    return Atomics.add(this.#cells, nextTicket, 1)
+  /** Queues a request for a permit, which has to be given back, whether the request gets it now or later. */
+  enqueue(): QueuePosition {
+    return Atomics.add(this.#cells, nextPosition, 1)
   }
 
-  /** The difference is taken modulo 2^32, so that tickets may wrap around. */
-  isGranted(ticket: Ticket): boolean {
-    return ((ticket - Atomics.load(this.#cells, granted)) | 0) < 0
+  /** The difference is taken modulo 2^32, so that positions may wrap around. */
+  hasPermit(position: QueuePosition): boolean {
+    return ((position - Atomics.load(this.#cells, granted)) | 0) < 0
   }
 
   /** Gives a permit back. Waking a thread takes a lock of the whole process, so it is done only if a thread waits. */
@@ -44,32 +44,32 @@ export class SharedSemaphore {
   }
 
   /**
-   * Gives back what an ended thread had: the permits of its tickets, and its waits. A waiter may get its permit before the turn
-   * of an earlier, abandoned ticket; the count is right again when that ticket's turn comes.
+   * Gives back what an ended thread had: the permits of its requests, and its waits. A waiter may get its permit before the turn
+   * of an earlier, abandoned request; the count is right again when that request's turn comes.
    */
-  abandon(drawn: number, waiting: number): void {
+  abandon(queued: number, waiting: number): void {
     Atomics.sub(this.#cells, waiters, waiting)
-    Atomics.add(this.#cells, granted, drawn)
+    Atomics.add(this.#cells, granted, queued)
     Atomics.notify(this.#cells, granted)
   }
 
-  /** Resolves when a ticket may have been granted: check again. */
-  async mayBeGranted(ticket: Ticket): Promise<void> {
+  /** Resolves when the request at a position may have its permit: check again. */
+  async mayHavePermit(position: QueuePosition): Promise<void> {
     // Counted before the check, so that a release after the check sees the waiter.
     Atomics.add(this.#cells, waiters, 1)
     const seen = Atomics.load(this.#cells, granted)
-    if (((ticket - seen) | 0) >= 0) await Atomics.waitAsync(this.#cells, granted, seen).value
+    if (((position - seen) | 0) >= 0) await Atomics.waitAsync(this.#cells, granted, seen).value
     Atomics.sub(this.#cells, waiters, 1)
   }
 }
 
 /**
- * Behind the cells of the semaphore each thread has a row: the tickets that it drew and did not give back, and how often it
+ * Behind the cells of the semaphore each thread has a row: the permits that it asked for and did not give back, and how often it
  * waits.
  */
 const ledgerStart = waiters + 1
 const cellsPerRow = 2
-const drawn = 0
+const queued = 0
 const waiting = 1
 
 /**
@@ -77,7 +77,7 @@ const waiting = 1
  * writes only its own row.
  */
 export class LedgerSemaphore {
-  readonly #tickets: SharedSemaphore
+  readonly #semaphore: SharedSemaphore
   readonly #cells: Int32Array
   readonly #row: number
 
@@ -87,33 +87,33 @@ export class LedgerSemaphore {
   }
 
   constructor(memory: SharedArrayBuffer, row: number) {
-    this.#tickets = new SharedSemaphore(memory)
+    this.#semaphore = new SharedSemaphore(memory)
     this.#cells = new Int32Array(memory)
     this.#row = row
   }
 
   /** The number of free permits. */
   get free(): number {
-    return this.#tickets.free
+    return this.#semaphore.free
   }
 
   /** Takes a permit: undefined when one is free, otherwise a promise that resolves when this thread has it. */
   take(): Promise<void> | undefined {
-    this.#note(drawn, 1)
-    const ticket = this.#tickets.draw()
-    return this.#tickets.isGranted(ticket) ? undefined : this.#turnOf(ticket)
+    this.#note(queued, 1)
+    const position = this.#semaphore.enqueue()
+    return this.#semaphore.hasPermit(position) ? undefined : this.#turnOf(position)
   }
 
   release(): void {
-    this.#tickets.release()
-    this.#note(drawn, -1)
+    this.#semaphore.release()
+    this.#note(queued, -1)
   }
 
   /** Gives back what the ended thread of a row had. No other thread may use the row meanwhile. */
   giveBackOf(row: number): void {
     const take = (column: number): number => Atomics.exchange(this.#cells, cellOf(row, column), 0)
-    const [held, waits] = [take(drawn), take(waiting)]
-    if (held > 0 || waits > 0) this.#tickets.abandon(held, waits)
+    const [held, waits] = [take(queued), take(waiting)]
+    if (held > 0 || waits > 0) this.#semaphore.abandon(held, waits)
   }
 
   /** Only the thread of the row writes there while it lives. */
@@ -122,9 +122,9 @@ export class LedgerSemaphore {
     Atomics.store(this.#cells, cell, (this.#cells[cell] ?? 0) + by)
   }
 
-  async #turnOf(ticket: Ticket): Promise<void> {
+  async #turnOf(position: QueuePosition): Promise<void> {
     this.#note(waiting, 1)
-    while (!this.#tickets.isGranted(ticket)) await this.#tickets.mayBeGranted(ticket)
+    while (!this.#semaphore.hasPermit(position)) await this.#semaphore.mayHavePermit(position)
     this.#note(waiting, -1)
   }
 }
