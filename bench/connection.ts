@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { type Answer, AnswerReader } from './answer-reader.js'
+import { type ReceivedResponse, ResponseReader } from './response-reader.js'
 
 /** Where a server is to be found. */
 export interface Address {
@@ -14,7 +14,7 @@ export function addressOf(url: string): Address {
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || '80') }
 }
 
-/** What happened to a connection when a request got no answer. */
+/** What happened to a connection when a request got no response. */
 export class Disconnected extends Error {
   readonly timedOut: boolean
 
@@ -25,7 +25,7 @@ export class Disconnected extends Error {
 }
 
 interface Waiting {
-  readonly resolve: (answer: Answer) => void
+  readonly resolve: (response: ReceivedResponse) => void
   readonly reject: (fault: unknown) => void
 }
 
@@ -38,7 +38,7 @@ export class Connection {
   readonly #address: Address
   readonly #timeout_ms: number
   readonly #buffer = Buffer.allocUnsafe(16_384)
-  #reader = new AnswerReader()
+  #reader = new ResponseReader()
   #socket: Socket | undefined
   #waiting: Waiting | undefined
 
@@ -47,8 +47,8 @@ export class Connection {
     this.#timeout_ms = timeout_ms
   }
 
-  /** Sends a complete HTTP request and gives its answer; rejects with `Disconnected` when there will be none. */
-  ask(request: string): Promise<Answer> {
+  /** Sends a complete HTTP request and gives its response; rejects with `Disconnected` when there will be none. */
+  ask(request: string): Promise<ReceivedResponse> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
       this.#socket ??= this.#connected()
@@ -67,7 +67,7 @@ export class Connection {
       return true
     }
     const socket = connect({ ...this.#address, noDelay: true, onread: { buffer: this.#buffer, callback } })
-    socket.setTimeout(this.#timeout_ms, () => this.#lost(socket, `no answer within ${this.#timeout_ms} ms`, true))
+    socket.setTimeout(this.#timeout_ms, () => this.#lost(socket, `no response within ${this.#timeout_ms} ms`, true))
     socket.on('error', (error) => this.#lost(socket, error.message, false))
     socket.on('close', () => this.#lost(socket, 'the server closed the connection', false))
     return socket
@@ -76,12 +76,12 @@ export class Connection {
   #arrived(piece: string): void {
     const waiting = this.#waiting
     try {
-      const answer = this.#reader.take(piece)
-      if (answer === undefined) return
-      if (waiting === undefined) throw new Error('the server sent an answer without a request')
-      if (answer.closes) this.#forget()
+      const response = this.#reader.take(piece)
+      if (response === undefined) return
+      if (waiting === undefined) throw new Error('the server sent a response without a request')
+      if (response.closes) this.#forget()
       this.#waiting = undefined
-      waiting.resolve(answer)
+      waiting.resolve(response)
     } catch (fault) {
       this.#forget()
       this.#waiting = undefined
@@ -100,6 +100,6 @@ export class Connection {
   #forget(): void {
     this.#socket?.destroy()
     this.#socket = undefined
-    this.#reader = new AnswerReader()
+    this.#reader = new ResponseReader()
   }
 }

@@ -51,7 +51,7 @@ function readingOfNumber(reading: Reading, number: number): string | number {
   return typeof reading === 'function' ? reading(number) : reading
 }
 
-/** A fresh reading of each of so many devices, one in a request. */
+/** A fresh reading of each of this many devices, one in a request. */
 export function updatesOf(devices: number): readonly Request[] {
   return Array.from({ length: devices }, (_, number) => updateDevice(number, fresh))
 }
@@ -69,7 +69,7 @@ export function updateDevices(numbers: readonly number[], reading: string | numb
   )
 }
 
-/** A fresh reading of another of so many devices each time: of more than a load could hold a request for each. */
+/** A fresh reading of another of this many devices each time: of more than a load could hold a request for each. */
 export function updateAnyDevice(devices: number): Request {
   return { ...updateContext('UPDATE', [element(`${idStart}${anyDevice}`, givenAttributes(fresh))]), devices }
 }

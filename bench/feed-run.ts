@@ -26,7 +26,7 @@ export class Feed {
   }
 
   /**
-   * Feeds the broker until so many updates in all are acknowledged, then calls `reached` at once, while the requests of
+   * Feeds the broker until this many updates in all are acknowledged, then calls `reached` at once, while the requests of
    * the other connections are under way, and resolves when these are answered or lost. A connection that is lost
    * before that is a fault, and so is a refusal.
    */
@@ -52,9 +52,9 @@ export class Feed {
         const { text } = await connection.ask(written(readDevice(device), addressOf(url)))
         const refusal = refusalIn(text)
         const found = refusal === undefined ? readingOf(text) : { wrong: refusal }
-        const settled = 'wrong' in found ? { ...found, kept: false } : this.#ledger.settle(device, found.reading)
-        if (settled.wrong !== undefined) wrong.push(`${deviceId(device)}: ${settled.wrong}`)
-        if (settled.kept) kept += 1
+        const compared = 'wrong' in found ? { ...found, kept: false } : this.#ledger.compare(device, found.reading)
+        if (compared.wrong !== undefined) wrong.push(`${deviceId(device)}: ${compared.wrong}`)
+        if (compared.kept) kept += 1
       }
     })
     return { wrong, kept }

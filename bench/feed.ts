@@ -25,7 +25,7 @@ const feedOptions = {
   connections: option('connections N', 'connections, each feeding devices of its own', parseCount, '64'),
   killAfter: optional(
     'kill-after L',
-    'kill when so many updates are acknowledged, several numbers separated by commas (--updates)',
+    'kill when this many updates are acknowledged, several numbers separated by commas (--updates)',
     parseCounts,
   ),
   ...brokerOptions,

@@ -45,17 +45,17 @@ export function removeDevices(url: string, count: number): Promise<void> {
   return forGroups(url, count, deleteDevices)
 }
 
-/** What the broker answers to a read of this device. */
-export async function deviceAnswer(url: string, number: number): Promise<string> {
-  return answerOf(url, readDevice(number), deviceId(number))
+/** The response of the broker to a read of this device. */
+export async function deviceResponse(url: string, number: number): Promise<string> {
+  return responseOf(url, readDevice(number), deviceId(number))
 }
 
-/** What the broker answers to a read that finds something; that it finds nothing is thrown, with what was looked for. */
-export async function answerOf(url: string, request: Request, what: string): Promise<string> {
-  const answer = await askOnce(url, request)
-  const refusal = refusalIn(answer)
+/** The response of the broker to a read that finds something; that it finds nothing is thrown, with what was looked for. */
+export async function responseOf(url: string, request: Request, what: string): Promise<string> {
+  const response = await askOnce(url, request)
+  const refusal = refusalIn(response)
   if (refusal !== undefined) throw new Error(`${what} can not be read: ${refusal}`)
-  return answer
+  return response
 }
 
 /** One request on a connection of its own. Any HTTP status but 200 is thrown. */

@@ -107,7 +107,7 @@ export class Harness {
     )
   }
 
-  /** Works with a broker of our own on the folder of so many devices, which the whole run shares. */
+  /** Works with a broker of our own on the folder of this many devices, which the whole run shares. */
   async withPrepared<T>(devices: number, work: (broker: BrokerProcess) => Promise<T>): Promise<T> {
     return this.#withPrepared(this.#prepared, devices, work)
   }

@@ -31,7 +31,7 @@ export class Ledger {
    * Compares what the broker has with what it may have: the last acknowledged reading, or the one that was under way. A
    * broker that has the latter has taken it for good, so from now on it counts as acknowledged; otherwise it never came.
    */
-  settle(device: number, reading: string): { readonly wrong?: string; readonly kept: boolean } {
+  compare(device: number, reading: string): { readonly wrong?: string; readonly kept: boolean } {
     const acknowledged = this.#acknowledged[device] ?? Number.NaN
     const underWay = this.#underWay[device] ?? Number.NaN
     const kept = reading === String(underWay)

@@ -164,16 +164,16 @@ class Run {
     const request = requests[number % requests.length]
     if (request === undefined) throw new Error('a load needs requests')
     const started_ms = performance.now()
-    const answer = await connection.ask(request(this.#task.stamped ? stamp() : this.#task.firstFresh + number))
+    const response = await connection.ask(request(this.#task.stamped ? stamp() : this.#task.firstFresh + number))
     if (this.#phase === 'measured' && started_ms >= this.#started_ms) {
       this.#waits.record(Math.max(1, Math.round((performance.now() - started_ms) * 1e6)))
     }
     if (this.#phase === 'measured') this.#answered += 1
-    if (!successes.has(answer.status)) {
+    if (!successes.has(response.status)) {
       this.#failures.status += 1
-      this.#example ??= `HTTP ${answer.status}: ${answer.text.slice(0, 200)}`
+      this.#example ??= `HTTP ${response.status}: ${response.text.slice(0, 200)}`
     } else if (this.#task.checked && number % checkEvery === 0) {
-      const refusal = refusalIn(answer.text)
+      const refusal = refusalIn(response.text)
       if (refusal === undefined) return
       this.#failures.refused += 1
       this.#example ??= refusal

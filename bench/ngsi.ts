@@ -3,7 +3,7 @@ export function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
-/** The items of a JSON vector; none when the value is no vector. */
+/** The items of a JSON array; none when the value is no array. */
 export function items(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
@@ -13,14 +13,14 @@ export function items(value: unknown): readonly unknown[] {
  * operation's own codes stand in the body [context 1.1, 1.2].
  */
 export function refusalIn(body: string): string | undefined {
-  let answer: unknown
+  let response: unknown
   try {
-    answer = JSON.parse(body)
+    response = JSON.parse(body)
   } catch {
     return `no JSON: ${body.slice(0, 200)}`
   }
-  const statuses = ['errorCode', 'orionError', 'statusCode'].map((name) => member(answer, name))
-  const responses = items(member(answer, 'contextResponses')).map((response) => member(response, 'statusCode'))
+  const statuses = ['errorCode', 'orionError', 'statusCode'].map((name) => member(response, name))
+  const responses = items(member(response, 'contextResponses')).map((response) => member(response, 'statusCode'))
   const found = [...statuses, ...responses].filter((status) => status !== undefined)
   if (found.length > 0 && found.every((status) => member(status, 'code') === '200')) return undefined
   return body.slice(0, 200)

@@ -64,7 +64,7 @@ export async function measureNotified(harness: Harness, notified: Notified, subs
   const { devices, meant } = matching(subscriptions, harness.options.devices)
   const work = async (url: string): Promise<void> => {
     await notified.subscribe(url, meant)
-    await settled(notified, subscriptions) // Each is sent the state that it begins with.
+    await receivedBy(notified, subscriptions) // Each is sent the state that it begins with.
     for (const rate_per_s of [undefined, calm_per_s]) {
       await notified.arrived(true)
       const pace = rate_per_s === undefined ? 'full speed' : `${rate_per_s} updates/s`
@@ -78,7 +78,7 @@ export async function measureNotified(harness: Harness, notified: Notified, subs
         stamped: true,
         ...(rate_per_s === undefined ? {} : { rate_per_s }),
       })
-      const got = await settled(notified, result.sent)
+      const got = await receivedBy(notified, result.sent)
       if (got.received < result.sent) harness.report.fail(`${title}: ${result.sent - got.received} were not notified`)
       harness.report.add({
         ...notified.line,
@@ -111,14 +111,14 @@ async function compareVersions(harness: Harness, notified: Notified, subscriptio
     const began = performance.now()
     const load = { ...times(duration_s / rounds), url, connections, requests, checked: true, stamped: true }
     const result = await harness.load(`${title}, round ${round}`, load)
-    await settled(notified, result.sent)
+    await receivedBy(notified, result.sent)
     return { ...result, rate_per_s: (result.sent * 1000) / (performance.now() - began) }
   }
   await harness.withVersions(async (url, other) => {
     if (other === undefined) return
     for (const each of [url, other]) {
       await notified.subscribe(each, meant)
-      await settled(notified, subscriptions)
+      await receivedBy(notified, subscriptions)
     }
     const title = `${notified.line['bench']}, ${subscriptions} subscriptions, in turns`
     const { measured, against: others } = await inTurns(
@@ -158,7 +158,7 @@ function readings(devices: number): readonly Request[] {
 }
 
 /** What has come when all have, or when no more do. */
-async function settled({ arrived }: Notified, expected: number): Promise<DelaysReply> {
+async function receivedBy({ arrived }: Notified, expected: number): Promise<DelaysReply> {
   let received = -1
   let since = Date.now()
   for (;;) {

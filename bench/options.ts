@@ -192,7 +192,7 @@ export function parseUrl(_: string, text: string): string {
   return new URL(text).origin
 }
 
-/** Flags for a broker, separated by blanks. */
+/** Flags for a broker, separated by spaces. */
 function parseFlags(text: string): readonly string[] {
   return text.split(' ').filter((flag) => flag !== '')
 }

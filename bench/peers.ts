@@ -1,5 +1,5 @@
 import { readingOf, updatesOf } from './device.js'
-import { createDevices, deviceAnswer } from './fleet.js'
+import { createDevices, deviceResponse } from './fleet.js'
 import type { Bench, Harness } from './harness.js'
 import { Helper } from './helper.js'
 import { missingPackages } from './installed.js'
@@ -28,7 +28,7 @@ export const peers: Bench = {
       await harness.withDevices([], async (url) => {
         for (const connections of harness.options.connections) await measure(harness, connections, url, peer.url)
       })
-      const found = readingOf(await deviceAnswer(peer.url, 0))
+      const found = readingOf(await deviceResponse(peer.url, 0))
       if ('wrong' in found) harness.report.fail(`peers: a device of the peer has ${found.wrong}`)
     } finally {
       await postgres.end()

@@ -6,7 +6,7 @@ import { firstFresh } from './request.js'
 export type Progress = (created: number) => void
 
 /**
- * Data folders with so many devices in them, each made when it is first asked for and kept to the end of the run: making
+ * Data folders with a number of devices in them, each made when it is first asked for and kept to the end of the run: making
  * a large one takes longer than measuring it.
  */
 export class PreparedFolders {

@@ -1,5 +1,5 @@
 import { appendPlacedDevices } from './device.js'
-import { answerOf } from './fleet.js'
+import { responseOf } from './fleet.js'
 import type { Bench } from './harness.js'
 import { fewConnections } from './options.js'
 import {
@@ -47,7 +47,7 @@ export const query: Bench = {
       async (url) => {
         for (const { name, selection, offset } of cases) {
           const request = page(selection, offset)
-          const constant = await answerOf(url, request, `entities ${name}`)
+          const constant = await responseOf(url, request, `entities ${name}`)
           for (const connections of fewConnections(harness.options)) {
             const varied = { entities, offset }
             const common = { bench: 'query', case: name, connections, varied }

@@ -8,7 +8,7 @@ import { helpWith } from './helper.js'
 import { rawRecord } from './raw-record.js'
 import { firstFresh } from './request.js'
 
-/** Records that are written for a time, so many in a commit, each commit on disk before the next begins. */
+/** Records that are written for a time, a number of them in a commit, each commit on disk before the next begins. */
 export interface RawTask {
   /** An empty folder at first; it is the same in every task. */
   readonly path: string

@@ -1,5 +1,5 @@
 import { readDevice } from './device.js'
-import { deviceAnswer } from './fleet.js'
+import { deviceResponse } from './fleet.js'
 import type { Bench } from './harness.js'
 
 /** The reference answers the same bytes without looking anything up. */
@@ -9,7 +9,7 @@ export const read: Bench = {
   run: (harness) =>
     harness.withVersions(async (url, against) => {
       const requests = Array.from({ length: harness.options.devices }, (_, number) => readDevice(number))
-      const constant = await deviceAnswer(url, 0)
+      const constant = await deviceResponse(url, 0)
       for (const connections of harness.options.connections) {
         await harness.compare({
           bench: 'read',

@@ -1,6 +1,6 @@
 import { type BrokerProcess, ownBroker } from './broker-process.js'
 import { updateAnyDevice } from './device.js'
-import { deviceAnswer } from './fleet.js'
+import { deviceResponse } from './fleet.js'
 import type { Harness } from './harness.js'
 import { Helper } from './helper.js'
 import type { LoadResult, LoadTask } from './load.js'
@@ -48,7 +48,7 @@ async function measure(
     logs_bytes.push((await leaveLog(path)).unapplied_bytes)
     await harness.withPrepared(entities, async (broker) => {
       starts_ms.push(broker.start_ms)
-      await deviceAnswer(broker.url, 0)
+      await deviceResponse(broker.url, 0)
     })
   }
   harness.report.add({

@@ -47,7 +47,7 @@ export function prepare({ verb, path, body, devices }: Request, address: Address
   return (number) => numbered(number).replaceAll(anyDevice, deviceDigits(deviceInTurn(number, devices)))
 }
 
-/** Which of so many devices has its turn: all of them, far from each other, before the first one again. */
+/** Which of this many devices has its turn: all of them, far from each other, before the first one again. */
 export function deviceInTurn(number: number, devices: number): number {
   return ((number % devices) * stride) % devices
 }

@@ -123,7 +123,7 @@ export function wholeRate(rate_per_s: number): number {
   return rate_per_s < 100 ? rounded(rate_per_s) : Math.round(rate_per_s)
 }
 
-/** How long something took in each of so many rounds: the first, which has nothing at hand yet, the median and the longest. */
+/** How long something took in each of this many rounds: the first, which has nothing at hand yet, the median and the longest. */
 export async function timesIn(rounds: number, take: (round: number) => Promise<number>): Promise<Line> {
   const times_ms: number[] = []
   for (let round = 1; round <= rounds; round += 1) times_ms.push(await take(round))

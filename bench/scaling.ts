@@ -1,5 +1,5 @@
 import { readDevice, updateDevice } from './device.js'
-import { deviceAnswer } from './fleet.js'
+import { deviceResponse } from './fleet.js'
 import type { Bench, Harness } from './harness.js'
 import { fresh } from './request.js'
 
@@ -25,7 +25,7 @@ async function measure(harness: Harness, threads: number, owners: number): Promi
     const updates = devices.map((number) => updateDevice(number, fresh))
     await harness.compare({ ...common, case: 'updateContext', requests: updates })
     const reads = devices.map(readDevice)
-    const constant = await deviceAnswer(url, 0)
+    const constant = await deviceResponse(url, 0)
     await harness.compare({ ...common, case: 'GET /v1/contextEntities/{id}', requests: reads, constant })
   })
 }

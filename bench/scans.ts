@@ -9,7 +9,7 @@ import { besides, inTurns, median, medianRate, medians, rounded, times } from '.
 const connections = 64
 const scanners = 4
 
-/** Over so many entities the scans go, if there is such a size; otherwise over those of the largest below it. */
+/** The number of entities that the scans go over, if there is such a size; otherwise over those of the largest below it. */
 const wanted = 100_000
 
 /** Updates while four clients have every entity looked at, one scan after the other, in turns with updates alone. */

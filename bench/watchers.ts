@@ -8,7 +8,7 @@ export interface Watched {
   readonly events: number
 }
 
-/** Opens a stream of the management as so many viewers; what it gives ends them when something has come, and says what they got. */
+/** Opens a stream of the management as a number of viewers; what it gives ends them when something has come, and says what they got. */
 export async function watch(url: string, viewers: number): Promise<() => Promise<Watched>> {
   const got = { bytes: 0, events: 0 }
   const open = async (): Promise<IncomingMessage> => {

@@ -58,7 +58,7 @@ export function hasMoreLevels(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((part) => hasMoreLevels(part, levels - 1))
 }
 
-/** Reads a text that is JSON, of at most so many levels, by what the engine does fastest: of doubled members the last one stays. */
+/** Reads a text that is JSON, of at most this many levels, by what the engine does fastest: of doubled members the last one stays. */
 export function parseJson(text: string, levels = maxNesting): Result<unknown, JsonMalformed> {
   let value: unknown
   try {

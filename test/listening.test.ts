@@ -278,7 +278,11 @@ test('whose key may read may listen and confirm, in the tenants and paths that t
     const printed = execFileSync(process.execPath, [keyProgram, ...words, '--file', file], { encoding: 'utf8' })
     return /^key {3}(\S+)$/m.exec(printed)?.[1] ?? printed.trim()
   }
-  const [writer, reader, stranger] = [key('w'), key('r', '--read', '--tenants', 'acme'), key('s', '--tenants', 'other')]
+  const [writer, reader, otherTenant] = [
+    key('w'),
+    key('r', '--read', '--tenants', 'acme'),
+    key('s', '--tenants', 'other'),
+  ]
   const broker = await RunningBroker.startOn(t, join(folder, 'data'), [
     '-multiservice',
     '-apiKeys',
@@ -300,8 +304,8 @@ test('whose key may read may listen and confirm, in the tenants and paths that t
   const own = { 'X-Auth-Token': reader, 'Fiware-Service': 'acme' }
   const others: readonly (readonly [status: number, headers: Record<string, string>])[] = [
     [401, { 'Fiware-Service': 'acme' }],
-    [403, { ...own, 'X-Auth-Token': stranger }],
-    [404, { 'X-Auth-Token': stranger, 'Fiware-Service': 'other' }],
+    [403, { ...own, 'X-Auth-Token': otherTenant }],
+    [404, { 'X-Auth-Token': otherTenant, 'Fiware-Service': 'other' }],
     [404, { ...own, 'Fiware-ServicePath': '/field' }],
   ]
   for (const [status, headers] of others) {

@@ -42,7 +42,7 @@ interface Sent {
 
 const sent: readonly Sent[] = [
   {
-    what: 'the value of a header of an unknown verb that is all blanks',
+    what: 'the value of a header of an unknown verb that is all spaces',
     send: ({ port }) => written(port, `FOO / HTTP/1.1\r\nX:${' '.repeat(60_000)}\x7f\r\n\r\n`),
     status: 400,
     text: /Connection: close/i,

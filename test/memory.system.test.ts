@@ -81,7 +81,7 @@ test('large entities, pages, bodies and slow readers end no broker with a small 
   t.ok(most_MiB < process_MiB, `${most_MiB} MiB of ${process_MiB}`)
 })
 
-/** Does something `number` times, so many at a time. */
+/** Does something `number` times, this many at a time. */
 async function each(number: number, atOnce: number, act: (n: number) => Promise<void>): Promise<void> {
   const rest = Array.from({ length: number }, (_, n) => n).values()
   const one = async (): Promise<void> => {

@@ -16,7 +16,7 @@ import type { Sequence } from '../src/threads/shared-memory/sequences.js'
 import { at, everywhere, id as idOf, origin, path as pathOf, query, type as typeOf } from './given.js'
 import { RunningBroker } from './running.js'
 import { runs } from './runs.js'
-import { type Client, stranger } from './wire/client.js'
+import { type Client, tenantClient } from './wire/client.js'
 
 const broker = await RunningBroker.start(root, ['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
@@ -106,7 +106,7 @@ function isDone({ refusal }: UpdateItem): boolean {
 
 test('after any updates and restarts, every read shows what the rules say', async (t) => {
   const property = fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 40 }), async (steps) => {
-    const client = stranger(broker)
+    const client = tenantClient(broker)
     const model = new Model()
     for (const [n, each] of steps.entries()) {
       if (each.kind === 'restart') {

@@ -14,7 +14,7 @@ const shared = new Map<string, Promise<RunningBroker>>()
 /** Linux counts the time of processes in hundredths of a second. */
 export const tick_ms = 10
 
-/** A broker is idle that uses no more of a processor than this at so many looks, one after the other: a tick between two of them at most. */
+/** A broker is idle that uses no more of a processor than this at this number of looks in a row: a tick between two of them at most. */
 const idleShare = 0.2
 const idleLooks = 3
 const look_ms = 60

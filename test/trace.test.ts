@@ -7,7 +7,7 @@ function tracesOf(levels: readonly number[]): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, level) => Number(levels.includes(level)))
 }
 
-test('an expression names levels and ranges, in any order, overlapping, with leading zeros and blanks', async (t) => {
+test('an expression names levels and ranges, in any order, overlapping, with leading zeros and spaces', async (t) => {
   t.same(parseTraceLevels('5'), { ok: true, value: [5] })
   t.same(parseTraceLevels('250,21-23,19,24,25,22'), { ok: true, value: [19, 21, 22, 23, 24, 25, 250] })
   t.same(parseTraceLevels(' 019 ,  021-0022'), { ok: true, value: [19, 21, 22] })

@@ -51,7 +51,7 @@ function isFound<T>(found: Awaited<T>): found is Found<T> {
   return found !== false && found !== undefined
 }
 
-/** Looks whether a value has been the same at so many looks, one after the other. */
+/** Looks whether a value has been the same at this number of looks in a row. */
 export function isStill(looks: number, look: () => unknown): () => Promise<boolean> {
   let [same, before] = [0, Number.NaN as unknown]
   return async () => {

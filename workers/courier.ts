@@ -1,4 +1,4 @@
-import { type Shared, sharedAnswer } from '../src/api/management/parts.js'
+import { type Shared, sharedPartOf } from '../src/api/management/parts.js'
 import { rememberingNotice } from '../src/api/ngsi1/render/elements.js'
 import { bodyRenderer } from '../src/api/ngsi2/render/notification-message.js'
 import { Peers } from '../src/broker/services/peers.js'
@@ -42,7 +42,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const mailboxes = storage.paths.map(newMailbox)
   const { frontEnds } = memory.measures.threads
   // Its counts by service are collected in the same way as those of front ends.
-  const peers = new Peers<Shared>(frontEnds, frontEnds + 1, sharedAnswer(measures), (fault) =>
+  const peers = new Peers<Shared>(frontEnds, frontEnds + 1, sharedPartOf(measures), (fault) =>
     log.error('thread:peers', 'a question of another thread was not answered', errorFacts(fault)),
   )
   // Unpacked while the partitions open their stores.

@@ -26,7 +26,7 @@ export interface EtcdMember {
   readonly data: string
 }
 
-/** Members that can be started: so many, with their folders in one. */
+/** Members that can be started: this many, with their folders in one. */
 export async function etcdMembers(
   size: number,
   folder: string,

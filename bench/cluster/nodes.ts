@@ -17,7 +17,7 @@ const listenersMost = 100
 
 const patience_ms = 180_000
 
-/** The partition of so many that has a device, in the default tenant. */
+/** The partition of this many that has a device, in the default tenant. */
 export function partitionOfDevice(number: number, partitions: number): number {
   return shardOf('', deviceId(number), partitions)
 }

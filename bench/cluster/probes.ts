@@ -85,7 +85,7 @@ class Probe {
 export class Probes {
   readonly #probes: readonly Probe[]
 
-  /** Of devices that exist already, in so many partitions. */
+  /** Of devices that exist already, in this many partitions. */
   constructor(urls: readonly string[], partitions: number) {
     const devices = onePerPartition(partitions)
     this.#probes = urls.flatMap((url) =>

@@ -31,7 +31,7 @@ export class ProcessorShares {
     this.#hierarchy = hierarchy
   }
 
-  /** Shares of so many processors for each process. Refuses in words where this machine does not let us make groups. */
+  /** Shares of this many processors for each process. Refuses with a text where this machine does not let us make groups. */
   static of(share: number): Result<ProcessorShares, string> {
     if (share * period_us < least_us) return err(`the least share of a processor is ${least_us / period_us}`)
     const hierarchy = hierarchyIn(readMounts())

@@ -49,7 +49,7 @@ export interface Spent {
 /** The processor time that a process and its threads have taken, on Linux. */
 export function processorTime_ms(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The name of the program stands in parentheses and may have blanks. Behind it are user time and system time, the 12th and 13th.
+  // The name of the program stands in parentheses and may have spaces. Behind it are user time and system time, the 12th and 13th.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * tick_ms
 }

@@ -76,7 +76,7 @@ export type Flag = ValueFlag<unknown> | Switch | Ignored | Refusing | Printing
 export function flagsOf(group: FlagGroup, needs?: string) {
   const common = { group, ...(needs !== undefined && { needs }) }
 
-  /** A flag whose default is shown in words. */
+  /** A flag whose default is shown as a text. */
   function other<Value>(
     takes: ValueKind<Value>,
     [byDefault, shownDefault]: readonly [value: Value, shown: string],

@@ -7,7 +7,7 @@ import { LruCache } from '../lru-cache.js'
 import { type MatchedRoute, parsePath, placeholderName, type RequestPath, splitTarget, type Target } from './target.js'
 
 /** `outgoing` is undefined for a request that Node's parser has given up. */
-interface NodeExchange {
+interface NodeRequest {
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse | undefined
 }
@@ -39,19 +39,19 @@ type Serve = (incoming: IncomingMessage, outgoing: ServerResponse | undefined, t
  */
 export class Application {
   readonly #serve: Serve
-  readonly #app: Hono<{ Bindings: NodeExchange }>
+  readonly #app: Hono<{ Bindings: NodeRequest }>
   readonly #adapter: (incoming: IncomingMessage, outgoing: ServerResponse) => unknown
   readonly #remembered: LruCache<Target>
   /** The first segments, in lower case, of the paths whose fixed segments are compared without regard to case. */
   readonly #anyCase = new Map<string, boolean>()
   /** By path: resources that only navigation in a browser reaches. */
   readonly #navigated = new Map<string, Resource>()
-  #latest: NodeExchange | undefined
+  #latest: NodeRequest | undefined
 
   constructor(resources: readonly Resource[], serve: Serve) {
     this.#serve = serve
     this.#remembered = new LruCache(rememberedMax_bytes)
-    this.#app = new Hono<{ Bindings: NodeExchange }>({
+    this.#app = new Hono<{ Bindings: NodeRequest }>({
       // Not the URL of the web standard, which resolves dots and decodes before a path can be split.
       getPath: (_, { env } = {}) => (env === undefined ? unroutable : this.#routedPath(requestPath(env))),
     })
@@ -84,8 +84,8 @@ export class Application {
   }
 
   /** Routes a request that the adapter cannot represent: handlers look at nothing but `env`. */
-  #fetch(exchange: NodeExchange): void {
-    void this.#app.fetch(noRequest, exchange)
+  #fetch(request: NodeRequest): void {
+    void this.#app.fetch(noRequest, request)
   }
 
   /** Hono takes the first route that matches: a pattern with a fixed segment is registered before one with a placeholder there. */
@@ -128,9 +128,9 @@ export class Application {
     return `/${segments.map((segment) => folded(segment, anyCase)).join('/')}`
   }
 
-  #notFound(exchange: NodeExchange): void {
-    const { incoming, outgoing } = exchange
-    const { path, kind, clean, needsNoBody } = requestPath(exchange)
+  #notFound(request: NodeRequest): void {
+    const { incoming, outgoing } = request
+    const { path, kind, clean, needsNoBody } = requestPath(request)
     const resource = isNavigation(incoming) ? this.#navigated.get(path) : undefined
     if (resource === undefined) this.#serve(incoming, outgoing, { kind, clean, needsNoBody, route: undefined })
     else
@@ -142,14 +142,14 @@ export class Application {
       })
   }
 
-  #found(exchange: NodeExchange, resource: Resource, names: Route['names']): void {
-    const { path, segments, kind, clean, needsNoBody } = requestPath(exchange)
+  #found(request: NodeRequest, resource: Resource, names: Route['names']): void {
+    const { path, segments, kind, clean, needsNoBody } = requestPath(request)
     const route: MatchedRoute = { resource, segments: namedSegments(names, segments) }
     const target = { kind: resource.forPeople === undefined ? kind : 'console', clean, needsNoBody, route } as const
     if (path.length <= longestRemembered) {
       this.#remembered.put(path, target, target_bytes + 2 * path.length)
     }
-    this.#serve(exchange.incoming, exchange.outgoing, target)
+    this.#serve(request.incoming, request.outgoing, target)
   }
 }
 
@@ -181,7 +181,7 @@ const unroutable = '/'
 
 const noRequest = new Request('http://localhost/')
 
-function requestPath({ incoming }: NodeExchange): RequestPath {
+function requestPath({ incoming }: NodeRequest): RequestPath {
   return parsePath(copyOf(splitTarget(incoming.url ?? '').path))
 }
 

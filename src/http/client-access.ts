@@ -12,7 +12,7 @@ import { errorResponse } from './responses.js'
 import { kinds } from './target.js'
 
 /** The parts of a head that say who asks for what. */
-type Asked = Pick<Head, 'target' | 'verb' | 'headers'>
+type AccessRequest = Pick<Head, 'target' | 'verb' | 'headers'>
 
 /** Who may use the interfaces for clients, and how much. */
 interface AccessRules {
@@ -51,15 +51,15 @@ export class ClientAccess {
   }
 
   /** Whether a request needs a key, and has none for what it asks for. Nothing is taken out of its head. */
-  lacksKey(asked: Asked): boolean {
+  lacksKey(request: AccessRequest): boolean {
     const { keys, multiservice } = this.#rules
-    if (keys === undefined || kinds[asked.target.kind].isManagement) return false
-    const { ofBearer, ofToken } = keysIn(keys, asked)
-    return keyRefusal(ofBearer ?? ofToken, asked, tenantOf(asked, multiservice)) !== undefined
+    if (keys === undefined || kinds[request.target.kind].isManagement) return false
+    const { ofBearer, ofToken } = keysIn(keys, request)
+    return keyRefusal(ofBearer ?? ofToken, request, tenantOf(request, multiservice)) !== undefined
   }
 
   /** The response to a request whose tenant sends more than it may; every call counts a request. */
-  tooMuch(head: Asked, now: Nanoseconds): ApiResponse | undefined {
+  tooMuch(head: AccessRequest, now: Nanoseconds): ApiResponse | undefined {
     const { rates, lines, multiservice } = this.#rules
     if (rates === undefined) return undefined
     const tenant = tenantOf(head, multiservice)
@@ -72,13 +72,17 @@ export class ClientAccess {
   }
 }
 
-function tenantOf({ headers }: Asked, multiservice: boolean): Result<Tenant, string> {
+function tenantOf({ headers }: AccessRequest, multiservice: boolean): Result<Tenant, string> {
   return parseTenant(single(headers['fiware-service']), multiservice)
 }
 
 /** Why a key is not good for a request; nothing when it is. */
-function keyRefusal(key: ApiKey | undefined, asked: Asked, tenant: Result<Tenant, string>): ApiResponse | undefined {
-  const { kind } = asked.target
+function keyRefusal(
+  key: ApiKey | undefined,
+  request: AccessRequest,
+  tenant: Result<Tenant, string>,
+): ApiResponse | undefined {
+  const { kind } = request.target
   if (key === undefined) {
     const text = 'a key is needed, as X-Auth-Token or as Authorization: Bearer, and this is none'
     return { ...errorResponse(kind, 401, text), headers: { 'WWW-Authenticate': 'Bearer realm="context"' } }
@@ -86,7 +90,7 @@ function keyRefusal(key: ApiKey | undefined, asked: Asked, tenant: Result<Tenant
   if (key.tenants !== undefined && !(tenant.ok && key.tenants.includes(tenant.value))) {
     return errorResponse(kind, 403, 'this key is for other tenants')
   }
-  return useOf(asked) === 'write' && !key.mayWrite ? errorResponse(kind, 403, 'this key is for reading') : undefined
+  return useOf(request) === 'write' && !key.mayWrite ? errorResponse(kind, 403, 'this key is for reading') : undefined
 }
 
 /**
@@ -99,7 +103,7 @@ function takeKey(keys: ApiKeys, head: Head): ApiKey | undefined {
   return ofBearer ?? ofToken
 }
 
-function keysIn(keys: ApiKeys, { headers }: Asked) {
+function keysIn(keys: ApiKeys, { headers }: AccessRequest) {
   const bearer = bearerToken(headers.authorization)
   const ofBearer = bearer === undefined ? undefined : keys.find(bearer)
   const token = single(headers['x-auth-token'])
@@ -108,7 +112,7 @@ function keysIn(keys: ApiKeys, { headers }: Asked) {
 }
 
 /** How the operation of a request uses the broker; nothing where there is none, which is said later. */
-function useOf({ target, verb }: Asked): Use | undefined {
+function useOf({ target, verb }: AccessRequest): Use | undefined {
   const operations: Readonly<Record<string, { readonly use: Use } | undefined>> | undefined =
     target.route?.resource.operations
   return operations?.[verb]?.use

@@ -200,16 +200,16 @@ function parsed(head: string, socket: Socket): UnknownVerb {
   return { kind: 'request', incoming }
 }
 
-/** Without the spaces and tabs at both ends; other blanks, such as U+00A0, are part of a value. */
+/** Without the spaces and tabs at both ends; other white space, such as U+00A0, are part of a value. */
 function withoutBlanksAround(text: string): string {
   let start = 0
   let end = text.length
-  while (start < end && isBlank(text.charCodeAt(start))) start += 1
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1
+  while (start < end && isSpaceOrTab(text.charCodeAt(start))) start += 1
+  while (end > start && isSpaceOrTab(text.charCodeAt(end - 1))) end -= 1
   return text.slice(start, end)
 }
 
-function isBlank(unit: number): boolean {
+function isSpaceOrTab(unit: number): boolean {
   return unit === 0x20 || unit === 0x09
 }
 

@@ -12,7 +12,7 @@ import { kinds } from './target.js'
 
 /** Checks the head of a request and reads its body, in the order of the checks [management 11.4]. */
 export class RequestReader implements BodyReader {
-  readonly #exchange: RequestParts
+  readonly #parts: RequestParts
   readonly #steps: RequestSteps
   readonly #memory: HeldMemory
   #paths: readonly PathRange[] = []
@@ -24,11 +24,11 @@ export class RequestReader implements BodyReader {
   #body_bytes = 0
   #received: Nanoseconds
 
-  constructor(exchange: RequestParts, memory: HeldMemory, steps: RequestSteps) {
-    this.#exchange = exchange
+  constructor(parts: RequestParts, memory: HeldMemory, steps: RequestSteps) {
+    this.#parts = parts
     this.#memory = memory
     this.#steps = steps
-    this.#received = exchange.begun
+    this.#received = parts.begun
   }
 
   get paths(): readonly PathRange[] {
@@ -52,23 +52,23 @@ export class RequestReader implements BodyReader {
 
   /** The length of the body, as announced or as it came. */
   get payload_bytes(): number {
-    return this.#exchange.head.announced_bytes ?? this.#body_bytes
+    return this.#parts.head.announced_bytes ?? this.#body_bytes
   }
 
   get payload(): Payload {
-    const { headers, target } = this.#exchange.head
+    const { headers, target } = this.#parts.head
     if (this.payload_bytes === 0 || kinds[target.kind].isManagement) return 'none'
     return isText(mediaTypeOf(headers['content-type']) ?? '') ? 'text' : 'json'
   }
 
   /** Whether the client has been told, or need not be told, to send the body. */
   get bodyArrives(): boolean {
-    return this.#asksForBody || !this.#exchange.head.expectsContinue
+    return this.#asksForBody || !this.#parts.head.expectsContinue
   }
 
   /** Whether the rest of the body is not worth reading, or may never come because the client waits for a 100. */
   get leavesBody(): boolean {
-    const { head, context } = this.#exchange
+    const { head, context } = this.#parts
     if (this.#hasBody || head.announced_bytes === 0) return false
     if (head.announced_bytes === undefined || head.announced_bytes > context.rules.maxBody_bytes) return true
     return this.#asksForBody || head.expectsContinue
@@ -76,7 +76,7 @@ export class RequestReader implements BodyReader {
 
   /** Checks the head, then reads the body if one is to come. */
   begin(): void {
-    const { context, head, log, begun } = this.#exchange
+    const { context, head, log, begun } = this.#parts
     context.proxies?.look(head)
     const refused = context.access?.refusal(head, log, begun)
     if (refused !== undefined) {
@@ -93,7 +93,7 @@ export class RequestReader implements BodyReader {
 
   /** Only reading tells whether a chunked request has a body at all. */
   #readChunks(): void {
-    const { context, head, writer } = this.#exchange
+    const { context, head, writer } = this.#parts
     // Nothing is read of a request whose verb the parser does not know: it is turned down in any case.
     const early = head.expectsContinue || writer.isLast ? checkRequest(context.rules, head, 1) : undefined
     if (early?.ok === false) this.#steps.turnDown(early.error)
@@ -101,7 +101,7 @@ export class RequestReader implements BodyReader {
   }
 
   #check(body_bytes: number): void {
-    const checked = checkRequest(this.#exchange.context.rules, this.#exchange.head, body_bytes)
+    const checked = checkRequest(this.#parts.context.rules, this.#parts.head, body_bytes)
     if (!checked.ok) this.#steps.turnDown(checked.error)
     else if (body_bytes === 0 || this.#hasBody) this.#steps.admit(checked.value)
     else if (!this.#steps.isOverload(checked.value)) {
@@ -111,7 +111,7 @@ export class RequestReader implements BodyReader {
   }
 
   #read(): void {
-    const { life, head, writer, context, incoming } = this.#exchange
+    const { life, head, writer, context, incoming } = this.#parts
     if (!life.take(step.readBody)) return
     this.#asksForBody = true
     if (head.expectsContinue) writer.continue()
@@ -120,16 +120,16 @@ export class RequestReader implements BodyReader {
 
   chunk(bytes: number, received: number): void {
     this.#body_bytes = received
-    const { log } = this.#exchange
+    const { log } = this.#parts
     if (log.isTraced('http.body')) log.trace('http.body', `${bytes} bytes, ${received} so far`)
   }
 
   complete(body: string, bytes: number): void {
-    if (this.#exchange.life.take(step.bodyRead)) this.#steps.guarded(() => this.#bodyRead(body, bytes))
+    if (this.#parts.life.take(step.bodyRead)) this.#steps.guarded(() => this.#bodyRead(body, bytes))
   }
 
   #bodyRead(body: string, bytes: number): void {
-    const { context, stages, log } = this.#exchange
+    const { context, stages, log } = this.#parts
     this.#hasBody = true
     this.#body = body
     this.#body_bytes = bytes
@@ -142,7 +142,7 @@ export class RequestReader implements BodyReader {
 
   tooLong(received: number): void {
     this.#steps.guarded(() => {
-      const { life, context, head } = this.#exchange
+      const { life, context, head } = this.#parts
       if (!life.isOpen) return
       const checked = checkRequest(context.rules, head, received)
       const refused = { response: tooLarge(context.rules, head, received), counted: false }

@@ -32,7 +32,7 @@ const timed_bytes = 4096
  * costs this request and its connection, nothing else.
  */
 export class HttpRequest implements InProgress, Client, StepSubject, RequestSteps {
-  readonly #exchange: RequestParts
+  readonly #parts: RequestParts
   readonly #life = new RequestLife()
   readonly #memory: HeldMemory
   readonly #reader: RequestReader
@@ -59,10 +59,10 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
     const isTimed = switches.get('verbosity') >= 3 || switches.get('slowAbove_ms') > 0
     const stages = isTimed ? new Stages() : undefined
     const timed = context.meter.timingOn ? new StageSums() : undefined
-    this.#exchange = { context, connection, incoming, head, writer, life: this.#life, log, stages, timed, begun }
+    this.#parts = { context, connection, incoming, head, writer, life: this.#life, log, stages, timed, begun }
     this.#memory = new HeldMemory(context.memory)
-    this.#reader = new RequestReader(this.#exchange, this.#memory, this)
-    this.#sender = new ResponseSender(this.#exchange, this.#reader, this)
+    this.#reader = new RequestReader(this.#parts, this.#memory, this)
+    this.#sender = new ResponseSender(this.#parts, this.#reader, this)
     log.head(head.path)
   }
 
@@ -81,7 +81,7 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   }
 
   get isLatest(): boolean {
-    return this.#exchange.connection.isLatest(this)
+    return this.#parts.connection.isLatest(this)
   }
 
   get gone(): boolean {
@@ -89,16 +89,16 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   }
 
   get isTrusted(): boolean {
-    const { context, head } = this.#exchange
+    const { context, head } = this.#parts
     return context.rules.isTrusted(head)
   }
 
   get times(): OperationTimes | undefined {
-    return this.#exchange.stages?.times
+    return this.#parts.stages?.times
   }
 
   get timed(): StageSums | undefined {
-    return this.#exchange.timed
+    return this.#parts.timed
   }
 
   whenGone(act: () => void): void {
@@ -124,7 +124,7 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   }
 
   begin(): void {
-    const { context, connection, incoming, head } = this.#exchange
+    const { context, connection, incoming, head } = this.#parts
     context.meter.requestBegun()
     connection.enter(this)
     this.guarded(() => {
@@ -138,7 +138,7 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   }
 
   lost(): void {
-    const { log } = this.#exchange
+    const { log } = this.#parts
     const wasReading = this.reading
     if (!this.#life.take(step.lost)) return
     if (wasReading && log.isTraced('http.malformed')) {
@@ -162,14 +162,14 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
 
   processing(): void {
     const { state } = this.#life
-    const { incoming, writer } = this.#exchange
+    const { incoming, writer } = this.#parts
     if ((state !== 'waiting' && state !== 'working') || incoming.httpVersionMinor === 0) return
     this.guarded(() => writer.processing())
   }
 
   /** More headers than a request may have, or no host: as malformed HTTP, without a correlator [management 11.5]. */
   #notHttp(status: 400 | 431): void {
-    const { context, connection, writer } = this.#exchange
+    const { context, connection, writer } = this.#parts
     context.meter.rejected(status === 431 ? 'too_large' : 'malformed')
     this.malformed()
     if (writer.isLast) connection.endWith(status)
@@ -178,7 +178,7 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
 
   /** There is no memory for its head. Whoever has no key is not told so, as for overload. */
   #noRoomForHead(): void {
-    const { context, head, log, begun } = this.#exchange
+    const { context, head, log, begun } = this.#parts
     const refused = context.access?.refusal(head, log, begun)
     if (refused === undefined) this.noRoom()
     else this.turnDown({ response: refused, counted: false })
@@ -187,13 +187,13 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   /** The requests of all connections hold as much memory as they may. */
   noRoom(): void {
     if (!this.#life.isOpen) return
-    const { context, head } = this.#exchange
+    const { context, head } = this.#parts
     context.meter.rejected('memory')
     this.#respond(overloaded(head.target.kind, 'too many bytes of requests are waiting'))
   }
 
   turnDown({ response, counted }: RefusedRequest): void {
-    const { context, head, log } = this.#exchange
+    const { context, head, log } = this.#parts
     const rejection = rejectionOf[response.status]
     if (rejection !== undefined) context.meter.rejected(rejection)
     // Whoever tries tokens or keys, or what of the management is not for them, is seen in the log [management 13].
@@ -208,14 +208,14 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   }
 
   isOverload(admitted: Admitted): boolean {
-    if (!this.#needsPermit(admitted) || !this.#exchange.context.admission.turnsAway()) return false
+    if (!this.#needsPermit(admitted) || !this.#parts.context.admission.turnsAway()) return false
     this.#refuse()
     return true
   }
 
   admit(admitted: Admitted): void {
     const { operation, route } = admitted
-    const { context, head, log, connection } = this.#exchange
+    const { context, head, log, connection } = this.#parts
     if (log.isTraced('http.route')) log.trace('http.route', `${head.verb} ${route.resource.pattern}`)
     if (operation === undefined) {
       context.meter.counted(route.resource, head.verb, 'none', false)
@@ -243,27 +243,27 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
 
   /** Work that is done at once has given its permit back before `ask` returns; to do so twice changes nothing. */
   #takePermit(work: () => void, refuse?: () => void): void {
-    this.#permit = this.#exchange.context.admission.ask((permit) => {
+    this.#permit = this.#parts.context.admission.ask((permit) => {
       this.#permit = permit
       work()
     }, refuse)
   }
 
   #needsPermit({ operation }: Admitted): boolean {
-    const { context, head } = this.#exchange
+    const { context, head } = this.#parts
     const isCounted = operation !== undefined && !kinds[head.target.kind].isManagement
     return isCounted && (context.policy === 'all' || context.policy === operation.use)
   }
 
   /** More requests arrive than can be done: this one is told to come back, before it costs more. */
   #refuse(): void {
-    this.#respond(overloaded(this.#exchange.head.target.kind, 'too many requests are waiting'))
+    this.#respond(overloaded(this.#parts.head.target.kind, 'too many requests are waiting'))
   }
 
   #work(): void {
     const admitted = this.#admitted
     if (admitted?.operation === undefined || !this.#life.take(step.work)) return
-    const { context, head, log, stages } = this.#exchange
+    const { context, head, log, stages } = this.#parts
     stages?.over('permit')
     this.#isWorkedOn = true
     if (this.isLong) context.steps.beginSlices(this)
@@ -295,12 +295,12 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   /** The work is over with its response, whether somebody still waits for it or not. */
   #respond(response: ApiResponse): void {
     if (this.#life.isOpen) this.#sender.send(response)
-    this.#exchange.context.steps.endSlices(this)
+    this.#parts.context.steps.endSlices(this)
     this.#permit?.leave()
   }
 
   guarded(act: () => void): void {
-    const { steps } = this.#exchange.context
+    const { steps } = this.#parts.context
     if (this.step_bytes < timed_bytes) {
       steps.beginShort(this)
       this.#caught(act)
@@ -320,7 +320,7 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   }
 
   get stepName(): string {
-    const { verb, target } = this.#exchange.head
+    const { verb, target } = this.#parts.head
     return `${verb} ${target.route?.resource.pattern ?? 'of an unknown path'}`
   }
 
@@ -329,7 +329,7 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   }
 
   fail(fault: unknown): void {
-    const { context, log, head, writer, connection } = this.#exchange
+    const { context, log, head, writer, connection } = this.#parts
     try {
       if (fault instanceof DamagedRecord) context.damages.met(fault, log.context)
       else log.failed(fault)
@@ -344,7 +344,7 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   }
 
   end(): void {
-    const { context, connection, timed } = this.#exchange
+    const { context, connection, timed } = this.#parts
     const { meter, stopping } = context
     // If the client goes while its work is under way the work keeps the permit: else another request would work beside it.
     if (!this.#isWorkedOn) this.#permit?.leave()

@@ -20,7 +20,7 @@ const small_characters = 65_536
 
 /** Renders, logs and writes the response of one request. */
 export class ResponseSender implements PendingResponse {
-  readonly #exchange: RequestParts
+  readonly #parts: RequestParts
   readonly #reader: RequestReader
   readonly #steps: RequestSteps
   /** The memory of a large response. */
@@ -31,15 +31,15 @@ export class ResponseSender implements PendingResponse {
   /** Aborted when its client has closed its sending half. */
   #halfClosed: AbortController | undefined
 
-  constructor(exchange: RequestParts, reader: RequestReader, steps: RequestSteps) {
-    this.#exchange = exchange
+  constructor(parts: RequestParts, reader: RequestReader, steps: RequestSteps) {
+    this.#parts = parts
     this.#reader = reader
     this.#steps = steps
   }
 
   /** Takes memory for a large response; false when responses hold as much as they may. */
   hold(bytes: number): boolean {
-    this.#memory ??= new HeldMemory(this.#exchange.context.responseMemory)
+    this.#memory ??= new HeldMemory(this.#parts.context.responseMemory)
     return this.#memory.take(bytes)
   }
 
@@ -56,15 +56,15 @@ export class ResponseSender implements PendingResponse {
 
   /** Sends the response, unless there has been one. */
   send(response: ApiResponse): void {
-    this.#exchange.stages?.over('operation')
+    this.#parts.stages?.over('operation')
     const body = this.#render(response)
-    if (!this.#exchange.life.take(step.respond)) return
-    const { kind } = this.#exchange.head.target
+    if (!this.#parts.life.take(step.respond)) return
+    const { kind } = this.#parts.head.target
     const isOfOperators = kinds[kind].isManagement && !kinds[kind].saysWhatItIs
     const isCounted = body.length > small_characters && this.#memory?.isTaken !== true && !isOfOperators
     if (!isCounted || this.hold(2 * body.length)) this.#queue(response, body)
     else {
-      this.#exchange.context.meter.rejected('memory')
+      this.#parts.context.meter.rejected('memory')
       const refusal = overloaded(kind, 'too many large answers are being sent')
       this.#queue(refusal, this.#render(refusal))
     }
@@ -72,7 +72,7 @@ export class ResponseSender implements PendingResponse {
 
   #render({ body = '' }: ApiResponse): string {
     if (typeof body === 'string') return body
-    const { context, stages, timed } = this.#exchange
+    const { context, stages, timed } = this.#parts
     const { meter } = context
     const since = meter.timingOn ? process.hrtime.bigint() : undefined
     const text = body()
@@ -83,7 +83,7 @@ export class ResponseSender implements PendingResponse {
 
   /** It is written at the end of the turn of the event loop, with all others that are ready by then. */
   #queue(response: ApiResponse, body: string): void {
-    const { context, head, connection, begun } = this.#exchange
+    const { context, head, connection, begun } = this.#parts
     const response_bytes = Buffer.byteLength(body)
     const closes = this.#closes
     const headers = responseHeaders(context.rules.cors, response, { head, body, body_bytes: response_bytes, closes })
@@ -109,7 +109,7 @@ export class ResponseSender implements PendingResponse {
   }
 
   #wasSlow(completed: CompletedRequest): void {
-    const { context, stages, head } = this.#exchange
+    const { context, stages, head } = this.#parts
     const { verb, duration, service = '', servicePath = '' } = completed
     const resource = head.target.route?.resource
     const { status, request_bytes, response_bytes } = completed
@@ -123,7 +123,7 @@ export class ResponseSender implements PendingResponse {
   }
 
   #log({ status, headers, body }: RenderedResponse, response_bytes: number): void {
-    const { log, stages, head } = this.#exchange
+    const { log, stages, head } = this.#parts
     log.responseSent(
       {
         status,
@@ -142,7 +142,7 @@ export class ResponseSender implements PendingResponse {
     try {
       const ready = this.#ready
       if (ready === undefined) return
-      const { life, writer } = this.#exchange
+      const { life, writer } = this.#parts
       if (this.#reader.leavesBody && this.#reader.bodyArrives) this.#writeAndDrain(ready)
       else if (life.take(step.write)) {
         if (ready.stream === undefined) writer.write(ready, () => this.#handed())
@@ -156,7 +156,7 @@ export class ResponseSender implements PendingResponse {
   #stream(ready: RenderedResponse, body: BodyStream): void {
     const gone = new AbortController()
     this.#gone = gone
-    const { writer, connection } = this.#exchange
+    const { writer, connection } = this.#parts
     const halfClosed = new AbortController()
     this.#halfClosed = halfClosed
     if (connection.socket.readableEnded) halfClosed.abort()
@@ -169,7 +169,7 @@ export class ResponseSender implements PendingResponse {
   }
 
   #writeAndDrain(ready: RenderedResponse): void {
-    const { life, writer, connection, incoming } = this.#exchange
+    const { life, writer, connection, incoming } = this.#parts
     if (!life.take(step.writeAndDrain)) return
     writer.begin(ready)
     connection.readOn()
@@ -196,12 +196,12 @@ export class ResponseSender implements PendingResponse {
 
   /** Nothing more comes of a body that is thrown away: the response is ended. */
   drained(): void {
-    const { life, writer } = this.#exchange
+    const { life, writer } = this.#parts
     if (life.take(step.drained)) this.#steps.guarded(() => writer.finish(() => this.#handed()))
   }
 
   #handed(): void {
-    if (this.#exchange.life.take(step.handed)) this.#steps.end()
+    if (this.#parts.life.take(step.handed)) this.#steps.end()
   }
 
   /**
@@ -209,7 +209,7 @@ export class ResponseSender implements PendingResponse {
    * get the others.
    */
   get #closes(): boolean {
-    const { writer, context } = this.#exchange
+    const { writer, context } = this.#parts
     if (this.#reader.leavesBody || writer.isLast) return true
     return context.stopping && this.#steps.isLatest
   }

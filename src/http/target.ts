@@ -75,8 +75,8 @@ export function parseParameters(query: string): Result<ReadonlyMap<string, strin
   for (const item of query.split('&')) {
     if (item === '') continue
     const equals = item.indexOf('=')
-    const name = decoded(plusToBlank(equals === -1 ? item : item.slice(0, equals)))
-    const value = equals === -1 ? '' : decoded(plusToBlank(item.slice(equals + 1)))
+    const name = decoded(plusToSpace(equals === -1 ? item : item.slice(0, equals)))
+    const value = equals === -1 ? '' : decoded(plusToSpace(item.slice(equals + 1)))
     if (name === undefined || value === undefined) return err('malformed')
     parameters.set(name, value)
   }
@@ -102,7 +102,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function plusToBlank(text: string): string {
+function plusToSpace(text: string): string {
   return text.replaceAll('+', ' ')
 }
 

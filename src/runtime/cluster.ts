@@ -92,7 +92,7 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   #joined: Joined | undefined
   #shown: Promise<Result<ShownCluster, string>> | undefined
 
-  /** Refuses, in words for the operator, when the broker cannot be a node of the cluster. */
+  /** Refuses with a text for the operator when the broker cannot be a node of the cluster. */
   static async start(parts: ClusterParts): Promise<Result<RunningCluster, string>> {
     const etcd = etcdSettings(parts.options)
     if (!etcd.ok) return etcd

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Everywhere } from '../broker/coordinator/activation.js'
 import type { Partitions } from '../broker/coordinator/partitions.js'
-import { type Marks, Rounds } from '../broker/coordinator/rounds.js'
+import { type LastNotices, Rounds } from '../broker/coordinator/rounds.js'
 import type { SubscriptionService } from '../broker/services/broker.js'
 import type { ClusterStatistics } from '../broker/services/cluster-status.js'
 import { type ConfirmedPositions, ConfirmedReads } from '../broker/services/confirmed-reads.js'
@@ -11,7 +11,7 @@ import {
   type CoordinatorSharing,
   mayBeGiven,
   type NotCoordinator,
-  type PartitionMark,
+  type PartitionHeartbeat,
   sharedRegistry,
   sharedSubscriptions,
 } from '../broker/services/coordinator-requests.js'
@@ -79,7 +79,7 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
     this.#rounds = new Rounds({
       partitions: partitions.number,
       members: () => nodes.memberNames,
-      mark: (name, metadataVersion) => this.#marked(name, metadataVersion),
+      heartbeat: (name, metadataVersion) => this.#heartbeatsOf(name, metadataVersion),
     })
     const addressOf = (name: string) => nodes.addressOf(name)
     this.#link = new NodeLink({ ...caller, slot: nodes.slot, frontEnd: 0, addressOf, log })
@@ -137,7 +137,7 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
     return mayBeGiven(answer, () => this.#position.isConfirmed()) ? ok(answer) : this.#notCoordinator()
   }
 
-  async mark(metadataVersion: number): Promise<readonly PartitionMark[] | undefined> {
+  async heartbeat(metadataVersion: number): Promise<readonly PartitionHeartbeat[] | undefined> {
     if (!(await this.#position.reaches(metadataVersion, inForce_ms))) return undefined
     return [...(await this.#parts.partitions.all.heartbeat())]
   }
@@ -207,10 +207,12 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
     return coordinator === name ? undefined : coordinator
   }
 
-  async #marked(node: string, metadataVersion: number): Promise<Marks | undefined> {
-    const marks =
-      node === this.#parts.nodes.name ? await this.mark(metadataVersion) : await this.#link.mark(node, metadataVersion)
-    return marks && new Map(marks.map(([partition, last]) => [partition, last as NoticeNumber]))
+  async #heartbeatsOf(node: string, metadataVersion: number): Promise<LastNotices | undefined> {
+    const heartbeats =
+      node === this.#parts.nodes.name
+        ? await this.heartbeat(metadataVersion)
+        : await this.#link.heartbeat(node, metadataVersion)
+    return heartbeats && new Map(heartbeats.map(([partition, last]) => [partition, last as NoticeNumber]))
   }
 
   /** The appliedIndex of logs that a node owns, by partition number; the metadata log follows the partitions. */
@@ -233,7 +235,7 @@ interface StatisticsParts {
   readonly self: string
   readonly nodes: readonly string[]
   readonly own: () => NodeStatistics
-  /** Asks another node; refuses in words for the operator. */
+  /** Asks another node; refuses with a text for the operator. */
   readonly ask: (node: string) => Promise<Result<NodeStatistics, string>>
 }
 

@@ -5,7 +5,7 @@ import type { LiveSources } from '../api/console/live-sampler.js'
 import { consoleResources, PageFiles } from '../api/console/page-serving.js'
 import { configResources, slowResources, viewResources } from '../api/console/resources.js'
 import { processMetrics } from '../api/management/metric-text.js'
-import { type Shared, sharedAnswer } from '../api/management/parts.js'
+import { type Shared, sharedPartOf } from '../api/management/parts.js'
 import { referenceResources } from '../api/management/reference.js'
 import { managementResources } from '../api/management/resources.js'
 import { ngsi1Format } from '../api/ngsi1/forward/ngsi1-format.js'
@@ -113,7 +113,7 @@ export async function openFront(
     calls: (ids: readonly RegistrationId[]) => calls.of(ids),
     ...(services.dropped && { process: processMetrics(services.dropped) }),
   }
-  const peers = new Peers<Shared>(frontEnd, options.httpThreads + 1, sharedAnswer(measures, ofProcess), (fault) =>
+  const peers = new Peers<Shared>(frontEnd, options.httpThreads + 1, sharedPartOf(measures, ofProcess), (fault) =>
     log.error('thread:peers', 'a question of another thread was not answered', errorFacts(fault)),
   )
   const reports = new AlarmReports(memory.alarms, services.alarms.tell)
@@ -204,7 +204,7 @@ export type FeedParts = Pick<LiveSources, 'measures' | 'resources' | 'disk'>
 interface AlarmService {
   /** In the main thread only. */
   readonly counts?: () => AlarmCounts
-  /** The active alarms, at most so many; in the main thread only. */
+  /** The active alarms, at most this many; in the main thread only. */
   readonly list?: (most: number) => readonly ActiveAlarm[]
   readonly tell: (report: AlarmReport) => void
 }
@@ -343,7 +343,7 @@ function openProviders(
       else reports.occurred('ForwardingError', url, reason)
     },
     called: (registration, reason) => calls.ended(registration, reason, now()),
-    exchanged: (exchange) => measures.services.sent(exchange),
+    ended: (request) => measures.services.sent(request),
     measured: (result, duration) => measures.forwarded(result, duration),
   })
 }

@@ -41,7 +41,7 @@ export function clusterBegun(
 }
 
 /**
- * Why an existing cluster cannot be served by a folder of this id (undefined: a new folder), in words for the operator;
+ * Why an existing cluster cannot be served by a folder of this id (undefined: a new folder), as a text for the operator;
  * undefined when it can.
  */
 export function clusterRefusal(
@@ -55,7 +55,7 @@ export function clusterRefusal(
   return `it was begun with another data folder, of id ${description.folder}: start the broker of that folder first, then others join`
 }
 
-/** Why an existing data folder cannot serve a cluster, in words for the operator; undefined when it can. */
+/** Why an existing data folder cannot serve a cluster, as a text for the operator; undefined when it can. */
 export async function joinRefusal(
   state: ClusterState,
   options: Pick<ClusterOptions, 'name' | 'prefix'>,
@@ -103,7 +103,7 @@ async function lostRecords({ description }: ClusterState, folder: JoiningFolder)
 export type ClusterOptions = NonNullable<Options['cluster']>
 
 /**
- * How to reach the etcd of a cluster. Refuses, in words for the operator, when the password of its user cannot be read.
+ * How to reach the etcd of a cluster. Refuses with a text for the operator when the password of its user cannot be read.
  */
 export function etcdSettings({
   urls,

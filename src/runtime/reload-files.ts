@@ -13,7 +13,7 @@ export interface ReloadTarget {
 }
 
 /**
- * The API keys from the files that the options name; undefined where none is needed. Refuses in words for the operator.
+ * The API keys from the files that the options name; undefined where none is needed. Refuses with a text for the operator.
  */
 export function configuredKeys({ apiKeys, multiservice }: Options): Result<readonly ApiKey[] | undefined, string> {
   return apiKeys === undefined ? ok(undefined) : readApiKeys(apiKeys, multiservice)

@@ -83,7 +83,7 @@ export class RunningNodes {
   /** The ports of this node that are not for clients. */
   #ports: readonly number[] = []
   #unreachable: readonly string[] = []
-  /** The members that most members cannot reach, in words. */
+  /** The members that most members cannot reach, as a text. */
   #suspects = ''
   #isLeaving = false
   #isFull = false

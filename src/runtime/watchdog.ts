@@ -10,7 +10,7 @@ interface WatchdogParts {
   readonly threads: readonly { readonly row: number; readonly name: string }[]
   /** How long a thread may stand still; 0: for ever. */
   readonly silence_s: number
-  /** Called with the reason, in words, when a thread stands still. */
+  /** Called with the reason as a text when a thread stands still. */
   readonly standsStill: (reason: string) => void
 }
 

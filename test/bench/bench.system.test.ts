@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { BrokerProcess, DataFolder, versionOf } from '../../bench/broker-process.js'
-import { deviceAnswer } from '../../bench/fleet.js'
+import { deviceResponse } from '../../bench/fleet.js'
 import { items, member } from '../../bench/ngsi.js'
 import { until } from '../until.js'
 import { type Ended, isMeasured, linesOf, run, short, standIn, start } from './programs.js'
@@ -72,7 +72,7 @@ test('a broker that runs already is left as it was', async (t) => {
   succeeded(t, feed)
   t.match(linesOf(feed, 'feed')[0], { kills: 0, restart_to_first_answer_ms: null, checked: 20, wrong: 0 })
 
-  await t.rejects(deviceAnswer(broker.url, 0), /can not be read/, 'the devices are gone again')
+  await t.rejects(deviceResponse(broker.url, 0), /can not be read/, 'the devices are gone again')
   t.equal(await versionOf(broker.url), 'stand-in')
 })
 

@@ -58,7 +58,7 @@ test('three nodes share updates, and pause when one of them is killed', { skip: 
   for (const line of linesOf(ended, 'cluster-pauses')) t.ok(Number(member(line, 'updates_median_s')) > 0)
 })
 
-test('benchmarks of clusters refuse in words where there is no etcd', { skip: own.skip }, async (t) => {
+test('benchmarks of clusters refuse with a text where there is no etcd', { skip: own.skip }, async (t) => {
   const folder = t.testdir()
   const programs = join(folder, 'bin')
   mkdirSync(programs)

@@ -44,7 +44,7 @@ test('a connection that is lost before the answer says so', async (t) => {
 
 test('a server that does not answer in time is told apart from one that is gone', async (t) => {
   const server = await listening(t, () => {})
-  await t.rejects(connected(t, server, 20).ask(get), new Disconnected('no answer within 20 ms', true))
+  await t.rejects(connected(t, server, 20).ask(get), new Disconnected('no response within 20 ms', true))
 })
 
 test('an address comes from an http URL', async (t) => {

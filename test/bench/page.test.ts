@@ -152,7 +152,7 @@ test('the page needs nothing from elsewhere', async (t) => {
   t.match(page, 'Permission is hereby granted', 'and its licence')
 })
 
-/** The text of what a selector finds, without the blanks between its lines. */
+/** The text of what a selector finds, without the spaces between its lines. */
 function texts(selector: string): readonly string[] {
   const { document } = new JSDOM(page).window
   return [...document.querySelectorAll(selector)].map(({ textContent }) => textContent.replace(/\s+/g, ' ').trim())

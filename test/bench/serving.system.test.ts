@@ -2,7 +2,7 @@ import { type Test, test } from 'tap'
 import { member } from '../../bench/ngsi.js'
 import { brokers, isMeasured, linesFrom, linesOf, own, run, short } from './programs.js'
 
-/** Whether a line is about so many connections and whole. */
+/** Whether a line is about a number of connections and whole. */
 function isMeasuredAt(t: Test, line: unknown, connections: number): void {
   t.equal(member(line, 'connections'), connections)
   isMeasured(t, line)

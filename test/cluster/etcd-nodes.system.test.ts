@@ -134,8 +134,8 @@ test('how far all replicas are is the lowest that was said, and nothing is of wh
   a.reached(0, 9 as LogSequence)
   a.reached(1, 3 as LogSequence)
   b.reached(0, 7 as LogSequence)
-  await b.exchanged()
-  t.same(await a.exchanged(), {
+  await b.synchronized()
+  t.same(await a.synchronized(), {
     ok: true,
     value: new Map([
       [0, { all: 0, two: 7 }],
@@ -143,12 +143,12 @@ test('how far all replicas are is the lowest that was said, and nothing is of wh
     ]),
   })
   c.reached(0, 8 as LogSequence)
-  t.same(await c.exchanged(), { ok: true, value: new Map([[0, { all: 7, two: 8 }]]) })
+  t.same(await c.synchronized(), { ok: true, value: new Map([[0, { all: 7, two: 8 }]]) })
   c.list(['c'])
-  t.same(await c.exchanged(), { ok: true, value: new Map([[0, { all: 8, two: 8 }]]) })
+  t.same(await c.synchronized(), { ok: true, value: new Map([[0, { all: 8, two: 8 }]]) })
 })
 
-test('records that change nothing are told with the next checkpoint, or some exchanges later, and nothing is truncated for them', {
+test('records that change nothing are told with the next checkpoint, or some calls later, and nothing is truncated for them', {
   skip: noEtcd,
 }, async (t) => {
   const nodes = nodesAt(t, `/${freshName()}`)
@@ -160,12 +160,12 @@ test('records that change nothing are told with the next checkpoint, or some exc
   }
   a.reached(0, 5 as LogSequence)
   a.covered(0, 6 as LogSequence)
-  await a.exchanged()
+  await a.synchronized()
   t.same(await told(), [5, 6])
   a.covered(0, 7 as LogSequence)
-  await a.exchanged()
+  await a.synchronized()
   t.same(await told(), [5, 6], 'not at once')
-  for (let exchanges = 2; exchanges < 10; exchanges += 1) await a.exchanged()
-  t.same(await a.exchanged(), { ok: true, value: new Map([[0, { all: 5, two: 5 }]]) })
+  for (let calls = 2; calls < 10; calls += 1) await a.synchronized()
+  t.same(await a.synchronized(), { ok: true, value: new Map([[0, { all: 5, two: 5 }]]) })
   t.same(await told(), [5, 7])
 })

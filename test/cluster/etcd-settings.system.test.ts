@@ -82,13 +82,13 @@ test('etcd is reached over TLS, by certificates of both', { skip: noEtcd }, asyn
   const flags = ['--cert-file', cert, '--key-file', key, '--trusted-ca-file', cert, '--client-cert-auth']
   const etcd = await EtcdMembers.start(t, 1, folder, flags, 'https')
   const trusted = new EtcdEngine({ urls: etcd.urls, ca: cert, cert, key }, '/tls')
-  const stranger = new EtcdEngine({ urls: etcd.urls, ca: cert }, '/tls')
+  const untrusted = new EtcdEngine({ urls: etcd.urls, ca: cert }, '/tls')
   t.teardown(() => {
     trusted.close()
-    stranger.close()
+    untrusted.close()
   })
   await until(async () => (await trusted.extent(0)).ok, 'etcd answers')
   t.same(await whenAvailable(() => trusted.extent(0)), { ok: true, value: undefined })
-  t.notOk((await stranger.extent(0)).ok)
+  t.notOk((await untrusted.extent(0)).ok)
   t.throws(() => new EtcdEngine({ urls: etcd.urls, ca: join(folder, 'missing.pem') }, '/tls'), /ENOENT/)
 })

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { ValueHistory, valueOfWrite } from './value-history.js'
 
-/** A history of so many writes that were all acknowledged. */
+/** A history of this many writes that were all acknowledged. */
 function acknowledged(writes: number): ValueHistory {
   const history = new ValueHistory('Tank1')
   for (let write = 1; write <= writes; write += 1) history.acknowledge(history.next())

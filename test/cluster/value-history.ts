@@ -1,4 +1,4 @@
-/** Of so many writes two go back to a value that was there before. */
+/** Of this number of writes two go back to a value that was there before. */
 const cycle = 5
 
 /**

@@ -23,7 +23,7 @@ test('a cluster has members, a place in etcd and a name for this node', async (t
   t.equal(alone.kind === 'run' && alone.options.cluster, undefined)
 })
 
-test('flags of a cluster that do not go together are refused in words', async (t) => {
+test('flags of a cluster that do not go together are refused with a text for the operator', async (t) => {
   const refusals: readonly (readonly [words: readonly string[], text: string | RegExp])[] = [
     [['-cluster', 'city'], '-cluster needs -clusterUrl'],
     [['-clusterUrl', url], '-clusterUrl needs -cluster'],

@@ -28,7 +28,7 @@ function mistake(argv: readonly string[], env: Env = {}): string | undefined {
   return read.kind === 'wrong' ? read.text.split('\n')[0] : `not wrong: ${read.kind}`
 }
 
-test('a flag has one dash or two, and its value after a blank or an equals sign', async (t) => {
+test('a flag has one dash or two, and its value after a space or an equals sign', async (t) => {
   for (const words of [['-port', '8080'], ['--port', '8080'], ['-port=8080'], ['--port=8080']])
     t.equal(options(words).port, 8080, words.join(' '))
   t.equal(options(['-corsMaxAge', '-1']).corsMaxAge_s, -1, 'a value may begin with a dash')

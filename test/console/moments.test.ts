@@ -86,7 +86,7 @@ test('a course in fewer points keeps its peaks and its gaps', async (t) => {
   t.same([...thinned(Float32Array.from([1, 9, 2, none, none, none, 3, 4]), 4)], [9, 2, none, 4])
 })
 
-/** What is to be looked at, in words. */
+/** The texts of what is to be looked at. */
 function said(changed: Partial<LiveFrame>, recent?: Partial<Moment>, restarts: readonly number[] = []) {
   const frame = givenFrame(changed)
   const found = concernsOf(
@@ -118,7 +118,7 @@ test('who may not read who is delivered to is told how many receivers fail', asy
   ])
 })
 
-test('each rule of what to look at speaks in words, the worst first', async (t) => {
+test('each rule of what to look at has a text, the worst first', async (t) => {
   const { deliveries, now, disk } = givenFrame()
   const failing = [{ receiver: 'http://x.example/', since_ms: 5_000, failures: 3278, reason: '500' }]
   const rules: readonly (readonly [ReturnType<typeof said>, RegExp])[] = [

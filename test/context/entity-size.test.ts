@@ -12,7 +12,7 @@ const values = {
   'one text': `"${'x'.repeat(200_000)}"`,
   'a text of wide characters': `"${'\u5730'.repeat(100_000)}"`,
   'empty objects': `[${Array(50_000).fill('{}').join()}]`,
-  'empty vectors': `[${Array(50_000).fill('[]').join()}]`,
+  'empty arrays': `[${Array(50_000).fill('[]').join()}]`,
   'small numbers': `[${Array(100_000).fill('1').join()}]`,
   fractions: `[${Array(50_000).fill('1.5').join()}]`,
   'numbers and texts': `[${Array(50_000).fill('1.5,"a"').join()}]`,

@@ -101,7 +101,7 @@ test('a path reaches into a compound value, and a name with a dot is quoted', as
   t.same(met(barn, ['door.constructor', 'door.toString', '!door.constructor']), ['!door.constructor'])
 })
 
-test('a vector meets a statement when one of its items does, and an inequality when none is equal', async (t) => {
+test('an array meets a statement when one of its items does, and an inequality when none is equal', async (t) => {
   const held = holding({ tags: ['b', 'd', 7], none: [] })
   t.same(met(held, ['tags==b', 'tags==7', 'tags==c', 'tags!=b', 'tags!=c', 'tags>c', 'tags==a..b', 'tags~=^d']), [
     'tags==b',

@@ -4,7 +4,7 @@ import { parseCoordinates } from '../../src/model/context/geo/shape.js'
 import { isMarked, LocationKeeper, locationOf } from '../../src/model/context/location.js'
 import { attribute, entity } from './given-entity.js'
 
-test('coordinates are latitude and longitude in decimal degrees with optional blanks', async (t) => {
+test('coordinates are latitude and longitude in decimal degrees with optional spaces', async (t) => {
   t.same(parseCoordinates('48.2, 16.37'), { latitude: 48.2, longitude: 16.37 })
   t.same(parseCoordinates('48.2,16.37'), { latitude: 48.2, longitude: 16.37 })
   t.same(parseCoordinates('  -90  ,\t+180. '), { latitude: -90, longitude: 180 })

@@ -47,7 +47,7 @@ test('of several instances the first one counts', async (t) => {
   t.same(ordered('level', [other, entity({ id: 'Y', sequence: 2, attributes: instances })]), ['Y', 'X'])
 })
 
-test('kinds come in the order null, numbers, texts, objects, vectors, booleans', async (t) => {
+test('kinds come in the order null, numbers, texts, objects, arrays, booleans', async (t) => {
   const values = [null, -1, 7, '', 'B', 'a', '\uffff', '\u{1F600}', { a: 1 }, [0], false, true]
   for (const [at, value] of values.entries()) {
     for (const later of values.slice(at + 1)) t.ok(compareValues(value, later) < 0, `${value} ${later}`)

@@ -26,7 +26,7 @@ function put(all: HeldSubscriptions, one: Subscription): string {
   return objection?.kind ?? 'put'
 }
 
-test('so many subscriptions are taken, and one that takes the place of another needs no room', async (t) => {
+test('subscriptions are taken up to a limit, and one that takes the place of another needs no room', async (t) => {
   const stored = [1, 2, 3].map(() => subscription())
   const all = held({ ...plenty, subscriptionsMax: 3 }, ...stored)
   t.equal(put(all, subscription()), 'subscriptionsFull')
@@ -99,7 +99,7 @@ test('one subscription has no more patterns than a partition can take up at once
   t.equal(put(all, subscription({ selectors: selectors(7) })), 'patternsFull')
 })
 
-test('so many subscriptions may be about one entity: to its id, and to patterns or all ids', async (t) => {
+test('a limited number of subscriptions may be about one entity: to its id, and to patterns or all ids', async (t) => {
   const all = held({ ...plenty, perEntity: 10 })
   const toTank = subscription({ selectors: [exact(id('Tank1'))] })
   const toAll = subscription()

@@ -104,7 +104,7 @@ export class ChangeModel {
     else if (kind < 45) this.#follow(node)
     else if (kind < 55) this.#hear(node)
     else if (kind < 70) this.#send(number)
-    else if (kind < 75) this.#mark(number)
+    else if (kind < 75) this.#heartbeat(number)
     else if (kind < 92) this.#goOn()
     else if (kind < 94) node.isUp = !node.isUp
     else if (kind < 96) this.#takeOver(this.#chance(this.#nodes.length))
@@ -114,7 +114,7 @@ export class ChangeModel {
   }
 
   /** Lets everything that is under way come to its end, then checks what came of it. */
-  settle(): void {
+  finish(): void {
     for (const node of this.#nodes) node.isUp = true
     for (let rounds = 0; rounds < 500 && !this.#isSettled; rounds += 1) {
       for (const node of this.#nodes) {
@@ -122,7 +122,7 @@ export class ChangeModel {
         this.#hear(node)
       }
       for (let number = 0; number < partitions; number += 1) {
-        this.#mark(number)
+        this.#heartbeat(number)
         this.#send(number)
       }
       for (const running of [this.#running, ...this.#lost]) if (running !== undefined) this.#advance(running)
@@ -234,7 +234,7 @@ export class ChangeModel {
   }
 
   /** A record of the log of a partition says how far its owner is. */
-  #mark(number: number): void {
+  #heartbeat(number: number): void {
     const partition = nth(this.#partitions, number)
     const { isUp, metadataVersion } = nth(this.#nodes, partition.owner)
     if (isUp) partition.metadataVersion = Math.max(partition.metadataVersion, metadataVersion)

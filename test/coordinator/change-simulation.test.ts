@@ -20,7 +20,7 @@ function chanceOf(seed: number): Chance {
 function played(seed: number, mistake?: Mistake): ChangeModel {
   const model = new ChangeModel(chanceOf(seed), mistake)
   for (let step = 0; step < steps; step += 1) model.step()
-  model.settle()
+  model.finish()
   return model
 }
 

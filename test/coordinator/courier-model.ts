@@ -96,7 +96,7 @@ export class CourierModel {
   }
 
   /** Everything that was said arrives: nobody waits, and the courier does what was said last. */
-  settle(): void {
+  finish(): void {
     if (this.#courier === undefined) this.#notice()
     while (this.#courier !== undefined && this.#courier.inbox.length > 0) this.#work()
     while (this.#answers.length > 0) this.#hear()

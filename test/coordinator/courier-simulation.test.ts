@@ -10,7 +10,7 @@ const steps = 120
 function played(seed: number, mistake?: Mistake): CourierModel {
   const model = new CourierModel(new Random(seed), mistake)
   for (let step = 0; step < steps; step += 1) model.step()
-  model.settle()
+  model.finish()
   return model
 }
 

@@ -69,8 +69,8 @@ async function around(t: Test, count = 1, held?: SharedArrayBuffer): Promise<Aro
   return { partitions, mailbox, ports, fatal, measures }
 }
 
-/** A letter that no front end writes: the partition's thread does not survive it. */
-const poison = { commands: 'no letter' }
+/** A batch that no front end writes: the partition's thread does not survive it. */
+const poison = { commands: 'no commands' }
 
 test('a partition that dies is replaced, its open requests are answered, and what was acknowledged is there', async (t) => {
   const threads: unknown[] = []

@@ -39,7 +39,7 @@ function given(more: Partial<NewRegistration> = {}): NewRegistration {
   return { tenant, path: root, expires: foreverAfter, contexts, terms: termed(), correlator: 'corr-4', ...more }
 }
 
-function granted<Value>(outcome: Result<Value, unknown>): Value {
+function successOf<Value>(outcome: Result<Value, unknown>): Value {
   if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome.error)}`)
   return outcome.value
 }
@@ -73,7 +73,7 @@ test('a registration gets an id that begins with the second, and is on disk and 
     },
   })
   t.teardown(() => metadata.close())
-  const id = granted(await registry.register(asked()))
+  const id = successOf(await registry.register(asked()))
   t.match(id, /^65535a00[0-9a-f]{16}$/)
   t.same(steps, ['1 in force, 1 on disk'])
 })
@@ -94,7 +94,7 @@ test('what is asked at the same time is done one after the other: each notificat
 test('what can not be stored for another reason than room is a fault, after which all is as before', async (t) => {
   const { registry, metadata, courier } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const id = granted(await registry.subscribe(listening()))
+  const id = successOf(await registry.subscribe(listening()))
   const held = courier.recipients.get(id)
   metadata.broken = true
   await t.rejects(registry.register(asked()), { message: 'broken' })
@@ -113,11 +113,11 @@ test('what can not be stored for another reason than room is a fault, after whic
 test('an update replaces a registration as a whole, in its place, with a new expiry', async (t) => {
   const { registry, metadata, clock } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const id = granted(await registry.register(asked()))
+  const id = successOf(await registry.register(asked()))
   await registry.register(asked({ contexts: [context('S4:Street', 'noise', 'http://later.example')] }))
   clock.time += 1000
   const contexts = [context('S5:Street S4:Street', 'noise', 'http://new.example')]
-  t.equal(granted(await registry.register(asked({ id, contexts, duration_ms: 5 }))), id)
+  t.equal(successOf(await registry.register(asked({ id, contexts, duration_ms: 5 }))), id)
   const now = at(clock.time)
   const lookup = { tenant, paths: everywhere, now, use: 'query', api: 'ngsi1' } as const
   t.equal(providerOf(registry.index, lookup, registered('S4:Street'), 'noise'), 'http://new.example')
@@ -128,7 +128,7 @@ test('an update replaces a registration as a whole, in its place, with a new exp
 test('a registration is known in its tenant and service path only, expired or not', async (t) => {
   const { registry, metadata, clock } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const id = granted(await registry.register(asked({ path: path('/west'), duration_ms: 0 })))
+  const id = successOf(await registry.register(asked({ path: path('/west'), duration_ms: 0 })))
   const unknown = { ok: false, error: { kind: 'registrationUnknown' } }
   t.match(await registry.register(asked({ id })), unknown)
   t.match(await registry.register(asked({ id, path: path('/west'), tenant: 'acme' as Tenant })), unknown)
@@ -140,8 +140,8 @@ test('a registration is known in its tenant and service path only, expired or no
 test('what is stored is there after a restart, and the order of creation goes on', async (t) => {
   const folder = t.testdir()
   const first = openRegistry(folder)
-  const id = granted(await first.registry.register(asked()))
-  const subscription = granted(
+  const id = successOf(await first.registry.register(asked()))
+  const subscription = successOf(
     await first.registry.subscribe(listening({ selectors: [exact('S9', 'Street'), pattern('^A')] })),
   )
   await first.registry.notified({ ...asked(), subscription: 'a' })
@@ -152,7 +152,7 @@ test('what is stored is there after a restart, and the order of creation goes on
   t.match(registry.recipients(), [{ id: subscription, kind: 'availability', reference: 'http://maps.example/sources' }])
   await registry.notified({ ...asked(), subscription: 'a' })
   t.equal(registry.index.size, 2, 'the copy of before the restart was replaced')
-  const later = granted(await registry.register(asked({ contexts: [context('Alley')] })))
+  const later = successOf(await registry.register(asked({ contexts: [context('Alley')] })))
   t.equal(metadata.notices().length, 1, 'the subscription listens as before')
   const orders = [...registry.index.all()].map(({ order }) => order)
   t.equal(new Set(orders).size, orders.length)
@@ -163,7 +163,7 @@ test('the copy of another thread, kept up by what is published, finds the same',
   const { registry, metadata, published, clock } = openRegistry(t.testdir(), { grace_ms: day_ms })
   t.teardown(() => metadata.close())
   const copy = new RegistrationIndex()
-  const id = granted(await registry.register(asked()))
+  const id = successOf(await registry.register(asked()))
   await registry.notified({ ...asked({ contexts: [noise, context('S6:Street')] }), subscription: 'a' })
   await registry.notified({ ...asked(), subscription: 'a' })
   await registry.register(asked({ id, contexts: [context('S5:Street')], duration_ms: 9 * day_ms }))
@@ -181,7 +181,7 @@ test('a subscription is sent at once what is known, if anything is, and again af
   await registry.subscribe(listening())
   t.same([metadata.notices(), counted.rung], [[], 0])
   await registry.register(asked({ contexts: [context('S4:Street S5:Street', 'noise ozone')], path: path('/west') }))
-  const id = granted(await registry.subscribe(listening({ selectors: [exact('S5')], attributes: ['ozone'] })))
+  const id = successOf(await registry.subscribe(listening({ selectors: [exact('S5')], attributes: ['ozone'] })))
   t.equal(counted.rung, 2)
   const made = {
     made: start,
@@ -206,7 +206,7 @@ test('a registration tells all that is known about its entities, as far as a sub
   const { registry, metadata } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
   await registry.register(asked({ contexts: [context('S4:Street', 'noise ozone'), context('S7:Street', 'noise')] }))
-  const id = granted(
+  const id = successOf(
     await registry.subscribe(listening({ selectors: [pattern('^S[45]$', 'Street')], attributes: ['noise'] })),
   )
   const before = metadata.notices().length
@@ -222,7 +222,7 @@ test('a registration that ends at once tells nothing when nothing else is known'
   const { registry, metadata } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
   await registry.subscribe(listening())
-  const id = granted(await registry.register(asked()))
+  const id = successOf(await registry.register(asked()))
   await registry.register(asked({ id, duration_ms: 0 }))
   t.equal(metadata.notices().length, 1)
 })
@@ -230,7 +230,7 @@ test('a registration that ends at once tells nothing when nothing else is known'
 test('an expired subscription is silent; what waited for it is dropped before it is revived', async (t) => {
   const { registry, metadata, clock, courier } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const id = granted(await registry.subscribe(listening({ duration_ms: 10 })))
+  const id = successOf(await registry.subscribe(listening({ duration_ms: 10 })))
   clock.time += 10
   await registry.register(asked())
   const what = { id, tenant, selectors: [any()], attributes: [], correlator: 'c' }
@@ -248,7 +248,7 @@ test('an expired subscription is silent; what waited for it is dropped before it
 test('a revival is refused while what waited for the subscription cannot leave the disk, and can be tried again', async (t) => {
   const { registry, metadata, clock, courier } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const id = granted(await registry.subscribe(listening({ duration_ms: 10 })))
+  const id = successOf(await registry.subscribe(listening({ duration_ms: 10 })))
   clock.time += 10
   courier.expires = false
   const revival = { id, tenant, selectors: [any()], attributes: [], correlator: 'c', duration_ms: 10 }
@@ -261,7 +261,7 @@ test('a revival is refused while what waited for the subscription cannot leave t
 test('a subscription is known in its tenant only, and not any more after it was cancelled', async (t) => {
   const { registry, metadata, courier } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const id = granted(await registry.subscribe(listening()))
+  const id = successOf(await registry.subscribe(listening()))
   const change = { id, selectors: [any()], attributes: [], duration_ms: undefined, correlator: 'c' }
   const unknown = { ok: false, error: { kind: 'subscriptionUnknown' } }
   t.match(await registry.change({ ...change, tenant: 'acme' as Tenant }), unknown)
@@ -276,8 +276,8 @@ test('a subscription is known in its tenant only, and not any more after it was 
 test('operators see subscriptions by creation, with what the courier knows of their deliveries', async (t) => {
   const { registry, metadata, courier } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const first = granted(await registry.subscribe(listening()))
-  const second = granted(await registry.subscribe(listening({ tenant: 'acme' as Tenant })))
+  const first = successOf(await registry.subscribe(listening()))
+  const second = successOf(await registry.subscribe(listening({ tenant: 'acme' as Tenant })))
   courier.known = [{ id: first, delivery: { ...never, timesSent: 3 } }]
   const shown = {
     id: first,
@@ -328,8 +328,8 @@ test('what another registry tells again replaces what it told, and nothing else'
 test('when the disk is full nothing is registered, nobody is told, and it can be done later', async (t) => {
   const { registry, metadata, counted, published, courier } = openRegistry(t.testdir())
   t.teardown(() => metadata.close())
-  const id = granted(await registry.subscribe(listening()))
-  const old = granted(await registry.register(asked()))
+  const id = successOf(await registry.subscribe(listening()))
+  const old = successOf(await registry.register(asked()))
   const told = () => ({ ...counted, published: published.length, notices: metadata.notices().length })
   const before = told()
   const full = { ok: false, error: { kind: 'storageFull' } }
@@ -360,9 +360,9 @@ test('what expired is removed after the grace time, which 0 makes endless', asyn
   for (const grace_ms of [0, 2 * day_ms]) {
     const { registry, metadata, clock, published, courier } = openRegistry(t.testdir(), { grace_ms })
     t.teardown(() => metadata.close())
-    const id = granted(await registry.register(asked({ duration_ms: 0 })))
+    const id = successOf(await registry.register(asked({ duration_ms: 0 })))
     await registry.register(asked({ duration_ms: 1 }))
-    const subscription = granted(await registry.subscribe(listening({ duration_ms: 0 })))
+    const subscription = successOf(await registry.subscribe(listening({ duration_ms: 0 })))
     await registry.subscribe(listening({ duration_ms: 1 }))
     clock.time += 2 * day_ms - 1
     await registry.removeExpired()
@@ -392,7 +392,7 @@ test('what becomes of registrations is traced, also that they have expired', asy
   }
   const { registry, metadata, clock } = openRegistry(t.testdir(), { log, grace_ms: day_ms })
   t.teardown(() => metadata.close())
-  const id = granted(await registry.register(asked({ duration_ms: 5 })))
+  const id = successOf(await registry.register(asked({ duration_ms: 5 })))
   await registry.register(asked({ id, duration_ms: 10 }))
   clock.time += 9
   await registry.removeExpired()
@@ -412,10 +412,10 @@ test('a registration is refused whose notifications would take too much, and not
   const { registry, metadata } = openRegistry(t.testdir(), { limits })
   t.teardown(() => metadata.close())
   const large = { ...noise, attributes: [{ name: 'a'.repeat(2 ** 20), type: 'number', isDomain: false, metadata: [] }] }
-  for (let count = 0; count < 15; count += 1) granted(await registry.subscribe(listening()))
-  const first = granted(await registry.register(asked({ contexts: [large] })))
+  for (let count = 0; count < 15; count += 1) successOf(await registry.subscribe(listening()))
+  const first = successOf(await registry.register(asked({ contexts: [large] })))
   t.equal(metadata.noticesMade, 15)
-  granted(await registry.subscribe(listening()))
+  successOf(await registry.subscribe(listening()))
   const before = metadata.noticesMade
   t.same(await registry.register(asked({ contexts: [large] })), { ok: false, error: { kind: 'noticesFull' } })
   t.same([...registry.index.all()].length, 1)
@@ -424,12 +424,12 @@ test('a registration is refused whose notifications would take too much, and not
   t.match(await registry.register(asked({ id: first, contexts: [noise] })), { ok: true }, 'a smaller one goes on')
 })
 
-test('there is room for so many registrations and subscriptions, and what is large takes the room of several', async (t) => {
+test('there is room for a limited number of registrations and subscriptions, and what is large takes the room of several', async (t) => {
   const limits = { registrationsMax: 3, subscriptionsMax: 2 }
   const { registry, metadata } = openRegistry(t.testdir(), { limits })
   t.teardown(() => metadata.close())
   const full = { ok: false, error: { kind: 'registrationsFull' } }
-  const [first] = [granted(await registry.register(asked())), granted(await registry.register(asked()))]
+  const [first] = [successOf(await registry.register(asked())), successOf(await registry.register(asked()))]
   t.match(await registry.notified({ ...asked(), subscription: 'a' }), { ok: true })
   t.match(await registry.register(asked()), full)
   t.match(
@@ -452,7 +452,7 @@ test('a registration of NGSIv2 is there after a restart with its terms, and told
   const first = openRegistry(folder)
   await first.registry.subscribe(listening({ selectors: [exact('S4', 'Street')] }))
   const terms = termed({ description: 'noise meters', status: 'inactive', mode: 'query', legacy: true })
-  const id = granted(await first.registry.add(given({ terms })))
+  const id = successOf(await first.registry.add(given({ terms })))
   t.same(sent(first.metadata.notices()), [[true, ['.*', 'noise']]])
   t.equal(first.metadata.notices()[0]?.correlator, 'corr-4')
   await first.metadata.close()
@@ -466,8 +466,10 @@ test('a registration of NGSIv2 is there after a restart with its terms, and told
 test('a resource is removed on disk and everywhere, and the rest of its registration stays', async (t) => {
   const folder = t.testdir()
   const { registry, metadata, published } = openRegistry(folder)
-  const one = granted(await registry.add(given()))
-  const two = granted(await registry.register(asked({ path: path('/west'), contexts: [noise, context('S5:Street')] })))
+  const one = successOf(await registry.add(given()))
+  const two = successOf(
+    await registry.register(asked({ path: path('/west'), contexts: [noise, context('S5:Street')] })),
+  )
   const ids = () => registry.index.page(everything).resources.map(resourceIdOf)
   const [, , second = two] = ids()
   const unknown = { ok: false, error: { kind: 'registrationUnknown' } }
@@ -497,7 +499,7 @@ test('a registration that can not be removed on disk stays, and its room is give
   const limits = { registrationsMax: 1, subscriptionsMax: 1 }
   const { registry, metadata } = openRegistry(t.testdir(), { limits })
   t.teardown(() => metadata.close())
-  const id = granted(await registry.add(given()))
+  const id = successOf(await registry.add(given()))
   t.match(await registry.add(given()), { ok: false, error: { kind: 'registrationsFull' } })
   metadata.broken = true
   await t.rejects(registry.remove(tenant, id), { message: 'broken' })

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type Marks, Rounds } from '../../src/broker/coordinator/rounds.js'
+import { type LastNotices, Rounds } from '../../src/broker/coordinator/rounds.js'
 import type { NoticeNumber } from '../../src/model/subscription/notice.js'
 import { until } from '../until.js'
 
@@ -19,7 +19,7 @@ function roundsOf(nodes: Map<string, GivenMember>, limit_ms = 60_000): Rounds {
     partitions: 2,
     limit_ms,
     members: () => [...nodes.keys()],
-    mark: async (name, metadataVersion): Promise<Marks | undefined> => {
+    heartbeat: async (name, metadataVersion): Promise<LastNotices | undefined> => {
       const node = nodes.get(name)
       if (node === undefined) return undefined
       node.asked += 1
@@ -35,7 +35,7 @@ function given(nodes: Map<string, GivenMember>, name: string): GivenMember {
   return node
 }
 
-test('a record is in force everywhere when all members have it and each partition is marked with it', async (t) => {
+test('a record is in force everywhere when all members have it and each partition has written a heartbeat record behind it', async (t) => {
   const nodes = members('a', 'b')
   const [a, b] = [given(nodes, 'a'), given(nodes, 'b')]
   a.owns = [[0, 10]]
@@ -53,7 +53,7 @@ test('a record is in force everywhere when all members have it and each partitio
   t.notOk(isOver, 'a member does not have it')
   b.metadataVersion = 5
   await asks(b, 2)
-  t.notOk(isOver, 'a partition has no owner that marks it')
+  t.notOk(isOver, 'a partition has no owner that writes a heartbeat record')
   b.owns = [[1, 20]]
   t.same(await passed, { ok: true, value: [10, 20] })
 

@@ -40,7 +40,7 @@ test('what waits at the start is delivered, its clock set, and its outcome store
   t.match(nth(boxes.partitions, 0).stats(one), { sent: 1, discarded: 0, tried: [], lastSuccessCode: 200, fails: 0 })
   t.match(await running.state(one), { timesSent: 2, lastNotification: first.made, queueDepth: 0, queueBytes: 0 })
   t.same(running.counts, ['notificationsSent', 'notificationsSent'])
-  t.match(running.sheet.read(), { in: 0, out: 2, sentOk: 2, reject: 0, sentError: 0, size: 0 })
+  t.match(running.figures.read(), { in: 0, out: 2, sentOk: 2, reject: 0, sentError: 0, size: 0 })
 })
 
 test('a notification is sent with the headers of the request that caused it', async (t) => {
@@ -215,7 +215,7 @@ test('a tick that fails gives way to a newer one', async (t) => {
   await until(() => end.received.length === 1)
   running.metadata.enqueue(notice(one, tick, '2'))
   running.ring()
-  await until(() => running.sheet.read().in === 2)
+  await until(() => running.figures.read().in === 2)
   end.answer = answering(200)
   answer()
   await until(() => running.metadata.numbers.length === 0)
@@ -229,7 +229,7 @@ test('what is not accepted in time is dropped when its time has come, counted an
   running.ring()
   await until(() => nth(running.partitions, 0).numbers.length === 0)
   t.match(await running.state(one), { discarded: 2, queueDepth: 0, queueBytes: 0 })
-  t.match(running.sheet.read(), { in: 2, out: 2, reject: 2, sentOk: 0, size: 0 })
+  t.match(running.figures.read(), { in: 2, out: 2, reject: 2, sentOk: 0, size: 0 })
   t.match(nth(running.partitions, 0).stats(one), { discarded: 2, tried: [] })
   t.same(
     running.lines.map(({ level, message }) => `${level} ${message}`),
@@ -313,7 +313,7 @@ test('with the end of a subscription nothing of it is begun any more, and nothin
   await sleep(100)
   t.equal(end.received.length, before)
   t.equal(await running.state(one), undefined)
-  t.match(running.sheet.read(), { reject: 0, size: 0 })
+  t.match(running.figures.read(), { reject: 0, size: 0 })
 })
 
 test('expiry drops what waits without counting it, and a revived subscription begins anew', async (t) => {
@@ -341,9 +341,9 @@ test('nothing of a subscription on hold is begun until it is put', async (t) => 
   const running = courier(t)
   await running.start()
   await running.courier.hold(one)
-  nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'), notice(two, 'a', 'of a stranger'))
+  nth(running.partitions, 0).enqueue(notice(one, 'a', 'a1'), notice(two, 'a', 'of an unknown one'))
   running.ring()
-  await until(() => running.sheet.read().in === 2)
+  await until(() => running.figures.read().in === 2)
   await sleep(20)
   t.equal(end.received.length, 0)
   running.courier.put(recipient(one, end.url()))
@@ -481,7 +481,7 @@ test('a receiver that hangs makes only its own notifications wait, and subscript
   await until(() => hanging.received.length === 10)
 })
 
-test('notifications under way have so many bytes in all, and a quarter of them for one receiver', async (t) => {
+test('notifications under way have a limited number of bytes in all, and a quarter of them for one receiver', async (t) => {
   const waiting: (() => void)[] = []
   const ends = await Promise.all(
     Array.from({ length: 10 }, () => FarEnd.listen(t, (_, response) => waiting.push(() => response.end()))),
@@ -528,8 +528,8 @@ test('simulated notifications are counted as accepted and go nowhere', async (t)
   t.equal(end.received.length, 0)
   t.same(running.counts, ['simulatedNotifications', 'simulatedNotifications'])
   t.match(await running.state(one), { timesSent: 1, queueDepth: 0, failsCounter: 0 })
-  t.match(running.sheet.read(), { in: 2, out: 2, sentOk: 2, sentError: 0, reject: 0 })
-  t.equal(running.sheet.sums.value('notifications.simulated'), 2)
+  t.match(running.figures.read(), { in: 2, out: 2, sentOk: 2, sentError: 0, reject: 0 })
+  t.equal(running.figures.sums.value('notifications.simulated'), 2)
 })
 
 test('availability notifications are counted as such', async (t) => {
@@ -576,7 +576,7 @@ test('attempts have a line at level INFO, and traces that hide secrets', async (
   t.notMatch(JSON.stringify(running.lines), /secret|abc/)
 })
 
-test('what many are told of one change goes to each in words of its own, in order, and again after a restart', async (t) => {
+test('what many are told of one change goes to each rendered for it, in order, and again after a restart', async (t) => {
   const end = await FarEnd.listen(t, answering(503))
   const boxes = outboxes(t)
   const ids = Array.from({ length: 300 }, (_, at) => subscriptionId(at))
@@ -620,7 +620,7 @@ test('what many are told of one change goes to each in words of its own, in orde
   }
 })
 
-test('a notification that turns out too long when it is worded is dropped and counted, and the next one goes', async (t) => {
+test('a notification that turns out too long when it is rendered is dropped and counted, and the next one goes', async (t) => {
   const end = await FarEnd.listen(t, answering(200))
   const [small, large] = [subscriptionId(1), subscriptionId(2)]
   const running = courier(t, {

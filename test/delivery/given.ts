@@ -88,7 +88,7 @@ export class OwnedOutbox {
   }
 
   stats(id: SubscriptionId): DeliveryStats | undefined {
-    const text = this.#environment.accounts.get([id])
+    const text = this.#environment.deliveryStats.get([id])
     return text === undefined ? undefined : JSON.parse(text)
   }
 
@@ -163,7 +163,7 @@ export interface Running {
   readonly failing: { readonly id: SubscriptionId; readonly fails: number }[]
   readonly lines: LogLine[]
   readonly counts: CounterName[]
-  readonly sheet: DeliveryFigures
+  readonly figures: DeliveryFigures
   readonly courier: Courier
   /** Tells of new notices. */
   ring(): void
@@ -203,7 +203,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
   const failing: { id: SubscriptionId; fails: number }[] = []
   const lines: LogLine[] = []
   const counts: CounterName[] = []
-  const sheet = new DeliveryFigures(DeliveryFigures.make(partitions.length + 1, 0n))
+  const figures = new DeliveryFigures(DeliveryFigures.make(partitions.length + 1, 0n))
   const switches = new Switches()
   switches.set('logLevel', logLevels.indexOf(circumstances.level ?? 'WARN'))
   switches.set('infoPayloadMaxSize', 5120)
@@ -218,7 +218,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
     bell: new Bell(bell.memory),
     alarm: (alarm, subject, reason) => alarms.push({ alarm, subject, reason }),
     failing: (id, fails) => failing.push({ id, fails }),
-    meter: sheet.meter(),
+    meter: figures.meter(),
     count: (name) => counts.push(name),
     sent: () => undefined,
     ...{ render: rememberingNotice(), body: rendering.message.body },
@@ -237,7 +237,7 @@ export function courier(t: Test, circumstances: Circumstances = {}): Running {
   }
   t.teardown(() => drain(0))
   return {
-    ...{ partitions, metadata, alarms, failing, lines, counts, sheet, courier: made, drain },
+    ...{ partitions, metadata, alarms, failing, lines, counts, figures, courier: made, drain },
     ring: () => bell.ring(),
     start: () => made.start(),
     state: async (id) => (await made.report([id]))[0]?.delivery,

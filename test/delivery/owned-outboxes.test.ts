@@ -107,7 +107,7 @@ test('nothing is begun while the node may not confirm; what is under way when an
   nth(answers, 3)()
   await until(() => box.numbers.length === 0)
   t.match(box.stats(one), { sent: 2, tried: [] })
-  t.match(running.sheet.read(), { size: 0 })
+  t.match(running.figures.read(), { size: 0 })
 })
 
 test('an outbox that is about to be released is sent no more once what was under way is stored', async (t) => {

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import type { Value } from '../../src/model/context/entity.js'
 import { Expressions } from '../../src/model/expression/expressions.js'
 import {
-  type Blank,
+  type Fallback,
   Filler,
   filledPatch,
   hasMacro,
@@ -28,8 +28,8 @@ function filler(max_bytes = 1_000_000): Filler {
   return new Filler(new Expressions(100_000), scopeOf(names, { max_bytes }))
 }
 
-function text(template: string, blank: Blank = 'null'): unknown {
-  const filled = filler().text(template, blank)
+function text(template: string, fallback: Fallback = 'null'): unknown {
+  const filled = filler().text(template, fallback)
   return filled.ok ? filled.value : filled.error
 }
 

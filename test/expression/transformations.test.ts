@@ -29,7 +29,7 @@ function table(title: string, rows: readonly Row[]): void {
   })
 }
 
-table('texts: case, blanks, length', [
+table('texts: case, spaces, length', [
   ['s|uppercase', 'FOO BAR'],
   ["'FOO'|lowercase", 'foo'],
   ["'  q '|trim", 'q'],

@@ -1,6 +1,6 @@
 import type { Arrival, EntityHistory, History, Interval, Read, Walk, Write } from './history.js'
 
-/** What an entity must have: every update writes its value to so many attributes. */
+/** What an entity must have: every update writes its value to this many attributes. */
 export const attributesOfEntity = 2
 
 /** A sentence for everything in the history that must not be; none when all promises were kept. */
@@ -83,7 +83,7 @@ function behind<Later extends Interval, Earlier extends Interval>(
   laterPlace: (later: Later) => number,
   earliers: readonly Earlier[],
   earlierPlace: (earlier: Earlier) => number,
-  worded: (later: Later, earlier: Earlier) => string,
+  describe: (later: Later, earlier: Earlier) => string,
 ): readonly string[] {
   const found: string[] = []
   const byEnd = earliers.toSorted((a, b) => a.end_ms - b.end_ms)
@@ -94,7 +94,7 @@ function behind<Later extends Interval, Earlier extends Interval>(
       if (!highest || earlierPlace(ended) > earlierPlace(highest)) highest = ended
       next += 1
     }
-    if (highest && laterPlace(later) < earlierPlace(highest)) found.push(worded(later, highest))
+    if (highest && laterPlace(later) < earlierPlace(highest)) found.push(describe(later, highest))
   }
   return found
 }

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Answer } from '../../bench/answer-reader.js'
 import { addressOf, Connection, Disconnected } from '../../bench/connection.js'
 import { items, member } from '../../bench/ngsi.js'
 import { type Request, written } from '../../bench/request.js'
+import type { ReceivedResponse } from '../../bench/response-reader.js'
 import type { History, Interval, Result } from './history.js'
 
 /** The broker as the clients see it: it goes away and comes back. */
@@ -17,8 +17,8 @@ export interface Target {
 }
 
 /** An answer, or none because the connection was lost. */
-export interface Exchange extends Interval {
-  readonly answer: Answer | undefined
+export interface Attempt extends Interval {
+  readonly answer: ReceivedResponse | undefined
   /** Whether the process to which the request went is gone for good, so that it has no effect any more. */
   readonly restarted: boolean
 }
@@ -45,7 +45,7 @@ export class Client {
     this.#connection.close()
   }
 
-  async ask(request: Request): Promise<Exchange> {
+  async ask(request: Request): Promise<Attempt> {
     const { restarts } = this.target
     const text = written(request, addressOf(this.target.url))
     const start_ms = performance.now()
@@ -56,7 +56,7 @@ export class Client {
     return { answer, start_ms, end_ms, restarted: this.target.restarts > restarts }
   }
 
-  async #answer(text: string): Promise<Answer | undefined> {
+  async #answer(text: string): Promise<ReceivedResponse | undefined> {
     try {
       return await this.#connection.ask(text)
     } catch (fault) {
@@ -67,7 +67,7 @@ export class Client {
   }
 
   /** The JSON of an answer with status 200; nothing of any other. */
-  json(answer: Answer | undefined): unknown {
+  json(answer: ReceivedResponse | undefined): unknown {
     if (answer?.status !== 200) return undefined
     try {
       return JSON.parse(answer.text)
@@ -79,7 +79,7 @@ export class Client {
 }
 
 /** What became of each element of an update, in their order. */
-export function resultsOf(client: Client, { answer }: Exchange, elements: number): readonly Result[] {
+export function resultsOf(client: Client, { answer }: Attempt, elements: number): readonly Result[] {
   const all = (result: Result): readonly Result[] => Array.from({ length: elements }, () => result)
   if (!answer) return all('unknown')
   if (answer.status !== 200) return all(isUndecided(answer) ? 'unknown' : 'refused')
@@ -88,7 +88,7 @@ export function resultsOf(client: Client, { answer }: Exchange, elements: number
 }
 
 /** These answers say that the broker does not know whether the update was carried out. */
-function isUndecided({ status, text }: Answer): boolean {
+function isUndecided({ status, text }: ReceivedResponse): boolean {
   return status === 500 || mayBeDone(text)
 }
 

@@ -1,6 +1,6 @@
 import { items, member } from '../../bench/ngsi.js'
 import { attributesOfEntity } from './check.js'
-import { Client, type Exchange, resultsOf, type Target } from './client.js'
+import { type Attempt, Client, resultsOf, type Target } from './client.js'
 import type { EntityHistory, History, Result } from './history.js'
 
 /** How many clients do what, all at the same time. */
@@ -108,13 +108,13 @@ export class Load {
   /** Writes the next number to each device, in one request. */
   async #write(client: Client, own: readonly Device[]): Promise<void> {
     const values = own.map((device) => device.next)
-    const exchange = await update(client, own, values)
-    const results = resultsOf(client, exchange, own.length)
+    const attempt = await update(client, own, values)
+    const results = resultsOf(client, attempt, own.length)
     for (const [at, device] of own.entries()) {
       const result = results[at] ?? 'unknown'
-      note(device.history, values[at] ?? 0, result, exchange)
+      note(device.history, values[at] ?? 0, result, attempt)
       device.next += 1
-      if (!exchange.answer && !exchange.restarted && device.history.writers === 'one') this.#replace(device)
+      if (!attempt.answer && !attempt.restarted && device.history.writers === 'one') this.#replace(device)
     }
   }
 
@@ -128,9 +128,9 @@ export class Load {
   #writeShared(device: Device, at: number, writers: number): Promise<void> {
     let value = 2 + at
     return this.#repeat(async (client) => {
-      const exchange = await update(client, [device], [value])
-      const [result = 'unknown'] = resultsOf(client, exchange, 1)
-      note(device.history, value, result, exchange)
+      const attempt = await update(client, [device], [value])
+      const [result = 'unknown'] = resultsOf(client, attempt, 1)
+      note(device.history, value, result, attempt)
       value += writers
     })
   }
@@ -197,11 +197,11 @@ function devices<Thing>(number: number, made: (at: number) => Thing): readonly T
   return Array.from({ length: number }, (_, at) => made(at))
 }
 
-function note(history: EntityHistory, value: number, result: Result, { start_ms, end_ms }: Exchange): void {
+function note(history: EntityHistory, value: number, result: Result, { start_ms, end_ms }: Attempt): void {
   history.writes.push({ value, result, start_ms, end_ms })
 }
 
-function update(client: Client, own: readonly Device[], values: readonly number[]): Promise<Exchange> {
+function update(client: Client, own: readonly Device[], values: readonly number[]): Promise<Attempt> {
   const contextElements = own.map(({ name, type }, at) => ({
     type,
     isPattern: 'false',
@@ -216,7 +216,7 @@ function update(client: Client, own: readonly Device[], values: readonly number[
   return client.ask({ verb: 'POST', path: '/v1/updateContext', body })
 }
 
-interface PageRead extends Exchange {
+interface PageRead extends Attempt {
   /** The entities of the page, in its order; nothing when there was no page. */
   readonly elements: readonly unknown[] | undefined
 }
@@ -224,10 +224,10 @@ interface PageRead extends Exchange {
 async function page(client: Client, type: string, offset: number, limit: number): Promise<PageRead> {
   const body = JSON.stringify({ entities: [{ type, isPattern: 'true', id: '^Probe' }] })
   const path = `/v1/queryContext?limit=${limit}&offset=${offset}`
-  const exchange = await client.ask({ verb: 'POST', path, body })
-  const json = client.json(exchange.answer)
+  const attempt = await client.ask({ verb: 'POST', path, body })
+  const json = client.json(attempt.answer)
   const elements = items(member(json, 'contextResponses')).map((response) => member(response, 'contextElement'))
-  return { ...exchange, elements: json === undefined ? undefined : elements }
+  return { ...attempt, elements: json === undefined ? undefined : elements }
 }
 
 /** The values of an entity's attributes; none when there is no entity. */

@@ -4,7 +4,7 @@ import { jsonOf, type Random } from './random.js'
 import type { FuzzRequest } from './requests.js'
 import { oddText } from './values.js'
 
-/** What an exchange of the mirror needs: a request, and what is wrong with its answer. */
+/** What an attempt of the mirror needs: a request, and what is wrong with its answer. */
 export interface MirrorStep {
   readonly request: FuzzRequest
   readonly fault: (answer: unknown) => string | undefined

@@ -29,7 +29,7 @@ export class Random {
     return Math.floor(this.next() * limit)
   }
 
-  /** Whether something happens that happens once in so many times. */
+  /** Whether something happens whose probability is one in this number. */
   once(inTimes: number): boolean {
     return this.below(inTimes) === 0
   }

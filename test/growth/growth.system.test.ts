@@ -9,7 +9,7 @@ import { shortForm } from './short-form.js'
 const isLong = process.env['RIGEL_GROWTH'] === 'long'
 /** Picks dimensions by their names, of all that there are. */
 const only = process.env['RIGEL_GROWTH_ONLY']
-/** As 3/30: of so many parts of them the third. The whole takes longer than one file of tests may. */
+/** As 3/30: the third of thirty parts of them. The whole takes longer than one file of tests may. */
 const [part = 1, parts = 1] = (process.env['RIGEL_GROWTH_PART'] ?? '1/1').split('/').map(Number)
 const named = only === undefined ? dimensions : dimensions.filter(({ name }) => new RegExp(only).test(name))
 const picked = named.filter((_, at) => at % parts === part - 1)

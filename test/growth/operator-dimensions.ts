@@ -21,7 +21,7 @@ const repeated = (
     expects: /^204/,
   })
 
-/** One use of an operator, with so many items, of an attribute with as many as there may be beside them. */
+/** One use of an operator, with this many items, of an attribute with as many as there may be beside them. */
 const large = (
   operator: string,
   item: (at: number) => string,

@@ -33,7 +33,7 @@ const always: ReadonlySet<string> = new Set([
   'subscriptions with previous values that hear of an entity with 5000 attributes',
 ])
 
-/** Of the others, one of so many, evenly over all operations. */
+/** Of the others, one of this many, evenly over all operations. */
 const share = 32
 
 /** What every run of the system tests grows. */

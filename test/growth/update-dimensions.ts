@@ -158,7 +158,7 @@ const tooMany: readonly Dimension[] = [
     expects: /"code":"/,
   }),
   {
-    name: 'blanks of a body',
+    name: 'spaces of a body',
     most: 2 ** 20 - 2,
     sent: (size) => ({ verb: 'POST', path: '/v1/updateContext', body: `{${' '.repeat(size)}}` }),
     expects: /"code":"/,

@@ -141,11 +141,11 @@ test('what is damaged in an outbox is named once with its file and its key, and 
     for (let n = 0; n < 4; n += 1)
       await broker.update('APPEND', { type, id: `${type}${n}`, attributes: [{ name: 'a', value: value[type] }] })
   await until(() => end.received.length >= 12)
-  await spoiled(broker, ({ notices, groups, shown, accounts }) => {
+  await spoiled(broker, ({ notices, groups, shown, deliveryStats }) => {
     flip(notices, 1)
     flip(groups, 0)
     flip(shown, 6)
-    flip(accounts, 0)
+    flip(deliveryStats, 0)
   })
   end.received.length = 0
   end.answer = answering(200)
@@ -159,8 +159,8 @@ test('what is damaged in an outbox is named once with its file and its key, and 
   t.same(came(), rest)
   const named = () => [...broker.output.matchAll(/data\.mdb: (.*?) cannot be read/g)].map(([, what]) => what)
   await until(() => named().length >= 5, 'all lines have come')
-  const account = 'what became of the notifications of subscription \\w+ before'
-  t.match(named(), [new RegExp(account), 'notice 2', 'a group of notices from number 5 on', 'notice 11', 'notice 12'])
+  const stats = 'what became of the notifications of subscription \\w+ before'
+  t.match(named(), [new RegExp(stats), 'notice 2', 'a group of notices from number 5 on', 'notice 11', 'notice 12'])
   t.equal(named().length, 5)
   t.match((await broker.send('GET', '/metrics')).text, /^rigel_storage_damaged_total 5$/m)
   t.notMatch(broker.output, /worker:died/)

@@ -46,7 +46,7 @@ test('a file that is none, is empty, or has lost its end is damaged', async (t) 
   t.match(damageOf(file, 0), { what: 'its meta page 0 is none' })
 })
 
-test('meta pages of another version, or exchanged, are damage', async (t) => {
+test('meta pages of another version, or swapped, are damage', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'data.mdb')
   await filled(folder, 100)
@@ -62,7 +62,7 @@ test('meta pages of another version, or exchanged, are damage', async (t) => {
   t.match(damageOf(file, 0), { what: 'its meta page 0 is none' })
 })
 
-test('two pages that were exchanged, or a page of zeros, are damage', async (t) => {
+test('two pages that were swapped, or a page of zeros, are damage', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'data.mdb')
   await filled(folder, 1000)

@@ -13,10 +13,10 @@ import { test } from 'tap'
 import {
   beginNext,
   decideSwap,
+  finishSwap,
   forgetPrevious,
   hasPrevious,
   previousFolder,
-  settleSwap,
 } from '../../src/storage/folder/folder-swap.js'
 import { made, opened, tried } from './given-folder.js'
 
@@ -40,9 +40,9 @@ async function openedAs(path: string): Promise<string> {
   return folder.id
 }
 
-/** Takes so many steps and no more, as a process that is killed then; says whether there was one more. */
+/** Takes this many steps and no more, as a process that is killed then; says whether there was one more. */
 function stoppedAfter(path: string, count: number): boolean {
-  const steps = settleSwap(path)
+  const steps = finishSwap(path)
   for (let taken = 0; taken < count; taken += 1) if (steps.next().done) return false
   return true
 }
@@ -78,7 +78,7 @@ test('in the middle of a swap no version of the program takes the folder for a w
   const folder = t.testdir()
   await given(folder)
   decideSwap(folder, 'next')
-  const steps = settleSwap(folder)
+  const steps = finishSwap(folder)
   for (let step = steps.next(); step.value !== 'format.json has entered'; step = steps.next()) {
     t.notOk(existsSync(join(folder, 'format.json')), String(step.value))
   }
@@ -89,7 +89,7 @@ test('previous members take their places back and forth, stopped after any step'
   const template = join(t.testdir(), 'template')
   const ids = await given(template)
   decideSwap(template, 'next')
-  for (const _ of settleSwap(template));
+  for (const _ of finishSwap(template));
   for (let count = 0, wasStopped = true; wasStopped; count += 1) {
     const folder = join(t.testdirName, `back-${count}`)
     cpSync(template, folder, { recursive: true })
@@ -104,7 +104,7 @@ test('previous members are never replaced in silence; forgotten, they make room'
   const folder = t.testdir()
   await given(folder)
   decideSwap(folder, 'next')
-  for (const _ of settleSwap(folder));
+  for (const _ of finishSwap(folder));
   await made(beginNext(folder), 1)
   t.match(decideSwap(folder, 'next'), { ok: false, error: { reason: /previous holds what was replaced before/ } })
   t.ok(forgetPrevious(folder))

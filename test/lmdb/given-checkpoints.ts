@@ -36,7 +36,7 @@ export class UnsyncedEnvironment {
     this.records = openDatabase(this.root, 'records')
   }
 
-  /** Updates so many of the records, at random, in one transaction; after each turn all of them are others. */
+  /** Updates a number of the records, at random, in one transaction; after each turn all of them are others. */
   turn(updates = 20): void {
     this.#turns += 1
     this.root.transactionSync(() => {

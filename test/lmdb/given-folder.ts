@@ -4,7 +4,7 @@ import { type DataFolder, type FolderSettings, openDataFolder } from '../../src/
 
 const settings: FolderSettings = { asked: undefined, preferred: 1, everyPage_bytes: 2 ** 26, maxReaders: 64 }
 
-/** Opens a folder with so many partitions; gives it, or why it was refused. */
+/** Opens a folder with this many partitions; gives it, or why it was refused. */
 export async function opened(path: string, change: Partial<FolderSettings> = {}): Promise<DataFolder | string> {
   const folder = await openDataFolder(path, { ...settings, ...change })
   return folder.ok ? folder.value : folder.error.reason

@@ -5,7 +5,7 @@ import { restoreCheckpoint } from '../../src/storage/environment/checkpoint.js'
 import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
 import { command, given, id, matcher, noWords, root, storeSettings, takeTurn, tenant, versions } from '../given.js'
 
-/** A store that was cut off behind so many turns, of which its checkpoint has none. */
+/** A store that was cut off behind this many turns, of which its checkpoint has none. */
 async function cutOff(path: string, turns: number): Promise<string> {
   const [running, cut] = [join(path, 'running'), join(path, 'cut')]
   const store = new LmdbPartitionStore(running, storeSettings)

@@ -140,9 +140,9 @@ class StoreHistory {
     const checkpoint = readCheckpoint(next)
     const flushed = checkpoint.ok ? this.#flushed.get(checkpoint.value?.number ?? 0) : undefined
     if (flushed === undefined) throw new Error('what the checkpoint has flushed is known')
-    const fate = this.#random.pick(['lost', 'kept', 'mixed', 'mixed'])
+    const outcome = this.#random.pick(['lost', 'kept', 'mixed', 'mixed'])
     for (let at = 0; at < data.length; at += page_bytes) {
-      if (fate === 'kept' || (fate === 'mixed' && this.#random.once(2))) continue
+      if (outcome === 'kept' || (outcome === 'mixed' && this.#random.once(2))) continue
       data.fill(0, at, at + page_bytes)
       flushed.subarray(at, at + page_bytes).copy(data, at)
     }

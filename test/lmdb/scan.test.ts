@@ -116,7 +116,7 @@ test('a page is the one that looking at every entity would give, whatever index 
   )
 })
 
-/** A partition with so many entities, whose attribute `v` holds what is given for each. */
+/** A partition with this many entities, whose attribute `v` holds what is given for each. */
 async function stored(
   folder: string,
   values: readonly string[],

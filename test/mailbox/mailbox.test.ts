@@ -301,7 +301,7 @@ test('a turn that was committed is not taken again because what follows it fails
   const failing = Object.assign(Object.create(told), {
     begin: () => {},
     end: () => {
-      throw new Error('no marks')
+      throw new Error('no versions')
     },
     invalidateAll: () => {
       invalidated += 1
@@ -312,7 +312,7 @@ test('a turn that was committed is not taken again because what follows it fails
   const box = mailbox()
   const asked = [append('A', '1'), append('A', '2'), append('B', '1')].map((next) => box.ask(next))
   await new Promise((resolve) => setImmediate(resolve))
-  t.throws(() => inbox.close(), { message: 'no marks' }, 'the thread ends of it')
+  t.throws(() => inbox.close(), { message: 'no versions' }, 'the thread ends of it')
   t.match(
     await Promise.all(asked),
     [1, 2, 3].map(() => ({ value: { reply: { kind: 'updated' } } })),

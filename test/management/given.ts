@@ -5,8 +5,8 @@ import { processMetrics } from '../../src/api/management/metric-text.js'
 import {
   type ManagementParts,
   type ProcessPeers,
-  type SharedAnswer,
-  sharedAnswer,
+  type SharedPartOf,
+  sharedPartOf,
 } from '../../src/api/management/parts.js'
 import { managementResources } from '../../src/api/management/resources.js'
 import type { ApiRequest, ApiResponse, Resource, Verb } from '../../src/broker/operations/api.js'
@@ -49,7 +49,7 @@ export function management(changed: Partial<ManagementParts> = {}) {
     cluster: undefined,
     applied: [],
     disk: { path: tmpdir(), keepFree_bytes: 0 },
-    peers: withoutPeers(sharedAnswer(measures, { process: processMetrics(() => 0) })),
+    peers: withoutPeers(sharedPartOf(measures, { process: processMetrics(() => 0) })),
     backups: noBackups,
     ...changed,
   }
@@ -96,7 +96,7 @@ const newMatcher = () => {
 }
 
 /** The only front end there is. */
-export function withoutPeers(answer: SharedAnswer): ProcessPeers {
+export function withoutPeers(answer: SharedPartOf): ProcessPeers {
   return { gather: async (name, ask) => [await answer(name, ask)] }
 }
 
@@ -104,7 +104,7 @@ export function withoutPeers(answer: SharedAnswer): ProcessPeers {
 export function broker(script: Partial<ManagementParts['broker']> = {}): ManagementParts['broker'] {
   return {
     health: async () => ({ total: 2, ready: 2, storageFull: false }),
-    subscriptions: desk(),
+    subscriptions: subscriptionService(),
     registry: noRegistry,
     ...script,
   }
@@ -112,8 +112,8 @@ export function broker(script: Partial<ManagementParts['broker']> = {}): Managem
 
 const noRegistry = { states: async () => [], index: { size: 0 } }
 
-/** A desk without subscriptions, but for what the script says. */
-export function desk(script: Partial<SubscriptionService> = {}): SubscriptionService {
+/** A subscription service without subscriptions, but for what the script says. */
+export function subscriptionService(script: Partial<SubscriptionService> = {}): SubscriptionService {
   const none = async () => err({ kind: 'subscriptionUnknown' } as const)
   return {
     subscribe: async () => err({ kind: 'storageFull' }),

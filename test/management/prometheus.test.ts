@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
-import { broker, desk, management, parameters, row, text } from './given.js'
+import { broker, management, parameters, row, subscriptionService, text } from './given.js'
 
 test('requests are shown by method, route and status, unknown paths under one name', async (t) => {
   const { ask, requests, resources } = management()
@@ -45,7 +45,7 @@ test('the waits are there only while they are measured, and no reset is seen', a
 test('what partitions report is shown, and the metrics of the process', async (t) => {
   const ids = ['5f9a01c2d4e6b8a0f1c3d5e7', '5f9a01c2d4e6b8a0f1c3d5e8'] as SubscriptionId[]
   const changes = { refresh: 1, inserts: 2, removes: 0, updates: 0 }
-  const subscriptions = desk({ index: async () => ({ ids, changes }) })
+  const subscriptions = subscriptionService({ index: async () => ({ ids, changes }) })
   const { ask, measures } = management({ broker: broker({ subscriptions }) })
   measures.storage(0).committed(8, 1_000_000n)
   measures.storage(0).logged(300, 500_000n)

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type ProcessPeers, type Shared, type SharedAnswer, sharedAnswer } from '../../src/api/management/parts.js'
+import { type ProcessPeers, type Shared, type SharedPartOf, sharedPartOf } from '../../src/api/management/parts.js'
 import { metricsShown } from '../../src/api/management/service-metrics.js'
 import { Peers } from '../../src/broker/services/peers.js'
 import { Measures } from '../../src/observe/measure/measures.js'
@@ -58,7 +58,7 @@ test('DELETE and reset=true leave nothing', async (t) => {
 test('the parts of all front ends are added up', async (t) => {
   const measures = Measures.make({ frontEnds: 2, partitions: 1, queryThreads: 0 })
   const other = new Measures(measures.memory, 1)
-  const answers: readonly SharedAnswer[] = [sharedAnswer(measures), sharedAnswer(other)]
+  const answers: readonly SharedPartOf[] = [sharedPartOf(measures), sharedPartOf(other)]
   const peers: ProcessPeers = { gather: (name, ask) => Promise.all(answers.map((answer) => answer(name, ask))) }
   const { ask, requests } = management({ measures, peers })
   requests.responded(answered)
@@ -71,14 +71,14 @@ test('the parts of all front ends are added up', async (t) => {
 test('what a front end tells too late for the reply to a reset is in the next reply, once', async (t) => {
   const measures = Measures.make({ frontEnds: 2, partitions: 1, queryThreads: 0 })
   const other = new Measures(measures.memory, 1)
-  const own = sharedAnswer(measures)
-  const others = sharedAnswer(other)
+  const own = sharedPartOf(measures)
+  const others = sharedPartOf(other)
   let answers = Promise.resolve()
   const failed = (fault: unknown): void => {
     t.fail(String(fault))
   }
   const peers = new Peers(0, 2, own, failed)
-  const slow: SharedAnswer = async (name, ask) => {
+  const slow: SharedPartOf = async (name, ask) => {
     const part = await others(name, ask)
     await answers
     return part
@@ -117,7 +117,7 @@ test('what a front end tells too late for the reply to a reset is in the next re
 
 test('this front end is asked before the call returns', async (t) => {
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
-  const { gather } = withoutPeers(sharedAnswer(measures))
+  const { gather } = withoutPeers(sharedPartOf(measures))
   measures.services.record(answered)
   const gathered = gather('services', { reset: true })
   measures.services.record(answered)

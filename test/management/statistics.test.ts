@@ -3,7 +3,7 @@ import { statisticsText } from '../../src/api/management/statistics.js'
 import type { SubscriptionService } from '../../src/broker/services/broker.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { StageSums } from '../../src/observe/measure/requests.js'
-import { bodyOf, broker, desk, management, parameters, text } from './given.js'
+import { bodyOf, broker, management, parameters, subscriptionService, text } from './given.js'
 
 const ages = { uptime_in_secs: 0, measuring_interval_in_secs: 0 }
 
@@ -147,7 +147,7 @@ test('the index of subscriptions has its own counters and its own reset', async 
     if (reset) inserts = 0
     return { ids, changes }
   }
-  const { ask } = management({ broker: broker({ subscriptions: desk({ index }) }) })
+  const { ask } = management({ broker: broker({ subscriptions: subscriptionService({ index }) }) })
   const shown = { ids: ids.join(', '), refresh: 1, removes: 0, updates: 0, items: 2 }
   t.same(bodyOf(await ask('GET', '/cache/statistics')), { ...shown, inserts: 2 })
   await ask('DELETE', '/statistics')

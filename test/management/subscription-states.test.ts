@@ -4,7 +4,7 @@ import type { SubscriptionService, SubscriptionState } from '../../src/broker/se
 import type { ServicePath, Tenant } from '../../src/model/context/entity.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import type { Milliseconds } from '../../src/time.js'
-import { bodyOf, broker, desk, management, parameters, row, text } from './given.js'
+import { bodyOf, broker, management, parameters, row, subscriptionService, text } from './given.js'
 
 const id = '5718a2f1c0de00112233aabb' as SubscriptionId
 const none = { timesSent: 0, failsCounter: 0, queueDepth: 0, queueBytes: 0, discarded: 0 }
@@ -44,14 +44,14 @@ const troubled: SubscriptionState = {
   },
 }
 
-/** A management interface whose desk has these subscriptions, and what the desk is asked for. */
+/** A management interface whose subscription service has these subscriptions, and what the service is asked for. */
 function withStates(...states: readonly SubscriptionState[]) {
   const asked: unknown[] = []
   const find: SubscriptionService['states'] = async (which) => {
     asked.push(which)
     return which.id === undefined ? states : states.filter((state) => state.id === which.id)
   }
-  return { ...management({ broker: broker({ subscriptions: desk({ states: find }) }) }), asked }
+  return { ...management({ broker: broker({ subscriptions: subscriptionService({ states: find }) }) }), asked }
 }
 
 test('a subscription is shown with everything that has happened to it', async (t) => {

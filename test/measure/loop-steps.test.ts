@@ -24,7 +24,7 @@ test('the longest step counts for a minute at least and for two at most', async 
   t.equal(read.longest(1, 9n * minute), 2n)
 })
 
-test('the longest of the steps that were too long is taken once, in words that are cut where they are too long', async (t) => {
+test('the longest of the steps that were too long is taken once, as a text that is cut where it is too long', async (t) => {
   const table = new StepTable(StepTable.make(2, 0n))
   t.equal(table.takeLong(1), undefined)
   table.warn(1, { length: 5n, text: 'POST /v2/op/update' })

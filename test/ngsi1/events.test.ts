@@ -5,14 +5,14 @@ import { everywhere } from '../../src/model/context/scope-headers.js'
 import { streamReference } from '../../src/model/subscription/targets.js'
 import { err, ok } from '../../src/result.js'
 import { subscription as stored } from '../given-subscription.js'
-import { scripted, send, withDesk } from './given.js'
+import { scripted, send, withSubscriptions } from './given.js'
 
 const subscription = stored({ path: everywhere, reference: streamReference })
 const events = `subscriptions/${subscription.id}/events`
 
 test('a node that lags finds the subscription to listen to when it has all that was acknowledged', async (t) => {
   let has = false
-  const here = withDesk({
+  const here = withSubscriptions({
     one: async () => ok(has ? { subscription, delivery: neverDelivered, fired: false } : undefined),
   }).subscriptions
   const subscriptions = sharedSubscriptions(here, {
@@ -27,7 +27,7 @@ test('a node that lags finds the subscription to listen to when it has all that 
 })
 
 test('who listens is told when it is not known which subscriptions there are', async (t) => {
-  const broker = withDesk({ one: async () => err({ kind: 'coordinatorAway' }) })
+  const broker = withSubscriptions({ one: async () => err({ kind: 'coordinatorAway' }) })
   t.equal((await send(broker, 'GET', events)).status, 503)
-  t.equal((await send(withDesk({}), 'GET', events)).status, 404)
+  t.equal((await send(withSubscriptions({}), 'GET', events)).status, 404)
 })

@@ -61,7 +61,7 @@ export function done({ id, type = '' as EntityType }: UpdateElement): UpdateRepl
   return { items: [{ id, type }], missing: [] }
 }
 
-/** The desk of a broker without subscriptions. */
+/** The subscription service of a broker without subscriptions. */
 const noSubscriptions: SubscriptionService = {
   subscribe: async () => ok('5f0a1b2c3d4e5f6071829304' as SubscriptionId),
   add: async () => ok('5f0a1b2c3d4e5f6071829304' as SubscriptionId),
@@ -77,7 +77,7 @@ const noSubscriptions: SubscriptionService = {
   index: async () => ({ ids: [], changes: { refresh: 0, inserts: 0, removes: 0, updates: 0 } }),
 }
 
-/** The desk of a broker without registrations. */
+/** The registry service of a broker without registrations. */
 export const noRegistrations: RegistryService = {
   index: new RegistrationIndex(),
   register: async () => ok('5f0a1b2c3d4e5f6071829305' as RegistrationId),
@@ -151,8 +151,8 @@ export function scripted(script: Partial<Broker> = {}): Broker {
   }
 }
 
-/** A broker whose desk does what it is told. */
-export function withDesk(script: Partial<SubscriptionService>): Broker {
+/** A broker whose subscription service follows a script. */
+export function withSubscriptions(script: Partial<SubscriptionService>): Broker {
   return scripted({ subscriptions: { ...noSubscriptions, ...script } })
 }
 

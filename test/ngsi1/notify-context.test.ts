@@ -57,12 +57,12 @@ test('every element of a notification is appended, as it came with its request',
     ),
   })
   t.same(answer, okStatus)
-  const manner = { tenant: 'harbour_a', path: '/port', action: 'APPEND', autocast: true }
+  const flags = { tenant: 'harbour_a', path: '/port', action: 'APPEND', autocast: true }
   const origin = { correlator: 'c', token: 'secret', service: 'harbour_a' }
   const accuracy = { name: 'accuracy', type: 'float', value: '0.5' }
   t.same(updates, [
     {
-      ...manner,
+      ...flags,
       id: 'Lima',
       type: 'Ferry',
       attributes: [
@@ -70,7 +70,7 @@ test('every element of a notification is appended, as it came with its request',
       ],
       origin,
     },
-    { ...manner, id: 'Mike', attributes: [{ ...speed, instance: '', metadata: [] }], origin },
+    { ...flags, id: 'Mike', attributes: [{ ...speed, instance: '', metadata: [] }], origin },
   ])
 })
 

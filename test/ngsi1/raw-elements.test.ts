@@ -14,11 +14,11 @@ import type { Milliseconds } from '../../src/time.js'
 import { runs } from '../runs.js'
 import { done, scripted, sendText } from './given.js'
 
-const blanks = ' '.repeat(64 * 1024)
+const spaces = ' '.repeat(64 * 1024)
 
-type Fate = 'done' | ElementFailure
+type ElementOutcome = 'done' | ElementFailure
 
-const fates: readonly Fate[] = ['done', 'storageFull', 'partitionLost', 'outcomeUnknown', 'fault']
+const elementOutcomes: readonly ElementOutcome[] = ['done', 'storageFull', 'partitionLost', 'outcomeUnknown', 'fault']
 
 /** What a mailbox says of an element whose id is what becomes of it; `reply` is that of its partition. */
 function outcomeOf(id: string, reply: Reply): Replied[number] {
@@ -59,15 +59,15 @@ const twice = [
 
 test('elements that fail are answered as in an update that the front end reads', async () => {
   const element = fc
-    .tuple(fc.constantFrom(...fates), fc.boolean(), fc.nat(3))
-    .map(([fate, isRefused, n]) => ({ id: `${fate}${n}`, type: 'T', attributes: isRefused ? twice : [] }))
+    .tuple(fc.constantFrom(...elementOutcomes), fc.boolean(), fc.nat(3))
+    .map(([outcome, isRefused, n]) => ({ id: `${outcome}${n}`, type: 'T', attributes: isRefused ? twice : [] }))
   const body = fc
     .array(element, { minLength: 2, maxLength: 5 })
     .map((contextElements) => JSON.stringify({ contextElements, updateAction: 'APPEND' }))
   await fc.assert(
     fc.asyncProperty(body, async (text) => {
       const raw = await sendText(failing(), 'POST', 'updateContext', { body: text }).catch(String)
-      const read = await sendText(failing(), 'POST', 'updateContext', { body: text + blanks }).catch(String)
+      const read = await sendText(failing(), 'POST', 'updateContext', { body: text + spaces }).catch(String)
       assert.deepEqual(raw, read)
     }),
     { numRuns: runs(500) },

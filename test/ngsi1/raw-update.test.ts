@@ -48,8 +48,8 @@ function broker(): {
   return { broker: counting, held: () => held, rawElements: () => rawElements }
 }
 
-/** So long that the front end reads it: blanks at the end of a body mean nothing. */
-const blanks = ' '.repeat(64 * 1024)
+/** So long that the front end reads it: spaces at the end of a body mean nothing. */
+const spaces = ' '.repeat(64 * 1024)
 
 const target = fc.constantFrom(
   'updateContext',
@@ -67,7 +67,7 @@ test('a raw update does and answers what the same body does that the front end r
       for (const [where, text] of requests) {
         assert.deepEqual(
           await sendText(raw.broker, 'POST', where, { body: text, options }),
-          await sendText(read.broker, 'POST', where, { body: text + blanks, options }),
+          await sendText(read.broker, 'POST', where, { body: text + spaces, options }),
         )
       }
       assert.deepEqual(raw.held(), read.held())

@@ -3,7 +3,7 @@ import type { SubscriptionChange, SubscriptionRequest, Unavailable } from '../..
 import type { ServicePath } from '../../src/model/context/entity.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { err, ok } from '../../src/result.js'
-import { counts, scripted, send, withDesk } from './given.js'
+import { counts, scripted, send, withSubscriptions } from './given.js'
 
 const id = '5f0a1b2c3d4e5f6071829304' as SubscriptionId
 const zeros = '000000000000000000000000'
@@ -18,10 +18,10 @@ function badRequest(details: string) {
   return { code: '400', reasonPhrase: 'Bad Request', details }
 }
 
-/** A broker whose subscriptions all exist, and what its desk is asked. */
-function desk() {
+/** A broker whose subscriptions all exist, and what its service is asked. */
+function givenService() {
   const asked: (SubscriptionRequest | SubscriptionChange | SubscriptionId)[] = []
-  const broker = withDesk({
+  const broker = withSubscriptions({
     subscribe: async (what) => {
       asked.push(what)
       return ok(id)
@@ -39,7 +39,7 @@ function desk() {
 }
 
 test('a subscription is answered with its id, its duration always and its throttling if it was given', async (t) => {
-  const { broker, asked } = desk()
+  const { broker, asked } = givenService()
   const answered = async (more: object) =>
     send(broker, 'POST', 'subscribeContext', { body: { entities, reference, ...more } })
   const response = (more: object) => ({
@@ -62,8 +62,8 @@ test('a subscription is answered with its id, its duration always and its thrott
   )
 })
 
-test('the desk is asked for everything that a subscription is bound to', async (t) => {
-  const { broker, asked } = desk()
+test('the service is asked for everything that a subscription is bound to', async (t) => {
+  const { broker, asked } = givenService()
   const body = {
     entities: [...entities, { id: 'iosk', isPattern: true }],
     attributes: ['airTemp', 'co2', 'airTemp'],
@@ -117,7 +117,7 @@ test('a subscription that is refused is answered without an id, in the words of 
     [{}, 'invalid payload: No entities'],
     [{ entities }, 'invalid payload: Empty Reference'],
   ]
-  const { broker, asked } = desk()
+  const { broker, asked } = givenService()
   for (const [body, details] of refusals) {
     for (const operation of ['subscribeContext', 'contextSubscriptions']) {
       const answer = { status: 200, headers: undefined, body: { subscribeError: { errorCode: badRequest(details) } } }
@@ -128,7 +128,7 @@ test('a subscription that is refused is answered without an id, in the words of 
 })
 
 test('a subscription has one path, which is looked at when everything else is right', async (t) => {
-  const { broker, asked } = desk()
+  const { broker, asked } = givenService()
   const errorCode = badRequest('max one service-path allowed for subscriptions')
   const create = { body: { entities, reference }, paths: twoPaths }
   t.same((await send(broker, 'POST', 'subscribeContext', create)).body, { subscribeError: { errorCode } })
@@ -145,7 +145,7 @@ test('a subscription has one path, which is looked at when everything else is ri
 })
 
 test('a malformed tenant is an error of HTTP level after the payload', async (t) => {
-  const { broker, asked } = desk()
+  const { broker, asked } = givenService()
   const headers = { 'fiware-service': 'a-b' }
   const bodies = [
     ['subscribeContext', { entities, reference }],
@@ -160,8 +160,8 @@ test('a malformed tenant is an error of HTTP level after the payload', async (t)
   t.same(asked, [])
 })
 
-test('a change is answered with what it was given, and gives the desk nothing else', async (t) => {
-  const { broker, asked } = desk()
+test('a change is answered with what it was given, and gives the service nothing else', async (t) => {
+  const { broker, asked } = givenService()
   const changed = async (body: object, more: object = {}) =>
     (await send(broker, 'POST', 'updateContextSubscription', { body: { subscriptionId: id, ...body }, ...more })).body
   const response = (more: object) => ({ subscribeResponse: { subscriptionId: id, ...more } })
@@ -217,7 +217,7 @@ test('a change that is refused is answered with the id as given, or zeros when t
 })
 
 test('the payload of PUT repeats the id of the path', async (t) => {
-  const { broker, asked } = desk()
+  const { broker, asked } = givenService()
   const put = async (inPath: string, body: object) =>
     (await send(broker, 'PUT', `contextSubscriptions/${inPath}`, { body })).body
   const unmatching = (inPath: string, inBody: string) => ({
@@ -257,7 +257,7 @@ test('an unsubscription answers the id and what became of it', async (t) => {
     const answer = await send(scripted(), 'POST', 'unsubscribeContext', { body })
     t.same(answer, { status: 200, headers: undefined, body: { subscriptionId, statusCode } }, JSON.stringify(body))
   }
-  const { broker, asked } = desk()
+  const { broker, asked } = givenService()
   const body = { subscriptionId: id.toUpperCase() }
   t.same((await send(broker, 'POST', 'unsubscribeContext', { body })).body, {
     subscriptionId: id.toUpperCase(),
@@ -273,7 +273,7 @@ test('DELETE answers like an unsubscription, but a malformed id is an unknown on
     subscriptionId: id,
     statusCode: { ...notFound, details: `subscriptionId: /${id}/` },
   })
-  const { broker, asked } = desk()
+  const { broker, asked } = givenService()
   t.same((await send(broker, 'DELETE', `contextSubscriptions/${id}`)).body, {
     subscriptionId: id,
     statusCode: { code: '200', reasonPhrase: 'OK' },
@@ -282,7 +282,7 @@ test('DELETE answers like an unsubscription, but a malformed id is an unknown on
 })
 
 test('payloads that are refused are not counted, ids that are not found are', async (t) => {
-  const { broker } = desk()
+  const { broker } = givenService()
   t.notOk(await counts(broker, 'POST', 'subscribeContext', { body: { entities } }))
   t.notOk(await counts(broker, 'POST', 'updateContextSubscription', { body: { subscriptionId: '12ab' } }))
   t.notOk(await counts(broker, 'POST', 'unsubscribeContext', { body: { subscriptionId: '12ab' } }))
@@ -295,7 +295,7 @@ test('payloads that are refused are not counted, ids that are not found are', as
 test('what the broker can not do now is answered 503, to be tried again', async (t) => {
   const full: Unavailable = { kind: 'storageFull' }
   const no = async () => err(full)
-  const broker = withDesk({ subscribe: no, change: no, unsubscribe: no })
+  const broker = withSubscriptions({ subscribe: no, change: no, unsubscribe: no })
   const storageFull = { code: '503', reasonPhrase: 'Service Unavailable', details: 'storage full' }
   const answer = { status: 503, headers: { 'Retry-After': '60' }, body: { orionError: storageFull } }
   const body = { subscriptionId: id }

@@ -95,8 +95,8 @@ function plain({ body, ...response }: ApiResponse): ApiResponse {
   return body === undefined ? response : { ...response, body: typeof body === 'function' ? body() : body }
 }
 
-/** So long that the front end reads it: blanks at the end of a body mean nothing. */
-const blanks = ' '.repeat(64 * 1024 + 1)
+/** So long that the front end reads it: spaces at the end of a body mean nothing. */
+const spaces = ' '.repeat(64 * 1024 + 1)
 
 /** One of these, and now and then one of those that are wrong, or wrong beside others. */
 function mostly<Good, Bad>(good: readonly Good[], bad: readonly Bad[]): fc.Arbitrary<Good | Bad> {
@@ -178,7 +178,7 @@ test('a raw write does and answers what the same request does that the front end
       const [raw, read] = [memory(), memory()]
       for (const request of [first, ...requests]) {
         const answered = await answerOf(raw.broker, request)
-        assert.deepEqual(answered, await answerOf(read.broker, { ...request, body: request.body + blanks }))
+        assert.deepEqual(answered, await answerOf(read.broker, { ...request, body: request.body + spaces }))
         if (answered.ok && answered.value.status < 300) done += 1
       }
       assert.deepEqual(raw.held(), read.held())

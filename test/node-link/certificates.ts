@@ -22,7 +22,7 @@ export class Authority {
     this.ca = certificate({ subject: name, issuer: name, publicKey, signer: privateKey, extensions: [basic, usage] })
   }
 
-  /** A certificate that it has signed for names and IPv4 addresses, valid from yesterday for so many days. */
+  /** A certificate that it has signed for names and IPv4 addresses, valid from yesterday for this many days. */
   signed(names: readonly string[], days = 3): Certified {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const alternatives = names.map((name) =>

@@ -56,7 +56,7 @@ class Pins implements SnapshotTransferService {
   }
 }
 
-/** A node that sends snapshots of a file of so many bytes. */
+/** A node that sends snapshots of a file of this many bytes. */
 async function giving(t: Test, bytes: number): Promise<{ node: GivenNode; pins: Pins; folder: string }> {
   const folder = t.testdir()
   mkdirSync(folder, { recursive: true })

@@ -116,7 +116,7 @@ export class GivenNode {
       clock: () => this.services.clock?.() ?? Date.now(),
       coordinator: {
         take: async (request) => this.services.coordinator?.take(request) ?? notCoordinator,
-        mark: async (metadataVersion) => this.services.coordinator?.mark(metadataVersion),
+        heartbeat: async (metadataVersion) => this.services.coordinator?.heartbeat(metadataVersion),
       },
       listening: {
         open: async (request, take) => this.services.listening?.open(request, take) ?? err('away'),

@@ -44,15 +44,15 @@ test('whose clock differs by a second from those of most members does not join',
 test('who has no token of the cluster, or is of another one, does not join', async (t) => {
   const [b, c] = [await GivenNode.start(t, 'b'), await GivenNode.start(t, 'c')]
   const members = [b, c].map(factsOf)
-  const stranger = { ...caller, security: { tls: undefined, tokens: ['another token'.padEnd(40, '-')] } }
-  t.match(await checkJoin(members, stranger, Date.now), {
+  const unknownNode = { ...caller, security: { tls: undefined, tokens: ['another token'.padEnd(40, '-')] } }
+  t.match(await checkJoin(members, unknownNode, Date.now), {
     kind: 'refused',
     reason: /for a node of their cluster: node b answers 401: .*-clusterTokenFile.*node c answers 401: /,
   })
   const elsewhere = { ...caller, self: { cluster: 'other', node: 'a' } }
   t.match(await checkJoin(members, elsewhere, Date.now), { kind: 'refused', reason: /node b answers 409: / })
   b.listener.close()
-  t.match(await checkJoin(members, stranger, Date.now), { kind: 'refused' })
+  t.match(await checkJoin(members, unknownNode, Date.now), { kind: 'refused' })
   c.listener.close()
-  t.match(await checkJoin(members, stranger, Date.now), { kind: 'right' })
+  t.match(await checkJoin(members, unknownNode, Date.now), { kind: 'right' })
 })

@@ -6,7 +6,7 @@ import { GivenNode, linkTo } from './given.js'
 
 const removal: CoordinatorRequest = { service: 'subscriptions', operation: 'unsubscribe', given: ['tenant', 'id'] }
 
-const noMarks = { mark: async () => undefined }
+const noHeartbeats = { heartbeat: async () => undefined }
 
 test('another node carries out a change if it coordinates, and what its service answers comes back', async (t) => {
   const node = await GivenNode.start(t)
@@ -14,7 +14,7 @@ test('another node carries out a change if it coordinates, and what its service 
   let answer: unknown = ok(undefined)
   node.services = {
     coordinator: {
-      ...noMarks,
+      ...noHeartbeats,
       take: async (request) => {
         taken.push(request)
         return ok(answer)
@@ -35,7 +35,7 @@ test('who does not coordinate does nothing, and neither does anybody with what i
   const node = await GivenNode.start(t)
   const link = linkTo(t, [node.address])
   t.same(await link.change('b', removal), { kind: 'notCoordinator' })
-  node.services = { coordinator: { ...noMarks, take: async () => ok(ok(undefined)) } }
+  node.services = { coordinator: { ...noHeartbeats, take: async () => ok(ok(undefined)) } }
   const others = [
     { ...removal, service: 'backups' },
     { ...removal, operation: 'states' },
@@ -46,7 +46,7 @@ test('who does not coordinate does nothing, and neither does anybody with what i
   for (const other of others) {
     t.same(await link.change('b', other as CoordinatorRequest), { kind: 'unsent' }, JSON.stringify(other))
   }
-  t.match(node.lines, [], 'a request that is understood by its head is no stranger')
+  t.match(node.lines, [], 'a request that is understood by its head is not taken for an unknown one')
 })
 
 test('what a broken connection has left unanswered may be carried out; the next change has a new one', async (t) => {
@@ -59,7 +59,7 @@ test('what a broken connection has left unanswered may be carried out; the next 
   })
   node.services = {
     coordinator: {
-      ...noMarks,
+      ...noHeartbeats,
       take: () => {
         arrived()
         return new Promise(() => {})
@@ -70,26 +70,26 @@ test('what a broken connection has left unanswered may be carried out; the next 
   await arrives
   proxy.cut()
   t.same(await lost, { kind: 'outcomeUnknown' })
-  node.services = { coordinator: { ...noMarks, take: async () => ok(ok(undefined)) } }
+  node.services = { coordinator: { ...noHeartbeats, take: async () => ok(ok(undefined)) } }
   t.match(await link.change('b', removal), { kind: 'answered' })
 })
 
-test('another node says how far its partitions were when they were marked, or that it is not so far', async (t) => {
+test('another node says how far its partitions were when they wrote a heartbeat record, or that it is not so far', async (t) => {
   const node = await GivenNode.start(t)
   const asked: number[] = []
   node.services = {
     coordinator: {
       take: async () => err({ kind: 'notCoordinator', owner: undefined }),
-      mark: async (metadataVersion) => {
+      heartbeat: async (metadataVersion) => {
         asked.push(metadataVersion)
         return metadataVersion === 7 ? [[1, 30]] : undefined
       },
     },
   }
   const link = linkTo(t, [node.address])
-  t.same(await link.mark('b', 7), [[1, 30]])
-  t.equal(await link.mark('b', 8), undefined)
-  t.equal(await link.mark('c', 7), undefined)
-  t.equal(await link.mark('b', -1), undefined)
+  t.same(await link.heartbeat('b', 7), [[1, 30]])
+  t.equal(await link.heartbeat('b', 8), undefined)
+  t.equal(await link.heartbeat('c', 7), undefined)
+  t.equal(await link.heartbeat('b', -1), undefined)
   t.same(asked, [7, 8])
 })

@@ -97,7 +97,7 @@ test('nothing stays open to where a node was that listens elsewhere, or is no me
   const addresses = [{ node: 'b', ...(await silent(t)) }, node.address, { node: 'c', ...(await silent(t)) }]
   const link = linkTo(t, addresses)
   const ended: string[] = []
-  for (const name of ['b', 'c']) void link.mark(name, 1).then(() => ended.push(name))
+  for (const name of ['b', 'c']) void link.heartbeat(name, 1).then(() => ended.push(name))
   /** Asks again until enough has ended, but not for as long as what is open has time. */
   const areEnded = async (names: readonly string[]): Promise<void> => {
     for (let asked = 0; asked < 10 && ended.length < names.length; asked += 1) {

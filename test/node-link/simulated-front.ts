@@ -28,14 +28,14 @@ export interface SimulatedFrontParts {
   readonly named: () => string | undefined
 }
 
-interface RemoteWay {
+interface RemoteRoute {
   readonly kind: 'there'
   readonly connection: SimulatedConnection
   readonly clock: RemoteClock
   readonly deferred: DeferredBatches
 }
 
-type Route = { readonly kind: 'here'; readonly tenure: Tenure } | RemoteWay
+type Route = { readonly kind: 'here'; readonly tenure: Tenure } | RemoteRoute
 
 interface Asked {
   readonly update: SimulatedUpdate
@@ -148,7 +148,7 @@ export class SimulatedFront {
     const connection = new SimulatedConnection(time, other, source, patience_ms)
     const clock = new RemoteClock()
     const deferred = new DeferredBatches(() => this.#askLater(there))
-    const there: RemoteWay = { kind: 'there', connection, clock, deferred }
+    const there: RemoteRoute = { kind: 'there', connection, clock, deferred }
     this.#routes.set(route, there)
     connection.ask({ kind: 'opening' }, (answer) => {
       this.#heard(clock, answer)
@@ -187,7 +187,7 @@ export class SimulatedFront {
     })
   }
 
-  #askLater(route: RemoteWay): void {
+  #askLater(route: RemoteRoute): void {
     route.connection.ask({ kind: 'later' }, (answer) => {
       this.#heard(route.clock, answer)
       if (answer.kind !== 'later') route.deferred.lost()

@@ -138,8 +138,8 @@ const planted: readonly Planted[] = [
   ],
   [
     'delivery stats that are none',
-    ({ accounts }) => accounts.putSync(['5718a2f1c0de00112233aabb'], '[]'),
-    /accounts: .* are no delivery stats/,
+    ({ deliveryStats }) => deliveryStats.putSync(['5718a2f1c0de00112233aabb'], '[]'),
+    /deliveryStats: .* are no delivery stats/,
   ],
   [
     'a mark of another folder',

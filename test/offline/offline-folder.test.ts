@@ -25,15 +25,15 @@ test('a folder is released when the last step fails', async (t) => {
   const path = join(t.testdir({}), 'data')
   const stored = await StoredFolder.open({ path, make: { partitions: 1 }, ...limits })
   const failing = () => {
-    throw new Error('no exchange')
+    throw new Error('no swap')
   }
-  await t.rejects(stored.close(failing), { message: 'no exchange' })
+  await t.rejects(stored.close(failing), { message: 'no swap' })
   const again = await StoredFolder.open({ path, make: false, ...limits })
   t.equal(again.entityCount, 0)
   await again.close()
 })
 
-test('a command finishes an exchange that was interrupted when the format was in neither place', async (t) => {
+test('a command finishes a swap that was interrupted when the format was in neither place', async (t) => {
   const path = join(t.testdir({}), 'data')
   await (await StoredFolder.open({ path, make: { partitions: 1 }, ...limits })).close()
   mkdirSync(join(path, 'next'))

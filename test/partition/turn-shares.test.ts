@@ -33,7 +33,7 @@ class Given {
     return this
   }
 
-  /** What a turn is offered, of which it takes so many. */
+  /** What a turn is offered, of which it takes this many. */
   turn(count = Number.POSITIVE_INFINITY): string {
     const offered = this.shares.next()
     this.shares.taken(offered, Math.min(count, offered.length))

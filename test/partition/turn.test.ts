@@ -181,7 +181,7 @@ test('a turn that can not be applied leaves neither entities nor notices nor mom
   t.not(versions.endedChangesOf(group), undefined)
 })
 
-test('an update whose notice can not be worded is not done', async (t) => {
+test('an update whose notice cannot be rendered is not done', async (t) => {
   const { turn, matcher, outbox, store } = around(t, t.testdir(), () => {
     throw new Error('no words')
   })

@@ -33,7 +33,7 @@ function opened(t: Test, settings: Partial<ProvidersSettings> = {}) {
   const switches = new Switches()
   const lines: string[] = []
   const attempts: (readonly [string, string | undefined])[] = []
-  const exchanges: SentRequest[] = []
+  const sent: SentRequest[] = []
   const log = new LineLog(switches, ({ area, op, message, context }) => {
     lines.push(`${area ?? op} ${context?.corr} ${context?.trans}: ${message}`)
   })
@@ -46,11 +46,11 @@ function opened(t: Test, settings: Partial<ProvidersSettings> = {}) {
     transaction: () => '7',
     count: () => undefined,
     attempted: (url, reason) => attempts.push([url, reason]),
-    exchanged: (exchange) => exchanges.push(exchange),
+    ended: (exchange) => sent.push(exchange),
     ...settings,
   })
   t.teardown(() => providers.close())
-  return { providers, switches, lines, attempts, exchanges }
+  return { providers, switches, lines, attempts, sent: sent }
 }
 
 function request(provider: string, body = '{}'): ProviderRequest {
@@ -96,7 +96,7 @@ test('redirects are not followed', async (t) => {
   t.equal(asked, 1)
 })
 
-test('the time limit is for the whole exchange, also when the answer never ends', async (t) => {
+test('the time limit is for the request and the whole response, also when the answer never ends', async (t) => {
   const { url } = await listening(t, (_, outgoing) => {
     outgoing.writeHead(200)
     const timer = setInterval(() => outgoing.write('x'), 5)
@@ -229,12 +229,12 @@ test('what is measured of a request are service, path, sizes and failure', async
   const { url } = await listening(t, ({ url }, outgoing) => {
     outgoing.writeHead(url?.startsWith('/bad') ? 500 : 200).end('ä')
   })
-  const { providers, exchanges } = opened(t)
+  const { providers, sent } = opened(t)
   await providers.ask(request(url, '{"a":"ä"}'), whole)
   await providers.ask(request(`${url}/bad`), whole)
   await providers.ask(request('nowhere'), whole)
   const common = { service: 'acme', servicePath: '/west' }
-  t.same(exchanges, [
+  t.same(sent, [
     { ...common, request_bytes: 10, response_bytes: 2, failed: false },
     { ...common, request_bytes: 2, response_bytes: 2, failed: true },
     { ...common, request_bytes: 2, response_bytes: 0, failed: true },
@@ -295,7 +295,7 @@ test('answers take room together, in however small pieces they come; the last of
   )
 })
 
-test('all requests together have room for so many answers, and it is free again when they are over', async (t) => {
+test('all requests together have room for a limited size of responses, and it is free again when they are over', async (t) => {
   const all = new ResponseBudget(1000)
   const [one, two, three] = [new ResponseBudget(600, all), new ResponseBudget(600, all), new ResponseBudget(600, all)]
   t.same([one.take(600), two.take(500), two.take(400), three.take(1)], [true, false, true, false])

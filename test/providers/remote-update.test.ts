@@ -26,7 +26,7 @@ function outcomesIn(
     ...{ id: 'E' as EntityId, type: 'T' as EntityType, status },
     attributes: names.map(given),
   }))
-  const outcomes = outcomesOf([{ forward, answer: ok({ elements: answered, status: undefined }) }])
+  const outcomes = outcomesOf([{ forward, response: ok({ elements: answered, status: undefined }) }])
   return shares.map((one) =>
     (outcomes.get(one) ?? []).map(({ result, attributes }) => [
       result.kind === 'answered' ? result.status.code : result.kind,

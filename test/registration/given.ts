@@ -29,7 +29,7 @@ export function attribute(name: string): RegisteredAttribute {
   return { name, type: 'any', isDomain: false }
 }
 
-/** Entities and attributes separated by blanks. */
+/** Entities and attributes separated by spaces. */
 export function context(entities: string, attributes = '', provider = 'http://p.example'): RegisteredContext {
   const words = (text: string): readonly string[] => text.split(' ').filter((word) => word !== '')
   return { entities: words(entities).map(registered), attributes: words(attributes).map(attribute), provider }

@@ -17,7 +17,7 @@ import { Random } from './schedule.js'
 export interface PlayedLoad<Member extends PlayedMember> {
   /** What all nodes show that have applied all that was acknowledged. */
   readonly truth: string
-  /** Sends some updates, or so many, to a node; says whether some were carried out. */
+  /** Sends some updates, or this many, to a node; says whether some were carried out. */
   update(node: PlayedNode<Member>, step: number, length?: number): Promise<boolean>
   read(node: PlayedNode<Member>, step: number): Promise<void>
   /** Looks what became of that which nobody was told of. */

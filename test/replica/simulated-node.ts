@@ -1,7 +1,7 @@
 import { fullDisk_ms, look_ms, readLease_ms } from '../../src/partition/replica/read-lease.js'
 import type {
+  EmptyRecord,
   OfferOutcome,
-  OwnersMark,
   ReplicaEffect,
   ReplicaEvent,
   ReplicaState,
@@ -230,7 +230,7 @@ export class SimulatedNode {
         this.#ofLife(() => this.take({ kind: 'retry' })),
       )
     else if (effect.kind === 'campaign') this.#campaign(effect)
-    else if (effect.kind === 'append') this.#mark(effect.mark)
+    else if (effect.kind === 'append') this.#appendEmpty(effect.record)
     else if (effect.kind === 'pass') this.#noted = effect.last
     else if (effect.kind === 'show') this.appliedIndex = effect.last
     else if (effect.kind === 'confirm') this.#until_ns = effect.sent.steady_ns + BigInt(readLease_ms) * 1_000_000n
@@ -301,13 +301,13 @@ export class SimulatedNode {
     this.#ask(answered, (lives, answer) => log.append(expected, offered, lives, answer))
   }
 
-  #mark(mark: OwnersMark): void {
+  #appendEmpty(record: EmptyRecord): void {
     const append = (): void =>
-      this.#append(mark, (outcome) => {
+      this.#append(record, (outcome) => {
         if (outcome === 'givenUp') this.#events.unshift(() => this.#took({ kind: 'givenUp' }))
         else {
-          if (mark === 'release' && outcome.kind === 'stands') this.#epoch = 0 as LogSequence
-          this.#events.unshift(() => this.#took({ kind: 'appended', mark, outcome }))
+          if (record === 'release' && outcome.kind === 'stands') this.#epoch = 0 as LogSequence
+          this.#events.unshift(() => this.#took({ kind: 'appended', record, outcome }))
         }
         this.#nextAppend()
       })
@@ -353,7 +353,7 @@ export class SimulatedNode {
 
   /** As `ClusterLog` appends: nothing under an epoch that is over. */
   #append(
-    kind: 'turn' | OwnersMark,
+    kind: 'turn' | EmptyRecord,
     done: (outcome: OfferOutcome | 'givenUp') => void,
     offering: (offered: Offered) => void = () => {},
   ): void {

@@ -167,11 +167,11 @@ export const mends: readonly Mend[] = [
     before: 'this.#enforced = enforce(change).catch(failed)',
   },
   {
-    fault: 'a mark is appended while a change is',
+    fault: 'a heartbeat record is appended while a change is',
     log: 'control',
     file: 'partition/replica/metadata-replica.ts',
-    now: 'store.inTurn(() => wal.appendMark(mark))',
-    before: 'wal.appendMark(mark)',
+    now: 'store.inTurn(() => wal.appendEmpty(record))',
+    before: 'wal.appendEmpty(record)',
   },
   {
     fault: 'a change that came with others is said to be refused, and nobody knows whether it stands',

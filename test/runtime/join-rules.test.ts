@@ -22,7 +22,7 @@ function state(more: Partial<ClusterState> = {}): ClusterState {
   }
 }
 
-/** A folder that has applied so many records of the log of its partition. */
+/** A folder that has applied this many records of the log of its partition. */
 function folder(applied: number, fact?: JoiningFolder['fact']): JoiningFolder {
   const records = new Map([[0, applied as LogSequence]])
   return { path: 'data', id: 'folder-b', partitions: 1, fact, applied: async () => records }

@@ -5,11 +5,11 @@ import { test } from 'tap'
 import { CounterTable } from '../../src/threads/shared-memory/counter-table.js'
 import { during } from '../until.js'
 
-test('sums since a mark are exact for any interleaving of adds and resets', async (t) => {
+test('sums since a baseline are exact for any interleaving of adds and resets', async (t) => {
   const rows = 3
   const step = fc.oneof(
     fc.record({ row: fc.nat(rows - 1), column: fc.nat(1), amount: fc.bigInt(0n, 1n << 40n) }),
-    fc.record({ mark: fc.nat(1) }),
+    fc.record({ baseline: fc.nat(1) }),
   )
   fc.assert(
     fc.property(fc.array(step), (steps) => {
@@ -20,16 +20,16 @@ test('sums since a mark are exact for any interleaving of adds and resets', asyn
       ]
       const totals = [0n, 0n]
       steps.forEach((taken, at) => {
-        if ('mark' in taken) {
-          table.mark(taken.mark, BigInt(at))
-          expected[taken.mark] = [0n, 0n]
+        if ('baseline' in taken) {
+          table.setBaseline(taken.baseline, BigInt(at))
+          expected[taken.baseline] = [0n, 0n]
         } else {
           table.add(taken.row, taken.column, taken.amount)
           for (const sums of [...expected, totals]) sums[taken.column] = (sums[taken.column] ?? 0n) + taken.amount
         }
       })
       t.same(
-        [0, 1].map((mark) => [table.since(mark, 0), table.since(mark, 1)]),
+        [0, 1].map((baseline) => [table.since(baseline, 0), table.since(baseline, 1)]),
         expected,
       )
       t.same([table.total(0), table.total(1)], totals)
@@ -37,33 +37,33 @@ test('sums since a mark are exact for any interleaving of adds and resets', asyn
   )
 })
 
-test('a mark only moves forward, whichever of two resets writes last', async (t) => {
+test('a baseline only moves forward, whichever of two resets writes last', async (t) => {
   const table = CounterTable.make(1, 1, 1, 100n)
-  table.mark(0, 50n)
-  t.equal(table.markedAt(0), 100n)
-  table.mark(0, 150n)
-  t.equal(table.markedAt(0), 150n)
+  table.setBaseline(0, 50n)
+  t.equal(table.baselineAt(0), 100n)
+  table.setBaseline(0, 150n)
+  t.equal(table.baselineAt(0), 150n)
 })
 
-test('what is read by a mark belongs together, also when it is set again meanwhile', async (t) => {
+test('what is read since a baseline belongs together, also when it is set again meanwhile', async (t) => {
   const table = CounterTable.make(2, 2, 1, 0n)
   const add = (amount: bigint): void => {
     for (const column of [0, 1]) table.add(1, column, amount)
   }
   add(5n)
-  table.mark(0, 10n)
+  table.setBaseline(0, 10n)
   add(7n)
-  const from = table.marked(0)
+  const from = table.baseline(0)
   const counted = from.since(0)
-  table.mark(0, 20n)
+  table.setBaseline(0, 20n)
   t.same([from.at, counted, from.since(1)], [10n, 7n, 7n], 'the sums, and the moment from which they are')
-  t.same([table.markedAt(0), table.since(0, 0), table.since(0, 1)], [20n, 0n, 0n])
-  t.ok(table.marked(0).number > from.number)
-  t.equal(table.begun(0), table.marked(0).number)
+  t.same([table.baselineAt(0), table.since(0, 0), table.since(0, 1)], [20n, 0n, 0n])
+  t.ok(table.baseline(0).number > from.number)
+  t.equal(table.begun(0), table.baseline(0).number)
 })
 
-test('what is counted while a mark is set is before it or behind it, with its moment', async (t) => {
-  // A thread sets the mark when this one has asked for the first of its columns.
+test('what is counted while a baseline is set is before it or behind it, with its moment', async (t) => {
+  // A thread sets the baseline when this one has asked for the first of its columns.
   const table = CounterTable.make(1, 3, 1, 0n)
   const other = new CounterTable(table.memory)
   const total = table.total.bind(table)
@@ -73,15 +73,15 @@ test('what is counted while a mark is set is before it or behind it, with its mo
     // Between the columns somebody counts in all of them, and looks.
     if (calls === 2) {
       for (const each of [0, 1, 2]) other.add(0, each, 1n)
-      t.same([other.since(0, 0), other.since(0, 1), other.since(0, 2), other.markedAt(0)], [1n, 1n, 1n, 0n])
+      t.same([other.since(0, 0), other.since(0, 1), other.since(0, 2), other.baselineAt(0)], [1n, 1n, 1n, 0n])
       t.equal(other.begun(0), 2n, 'that it has begun can be seen')
-      t.equal(other.marked(0).number, 1n)
+      t.equal(other.baseline(0).number, 1n)
     }
     return total(column)
   }
-  table.mark(0, 50n)
-  t.equal(other.markedAt(0), 50n)
-  t.equal(other.marked(0).number, 2n)
+  table.setBaseline(0, 50n)
+  t.equal(other.baselineAt(0), 50n)
+  t.equal(other.baseline(0).number, 2n)
 })
 
 test('threads that count at the same time as others reset lose nothing', async (t) => {
@@ -96,7 +96,7 @@ test('threads that count at the same time as others reset lose nothing', async (
   let [at, least] = [0n, 0n]
   await during(Promise.all(workers.map((worker) => once(worker, 'exit'))), () => {
     at += 1n
-    table.mark(0, at)
+    table.setBaseline(0, at)
     const since = table.since(0, 0)
     if (since < least) least = since
   })

@@ -57,7 +57,7 @@ function asking(
   }
 }
 
-/** What a subscription asks, of an entity with so many attributes; each one may ask for something else. */
+/** What a subscription asks, of an entity with this many attributes; each one may ask for something else. */
 type Asked = (count: number, order: number) => Partial<Subscription>
 
 /** How many looks at attributes it takes to match a change with subscriptions; there is a notice for each of them. */

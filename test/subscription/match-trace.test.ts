@@ -15,7 +15,7 @@ interface TraceLine {
   readonly context: LineContext | undefined
 }
 
-/** Wakes whose lines of these areas are kept. */
+/** Matches whose lines of these areas are kept. */
 function traced(...areas: readonly TraceArea[]) {
   const lines: TraceLine[] = []
   const isTraced = (area: TraceArea) => areas.includes(area)

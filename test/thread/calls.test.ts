@@ -67,7 +67,7 @@ class CallModel {
   }
 
   /** Every question has the outcome that is expected of it, and nothing is left of any. */
-  async settle(): Promise<void> {
+  async finish(): Promise<void> {
     this.take({ kind: 'gone' })
     if (this.#limits.size > 0) throw new Error('the clock of a question runs on that has ended')
     const outcomes = await Promise.all(this.#outcomes)
@@ -129,7 +129,7 @@ test('every question has one outcome, which is its own, and none is left when th
     fc.asyncProperty(fc.array(event, { maxLength: 40 }), async (events) => {
       const model = new CallModel()
       for (const happened of events) model.take(happened)
-      await model.settle()
+      await model.finish()
     }),
     { numRuns: runs(2000) },
   )

@@ -160,7 +160,7 @@ for (const [where, folderOf] of Object.entries(folders)) {
     const from = { sequence: nth(0), segment: nth(1), offset: 0, crc: 0 }
     const opened = LocalLog.open(folder, from, small)
     if (!opened.ok) throw new Error(opened.error.what)
-    t.equal(opened.value.isBlank, true)
+    t.equal(opened.value.isEmpty, true)
     append(opened.value.log, 'one')
     const { position } = opened.value.log
     opened.value.log.close()

@@ -10,7 +10,7 @@ export class DiskTroubles {
   isFull = false
   readonly #random: Random
   readonly #story: string[]
-  /** Of so many events one is a crash. */
+  /** Of this many events one is a crash. */
   readonly #crashOnce: number
   readonly #hasFaults: boolean
   #hasFailed = false

@@ -75,13 +75,13 @@ export class SimulatedContent {
 
   /** The power goes: what was not flushed is lost, kept, torn or reordered. */
   losePower(random: Random): void {
-    const fate = random.pick(['lost', 'kept', 'cut', 'mixed', 'mixed'])
-    if (fate === 'kept') this.flush()
-    else if (fate === 'cut') {
+    const outcome = random.pick(['lost', 'kept', 'cut', 'mixed', 'mixed'])
+    if (outcome === 'kept') this.flush()
+    else if (outcome === 'cut') {
       const sectors = this.#dirtySectors()
       this.#dirty = sectors.slice(0, random.below(sectors.length + 1))
       this.flush(this.#dirty.at(-1)?.at ?? 0)
-    } else if (fate === 'mixed') this.#mix(random)
+    } else if (outcome === 'mixed') this.#mix(random)
     this.#dirty = []
     this.#sizes = []
     this.#disk.fill(0, this.#sizeOnDisk)
@@ -119,7 +119,7 @@ export class SimulatedContent {
   }
 }
 
-/** The bytes, in whole sectors, with room for so many. */
+/** The bytes, in whole sectors, with room for this many. */
 function withRoom(bytes: Buffer, length: number): Buffer {
   if (length <= bytes.length) return bytes
   const sectors = Math.ceil(Math.max(length, 2 * bytes.length) / sector_bytes)

@@ -1,6 +1,6 @@
 import { type Test, test } from 'tap'
 import { RunningBroker } from '../running.js'
-import { attribute, errorCode, holds, orionError, type Row, statusCode, stranger } from './client.js'
+import { attribute, errorCode, holds, orionError, type Row, statusCode, tenantClient } from './client.js'
 
 const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
@@ -34,10 +34,10 @@ test('what is no payload is a parse error [context 10.3]', async (t) => {
       (body) => parser(`${path} ${body}`, path, body, parse),
     ),
   )
-  await holds(t, stranger(broker), rows)
-  await holds(t, stranger(broker), [
+  await holds(t, tenantClient(broker), rows)
+  await holds(t, tenantClient(broker), [
     parser(
-      'an object where a vector belongs',
+      'an object where an array belongs',
       '/v1/updateContext',
       { contextElements: { contextElement: { id: 'x' } }, updateAction: 'APPEND' },
       parse,
@@ -52,7 +52,7 @@ test('unknown members are named by their path [context 10.3]', async (t) => {
   const element = '/contextElements/contextElement'
   const of = (path: string, rows: readonly (readonly [unknown, string])[]) =>
     rows.map(([body, where]) => parser(`${path} ${JSON.stringify(body)}`, path, body, field(where)))
-  await holds(t, stranger(broker), [
+  await holds(t, tenantClient(broker), [
     ...of('/v1/updateContext', [
       [{ a: 1 }, '/a'],
       [update([{ id: 'x', colour: 'red' }]), `${element}/colour`],
@@ -102,12 +102,12 @@ test('unknown members are named by their path [context 10.3]', async (t) => {
       200,
       errorCode(404, 'x'),
     ],
-    parser('a vector at the top', '/v1/updateContext', [{}], field('/')),
+    parser('an array at the top', '/v1/updateContext', [{}], field('/')),
   ])
 })
 
 test('no text of a payload has forbidden characters [context 4.1, 10.3]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const illegal = 'Illegal value for JSON field'
   for (const character of '<>"\'=;()') {
     const bad = `a${character}b`
@@ -143,8 +143,8 @@ test('no text of a payload has forbidden characters [context 4.1, 10.3]', async 
   t.match(await client.held('x'), [{ attributes: [{ value: { "<>'=;()": '1' } }] }], 'keys of compounds may have them')
 })
 
-test('a scalar in place of a vector or object is empty [context 10.3]', async (t) => {
-  const client = stranger(broker)
+test('a scalar in place of an array or object is empty [context 10.3]', async (t) => {
+  const client = tenantClient(broker)
   await client.given({ id: 'x', attributes: 'x' }, { id: 'y', attributes: [{ name: 'a', value: '1', metadatas: 7 }] })
   await holds(t, client, [
     ['no elements', 'POST', '/v1/updateContext', update('x'), 200, errorCode(400, 'No context elements')],
@@ -185,7 +185,7 @@ async function refusesAttribute(t: Test, wrong: object, details: string): Promis
       rows.push([`${verb} of an attribute: ${details}`, verb, single, payload, 200, statusCode(400, details)])
     rows.push([`PUT of an instance: ${details}`, 'PUT', `${single}/z`, payload, 200, statusCode(400, details)])
   }
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await holds(t, client, rows)
   t.strictSame(await client.held('y'), errorCode(404), 'nothing is applied')
 }
@@ -204,7 +204,7 @@ test('the checks of a payload refuse all of it [context 10.3]', async (t) => {
   await refusesAttribute(t, m({ type: longer }), 'metadata type length: 257, max length supported: 256')
   await refusesAttribute(t, m({ value: '' }), 'missing metadata value')
   await refusesAttribute(t, m({ value: undefined }), 'missing metadata value')
-  await stranger(broker).given({
+  await tenantClient(broker).given({
     id: 'x',
     attributes: [attribute(long, long, '1', { name: long, type: long, value: longer })],
   })
@@ -218,7 +218,7 @@ test('two equal keys in a compound are refused with the path of the object [cont
   ] as const) {
     const text = `compound value error: duplicated tag-name: ${details}`
     const body = `{"attributes":[{"name":"a","value":${value}}]}`
-    await holds(t, stranger(broker), [
+    await holds(t, tenantClient(broker), [
       [
         'updateContext',
         'POST',
@@ -251,7 +251,7 @@ test('the checks of elements, selectors and actions [context 10.3]', async (t) =
     errorCode(400, details),
   ]
   const x = [{ id: 'x' }]
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await holds(t, client, [
     u({}, 'No context elements'),
     u(update([]), 'No context elements'),

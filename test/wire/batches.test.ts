@@ -1,11 +1,11 @@
 import { type Test, test } from 'tap'
 import { RunningBroker } from '../running.js'
-import { type Client, stranger } from './client.js'
+import { type Client, tenantClient } from './client.js'
 
 const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
-/** So long that the front end reads it: blanks at the end of a body mean nothing. */
-const blanks = ' '.repeat(64 * 1024)
+/** So long that the front end reads it: spaces at the end of a body mean nothing. */
+const spaces = ' '.repeat(64 * 1024)
 
 const count = 40
 
@@ -19,7 +19,7 @@ const held = Array.from({ length: count }, (_, n) => named(n, 'level'))
 async function bothWays(t: Test, [raw, read]: readonly [Client, Client], body: string, search = ''): Promise<string> {
   const path = `/v1/updateContext${search}`
   const { status, text } = await raw.send('POST', path, body)
-  const other = await read.send('POST', path, body + blanks)
+  const other = await read.send('POST', path, body + spaces)
   t.equal(status, other.status)
   t.equal(text, other.text)
   for (const n of [0, 2, 17, count - 1]) t.strictSame(await raw.held(`Silo${n}`), await read.held(`Silo${n}`))
@@ -27,7 +27,7 @@ async function bothWays(t: Test, [raw, read]: readonly [Client, Client], body: s
 }
 
 async function clients(): Promise<readonly [Client, Client]> {
-  const pair = [stranger(broker), stranger(broker)] as const
+  const pair = [tenantClient(broker), tenantClient(broker)] as const
   for (const client of pair) await client.given(...held)
   return pair
 }

@@ -79,7 +79,7 @@ function isFound(answer: unknown): answer is Found {
 let tenants = 0
 
 /** A client in a tenant that nobody else uses. */
-export function stranger(broker: RunningBroker, headers: Fields = {}): Client {
+export function tenantClient(broker: RunningBroker, headers: Fields = {}): Client {
   tenants += 1
   return new Client(broker, `t${tenants}`, headers)
 }

@@ -17,7 +17,7 @@ import {
   shown,
   status,
   statusCode,
-  stranger,
+  tenantClient,
 } from './client.js'
 
 const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
@@ -31,7 +31,7 @@ const entities = '/v1/contextEntities'
 
 /** Two entities of one id, the one of type B first. */
 async function givenTwo(): Promise<Client> {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given(
     { id: 'e', attributes: [level] },
     { id: 'e', type: 'B', attributes: [level, light] },
@@ -214,7 +214,7 @@ test('POST of an entity appends [context 8.3]', async (t) => {
       errorCode(404),
     ],
   ] as const) {
-    const client = stranger(broker)
+    const client = tenantClient(broker)
     t.strictSame(await client.ask('POST', `${entities}${path}`, payload), [200, answer], rule)
     t.strictSame(await client.held('x'), held, `${rule}: state`)
   }
@@ -625,7 +625,7 @@ test('entities of a type [context 8.6]', async (t) => {
 })
 
 test('a segment that is too long or unknown is no entity [context 8]', async (t) => {
-  await holds(t, stranger(broker), [
+  await holds(t, tenantClient(broker), [
     [
       'one segment too many',
       'GET',

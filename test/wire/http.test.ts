@@ -15,7 +15,7 @@ import {
   shown,
   status,
   statusCode,
-  stranger,
+  tenantClient,
 } from './client.js'
 
 const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
@@ -28,7 +28,7 @@ const one = { entities: [{ id: 'Silo1' }] }
 const big = 'x'.repeat(1_048_577)
 
 test('fixed segments are compared without regard to case, the others exactly [context 1.3]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given(silo, { id: 'a/b', type: 'x y', attributes: [level] })
   const attributes = { attributes: [level], statusCode: ok }
   await holds(t, client, [
@@ -95,7 +95,7 @@ test('fixed segments are compared without regard to case, the others exactly [co
 })
 
 test('/ngsi10 names these resources and no others [context 1.3]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given(silo)
   for (const path of [
     'contextEntities/Silo1',
@@ -485,7 +485,7 @@ test('forbidden characters in paths and parameters [context 4.1, 10.1]', async (
 })
 
 test('the values of URI parameters are checked [context 10.2, 1.6]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const wrong = [
     ['limit=x', 'Bad pagination limit: /x/ [must be a decimal number]'],
     ['limit=-1', 'Bad pagination limit: /-1/ [must be a decimal number]'],
@@ -532,7 +532,7 @@ test('the values of URI parameters are checked [context 10.2, 1.6]', async (t) =
 })
 
 test('nothing but what JSON requires is escaped in answers [context 3.3]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const id = 'a&b/é\n\t\\😀'
   t.strictSame(
     await client.update('UPDATE', [{ id, attributes: [level] }]),
@@ -543,7 +543,7 @@ test('nothing but what JSON requires is escaped in answers [context 3.3]', async
 })
 
 test('a member of a status is absent rather than empty [context 1.1]', async (t) => {
-  const { text } = await stranger(broker).send('GET', '/v1/contextEntityTypes/T?details=on')
+  const { text } = await tenantClient(broker).send('GET', '/v1/contextEntityTypes/T?details=on')
   t.equal(text, JSON.stringify(errorCode(404, 'entityId::type /T/ non-existent')))
-  t.equal((await stranger(broker).send('POST', '/v1/queryContext', one)).text, JSON.stringify(errorCode(404)))
+  t.equal((await tenantClient(broker).send('POST', '/v1/queryContext', one)).text, JSON.stringify(errorCode(404)))
 })

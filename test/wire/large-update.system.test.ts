@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
 import { during, until } from '../until.js'
-import { type Client, stranger } from './client.js'
+import { type Client, tenantClient } from './client.js'
 
 const flags = ['-multiservice', '-httpThreads', '2', '-partitions', '2']
 
@@ -17,7 +17,7 @@ async function stored(client: Client, type: string): Promise<number> {
 }
 
 test('an update of as many elements as a body may have goes through, and others are answered meanwhile', async (t) => {
-  const client = stranger(await RunningBroker.start(t, flags))
+  const client = tenantClient(await RunningBroker.start(t, flags))
   const count = 12_000
   let [tries, others] = [0, 0]
   // The first may be answered before the large one is read, the last one after it; where the machine stands still there are no more.
@@ -39,7 +39,7 @@ test('an update of as many elements as a body may have goes through, and others 
 })
 
 test('of several large updates those are refused that have no room, and of those nothing is stored', async (t) => {
-  const client = stranger(await RunningBroker.start(t, [...flags, '-mailboxSize', '2000']))
+  const client = tenantClient(await RunningBroker.start(t, [...flags, '-mailboxSize', '2000']))
   let tries = 0
   // On a machine that stands still they may come one after the other, and each have room.
   const areRefused = async () => {
@@ -66,7 +66,7 @@ test('of several large updates those are refused that have no room, and of those
 
 test('what follows a large update on its connection is applied after it', async (t) => {
   const broker = await RunningBroker.start(t, ['-partitions', '1'])
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const socket = connect(broker.port, '127.0.0.1')
   t.teardown(() => socket.destroy())
   let received = ''

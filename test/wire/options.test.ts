@@ -12,7 +12,7 @@ import {
   type Row,
   shown,
   status,
-  stranger,
+  tenantClient,
 } from './client.js'
 
 const everything = { entities: [{ id: '.*', isPattern: 'true' }] }
@@ -34,7 +34,7 @@ test('without -multiservice the tenant is checked but every request works on the
 
 /** What holds of values without the option, too. */
 async function keepsTexts(t: Test, broker: RunningBroker): Promise<void> {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given({
     id: 'x',
     attributes: [attribute('a', 'Text', '5'), attribute('b', 'Number', 'x'), attribute('c', 'Boolean', 'TRUE')],
@@ -63,7 +63,7 @@ test('-ngsiv1Autocast stores texts by the type of their attribute [context 3.4]'
     ['number', '5', '5'],
     ['Number', ['5'], ['5']],
   ] as const) {
-    const client = stranger(broker)
+    const client = tenantClient(broker)
     await client.given({ id: 'x', attributes: [attribute('a', type, written)] })
     t.strictSame(await client.held('x'), [shown('x', '', attribute('a', type, read))], `${type} ${written}`)
     await client.given(
@@ -76,7 +76,7 @@ test('-ngsiv1Autocast stores texts by the type of their attribute [context 3.4]'
       `${type} ${written} by the stored type`,
     )
   }
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given(
     { id: 'x', attributes: [attribute('a', 'Number', '21')] },
     { id: 'y', attributes: [attribute('a', 'Text', '21')] },
@@ -101,7 +101,7 @@ test('-strictNgsiv1Ids forbids more in ids, names and types [context 4.1]', asyn
       200,
       answer,
     ]
-    await holds(t, stranger(broker), [
+    await holds(t, tenantClient(broker), [
       row('id', { id: bad }, illegal),
       row('type', { id: 'x', type: bad }, illegal),
       row('attribute name', { id: 'x', attributes: [attribute(bad, '', '1')] }, illegal),
@@ -110,7 +110,7 @@ test('-strictNgsiv1Ids forbids more in ids, names and types [context 4.1]', asyn
       row('metadata type', { id: 'x', attributes: [attribute('a', '', '1', metadata('m', bad, '1'))] }, illegal),
       ['selector type', 'POST', '/v1/queryContext', { entities: [{ id: 'x', type: bad }] }, 200, illegal],
     ])
-    const client = stranger(broker)
+    const client = tenantClient(broker)
     const free = { id: 'x', attributes: [attribute('a', '', bad, metadata('m', '', bad))] }
     await client.given(free)
     t.strictSame(
@@ -124,7 +124,7 @@ test('-strictNgsiv1Ids forbids more in ids, names and types [context 4.1]', asyn
 test('without -strictNgsiv1Ids ids, names and types may have any other character [context 4.1]', async (t) => {
   const broker = await RunningBroker.start(t, ['-multiservice', '-partitions', '2', '-httpThreads', '2'])
   await keepsTexts(t, broker)
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const odd = 'a b&?/#é\t'
   await client.given({ id: odd, type: odd, attributes: [attribute(odd, odd, '1', ID(odd), metadata(odd, odd, odd))] })
   const entity = shown(odd, odd, attribute(odd, odd, '1', ID(odd), metadata(odd, odd, odd)))

@@ -12,7 +12,7 @@ import {
   responses,
   shown,
   status,
-  stranger,
+  tenantClient,
   WGS84,
 } from './client.js'
 
@@ -23,7 +23,7 @@ const level = (value: unknown, ...m: readonly unknown[]) => attribute('level', '
 const none = errorCode(404)
 
 test('an entity is found by any selector, once [context 7.2]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given(
     { id: 'MySilo2', type: 'Silo' },
     { id: 'Silo1' },
@@ -52,7 +52,7 @@ test('an entity is found by any selector, once [context 7.2]', async (t) => {
 })
 
 test('attributes named choose entities and what is shown of them [context 7.2, 7.3, 2.7]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const [a, b, B, eAcute] = ['a', 'b', 'B', 'é'].map((name) => attribute(name, '', name))
   const [north, south] = ['north', 'south'].map((where) => attribute('h', '', '1', ID(where)))
   await client.given(
@@ -82,7 +82,7 @@ test('attributes named choose entities and what is shown of them [context 7.2, 7
 })
 
 test('pages count every result [context 7.6]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const names = Array.from({ length: 25 }, (_, n) => `e${(n * 7) % 25}`)
   await client.given(...names.map((id) => ({ id, type: `T${id}` })))
   const ask = (search: string) => client.ids({ entities: all }, search)
@@ -107,7 +107,7 @@ test('pages count every result [context 7.6]', async (t) => {
 })
 
 test('results come in the order asked for [context 7.7]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given(
     { id: 'b', type: 'X', attributes: [level('2'), attribute('n', '', 'b')] },
     { id: 'c', type: 'W' },
@@ -133,7 +133,7 @@ test('results come in the order asked for [context 7.7]', async (t) => {
 })
 
 test('attributesFormat=object keys attributes by name [context 7.8]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const given = {
     id: 'x',
     type: 'T',
@@ -200,7 +200,7 @@ const scoped = (client: Client, ...scopes: readonly unknown[]) => client.ids({ e
 const scope = (type: string, value: unknown) => ({ type, value })
 
 test('all scopes hold, those of unknown types are ignored [context 7.4]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given({ id: 'bare', attributes: [level('1')] }, { id: 'typed', type: 'T', attributes: [level('1')] })
   const typed = scope('FIWARE::Filter::Existence', 'entity::type')
   const untyped = scope('FIWARE::Filter::Not::Existence', 'entity::type')
@@ -229,7 +229,7 @@ const polygon = (more: object = {}, vertices: readonly unknown[] = corners) =>
   scope('FIWARE_Location', { polygon: { vertices, ...more } })
 
 test('areas are circles and polygons [context 7.4.1]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   // One degree of the equator is 111 194.9 m long on a sphere of 6 371 000 m.
   await client.given(
     { id: 'centre', attributes: [attribute('p', 'geo:point', '0,0')] },
@@ -260,7 +260,7 @@ test('areas are circles and polygons [context 7.4.1]', async (t) => {
 })
 
 test('an area that can not be understood is an error [context 7.4.1]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const around = (value: object) => scope('FIWARE::Location', { circle: value })
   const centre = { centerLatitude: '1', centerLongitude: '1' }
   for (const [given, details] of [
@@ -289,7 +289,7 @@ test('an area that can not be understood is an error [context 7.4.1]', async (t)
 const filter = (client: Client, q: string) => scoped(client, scope('FIWARE::StringQuery', q))
 
 test('string filters compare texts with texts [context 7.4.2]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given(
     {
       id: 'a',
@@ -337,7 +337,7 @@ test('string filters compare texts with texts [context 7.4.2]', async (t) => {
 })
 
 test('a filter that can not be understood is an error [context 7.4.2]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   for (const [q, details] of [
     [';', 'empty q'],
     [';;', 'empty q-item'],
@@ -361,11 +361,11 @@ test('a filter that can not be understood is an error [context 7.4.2]', async (t
   ] as const) {
     t.strictSame(await filter(client, q), errorCode(400, details), q)
   }
-  t.strictSame(await filter(client, ' '), errorCode(400, 'empty q'), 'blanks alone')
+  t.strictSame(await filter(client, ' '), errorCode(400, 'empty q'), 'spaces alone')
 })
 
 test('filters on metadata look at attribute.metadata [context 7.4.2]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const unit = (value: string) => metadata('unit', '', value)
   await client.given(
     { id: 'a', attributes: [level('5', unit('cm'))] },
@@ -395,7 +395,7 @@ test('filters on metadata look at attribute.metadata [context 7.4.2]', async (t)
 })
 
 test('results are read in order within one second and over partitions [context 2.7]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const names: string[] = []
   for (let n = 0; n < 30; n += 1) {
     const id = `e${(n * 17) % 31}`

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { answering, FarEnd } from '../far-end.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
-import { attribute, type Client, stranger } from './client.js'
+import { attribute, type Client, tenantClient } from './client.js'
 
 const broker = await RunningBroker.shared([
   ...['-multiservice', '-partitions', '3', '-httpThreads', '2', '-httpTimeout', '60000'],
@@ -30,7 +30,7 @@ function tank(id: string, level: string): unknown {
   return { type: 'Tank', id, attributes: [attribute('level', 'percent', level)] }
 }
 
-/** Waits until so many notifications have come, and a moment longer for those that should not come. */
+/** Waits until this many notifications have come, and a moment longer for those that should not come. */
 async function heard(end: FarEnd, number: number): Promise<readonly Heard[]> {
   await until(
     () => end.received.length >= number,
@@ -67,7 +67,7 @@ async function comesTo(id: string, wanted: Record<string, unknown>): Promise<voi
 }
 
 test('a subscription is sent the state that it begins with, then every change, over all partitions', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const end = await FarEnd.listen(t)
   await client.given(tank('Tank1', '1'), tank('Tank2', '1'), { type: 'Pump', id: 'Pump1' })
   await subscribe(client, { reference: end.url() })
@@ -105,7 +105,7 @@ async function whileFed(
 }
 
 test('no change after the answer to a subscription is missed, and the initial state has its place among them', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const ids = Array.from({ length: 12 }, (_, at) => `Tank${at}`)
   await client.given(...ids.map((id) => tank(id, '0')))
   let next = 1
@@ -151,7 +151,7 @@ test('no change after the answer to a subscription is missed, and the initial st
 })
 
 test('throttling holds over all partitions', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const end = await FarEnd.listen(t)
   await subscribe(client, { reference: end.url(), throttling: 'PT1H' })
   for (let at = 0; at < 9; at += 1) await client.update('APPEND', [tank(`Tank${at}`, '1')])
@@ -159,7 +159,7 @@ test('throttling holds over all partitions', async (t) => {
 })
 
 test('a subscription to intervals is sent the state at once and at every tick, changed or not', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const end = await FarEnd.listen(t)
   await client.given(tank('Tank1', '1'))
   const conditions = [{ type: 'ONTIMEINTERVAL', condValues: ['PT1S'] }]
@@ -183,7 +183,7 @@ test('a subscription to intervals is sent the state at once and at every tick, c
 })
 
 test('what fails is visible, is tried again, and an update of the subscription tries at once', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const end = await FarEnd.listen(t, answering(503, { 'Retry-After': '3600' }))
   const id = await subscribe(client, { reference: end.url() })
   await client.given(tank('Tank1', '1'))
@@ -194,7 +194,7 @@ test('what fails is visible, is tried again, and an update of the subscription t
 })
 
 test('a destination that is denied is refused, by address as by name', async () => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const denied = ['http://127.0.0.7:9/', 'http://[::ffff:127.0.0.7]:9/', 'http://very.evil.example/']
   for (const reference of denied) {
     const id = await subscribe(client, { reference })
@@ -204,7 +204,7 @@ test('a destination that is denied is refused, by address as by name', async () 
 })
 
 test('subscriptions of one tenant and path hear of nothing else', async (t) => {
-  const [client, other] = [stranger(broker), stranger(broker)]
+  const [client, other] = [tenantClient(broker), tenantClient(broker)]
   const end = await FarEnd.listen(t)
   await subscribe(client, { reference: end.url() }, { 'Fiware-ServicePath': '/farm/#' })
   await other.givenIn('/farm', tank('Tank1', '1'))
@@ -216,7 +216,7 @@ test('subscriptions of one tenant and path hear of nothing else', async (t) => {
 })
 
 test('a subscription that has expired is silent, and a new duration revives it without what was missed', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const end = await FarEnd.listen(t)
   const id = await subscribe(client, { reference: end.url(), duration: 'PT0S' })
   await client.given(tank('Tank1', '1'))

@@ -13,7 +13,7 @@ import {
   shown,
   status,
   statusCode,
-  stranger,
+  tenantClient,
 } from './client.js'
 
 const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
@@ -75,7 +75,7 @@ test('a tenant name has 1 to 50 letters, digits and underscores [context 5.1]', 
 const ten = '/1/2/3/4/5/6/7/8/9/10'
 
 test('the syntax of service paths is checked for every operation [context 5.2]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const absolute = 'Only /absolute/ Service Paths allowed [a service path must begin with /]'
   const illegal = 'a component of ServicePath contains an illegal character'
   const empty = 'empty component in ServicePath'
@@ -122,7 +122,7 @@ test('the syntax of service paths is checked for every operation [context 5.2]',
 })
 
 test('reads see the paths named, updates work in one [context 5.2]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given({ id: 'root' })
   for (const [where, id] of [
     ['/a', 'a'],
@@ -164,7 +164,7 @@ test('reads see the paths named, updates work in one [context 5.2]', async (t) =
 })
 
 test('an entity of the same id and type may live in several paths [context 5.2]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.givenIn('/x', { id: 'e', type: 'T', attributes: [attribute('level', '', 'x')] })
   await client.givenIn('/', { id: 'e', type: 'T', attributes: [attribute('level', '', 'root')] })
   await client.update('UPDATE', [{ id: 'e', attributes: [attribute('level', '', 'X')] }], '', path('/x'))
@@ -190,7 +190,7 @@ test('an update has one path without # [context 5.2]', async (t) => {
     ['/#', open],
     ['/a/#', open],
   ] as const) {
-    const client = stranger(broker, path(header))
+    const client = tenantClient(broker, path(header))
     await holds(t, client, [
       [
         'updateContext',
@@ -222,7 +222,7 @@ test('an update has one path without # [context 5.2]', async (t) => {
 })
 
 test('a failed update in a path leaves it without entities [context 5.2]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   t.strictSame(
     await client.update('UPDATE', [{ id: 'x', attributes: [level] }], '', path('/p')),
     responses(item(shown('x', '', echo('level', 'percent')), status(404, 'x'))),

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
-import { attribute, holds, ID, ok, type Row, status, statusCode, stranger } from './client.js'
+import { attribute, holds, ID, ok, type Row, status, statusCode, tenantClient } from './client.js'
 
 const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
@@ -16,7 +16,7 @@ const get = (rule: string, path: string, answer: unknown, headers = {}): Row => 
 ]
 
 test('types and their attributes [context 9]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given(
     { id: 'u', attributes: named('level') },
     { id: '1', type: 'Hangar' },

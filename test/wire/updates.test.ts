@@ -13,7 +13,7 @@ import {
   responses,
   shown,
   status,
-  stranger,
+  tenantClient,
   WGS84,
 } from './client.js'
 
@@ -34,7 +34,7 @@ type Meant = readonly [
 /** Makes the entities anew for each row, updates, and compares the answer and what Silo1 is afterwards. */
 async function updates(t: Test, before: readonly unknown[], rows: readonly Meant[]): Promise<void> {
   for (const [rule, action, elements, answer, held, search] of rows) {
-    const client: Client = stranger(broker)
+    const client: Client = tenantClient(broker)
     if (before.length > 0) await client.given(...before)
     t.strictSame(await client.update(action, elements, search), answer, `${rule}: answer`)
     if (held !== undefined) t.strictSame(await client.held('Silo1'), held, `${rule}: state`)
@@ -176,7 +176,7 @@ test('without a type every entity of the id is meant, oldest first [context 6.2]
   const was = [shown('Silo1', '', level), shown('Silo1', 'B', level), shown('Silo1', 'A')]
   const missing = offending('UPDATE', '[Silo1, A]', 'level')
   const now = attribute('level', 'percent', '7')
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   // Were there another one already, an element without a type would mean that.
   await client.given(
     { id: 'Silo1', attributes: [level] },
@@ -441,7 +441,7 @@ test('the first error of an element decides [context 6.5]', async (t) => {
 })
 
 test('row 2 names the first attribute whose name occurs both ways [context 6.5]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const given = [
     attribute('x', '', '1'),
     attribute('b', '', '1', ID('1')),
@@ -896,7 +896,7 @@ test('an attribute is the location by its type or its metadata [context 2.5]', a
 })
 
 test('removing the location makes room for another [context 2.5]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given(silo(position))
   await client.update('DELETE', [silo({ name: 'position' })])
   await client.given(silo(attribute('q', 'geo:point', '1, 1')))
@@ -904,11 +904,11 @@ test('removing the location makes room for another [context 2.5]', async (t) => 
 })
 
 test('the location is the one instance that was declared [context 2.5]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const here = attribute('place', 'coords', '1, 1', ID('a'), WGS84)
-  const sibling = attribute('place', 'text', 'anywhere', ID('b'))
-  await client.given(silo(here, sibling))
-  t.strictSame(await client.held('Silo1'), [shownSilo(here, sibling)])
+  const other = attribute('place', 'text', 'anywhere', ID('b'))
+  await client.given(silo(here, other))
+  t.strictSame(await client.held('Silo1'), [shownSilo(here, other)])
   await client.given(silo(attribute('place', '', 'elsewhere', ID('b'))))
   t.match(await client.update('UPDATE', [silo(attribute('place', '', '2, 2', ID('b'), WGS84))]), {
     contextResponses: [{ statusCode: { code: '472' } }],
@@ -963,14 +963,14 @@ test('isPattern is true or false in several writings [context 2.1]', async (t) =
   const refused = status(501)
   for (const isPattern of ['true', '1', true, 1]) {
     t.strictSame(
-      await stranger(broker).update('APPEND', [{ id: 'a', isPattern }]),
+      await tenantClient(broker).update('APPEND', [{ id: 'a', isPattern }]),
       responses(item({ ...shown('a', ''), isPattern: 'true' }, refused)),
       `${isPattern}`,
     )
   }
   for (const isPattern of ['false', '0', '', false, 0]) {
     t.strictSame(
-      await stranger(broker).update('APPEND', [{ id: 'a', isPattern }]),
+      await tenantClient(broker).update('APPEND', [{ id: 'a', isPattern }]),
       responses(item(shown('a', ''), ok)),
       `${isPattern}`,
     )
@@ -987,7 +987,7 @@ test('id, type and service path have 1024 bytes together [context 4.2]', async (
     ['é'.repeat(511), 'b', '/', true],
     ['é'.repeat(512), '', '/', false],
   ] as const) {
-    const answer = await stranger(broker).update('APPEND', [{ id, type }], '', { 'Fiware-ServicePath': path })
+    const answer = await tenantClient(broker).update('APPEND', [{ id, type }], '', { 'Fiware-ServicePath': path })
     t.strictSame(
       answer,
       responses(item(shown(id, type), isFine ? ok : refused)),

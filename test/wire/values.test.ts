@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { RunningBroker } from '../running.js'
-import { attribute, ID, metadata, shown, stranger, WGS84 } from './client.js'
+import { attribute, ID, metadata, shown, tenantClient, WGS84 } from './client.js'
 
 const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
@@ -30,7 +30,7 @@ test('a scalar is stored as the text that was written [context 3.1, 3.2, 3.3]', 
       JSON.parse('{"": "1", "a.b": "2", "$x": "3", "a=b": "4", "__proto__": "5", "10": "6", "9": "7"}'),
     ],
   ] as const) {
-    const client = stranger(broker)
+    const client = tenantClient(broker)
     const body = `{"contextElements":[{"id":"x","attributes":[{"name":"a","value":${written}}]}],"updateAction":"APPEND"}`
     await client.send('POST', '/v1/updateContext', body)
     t.strictSame(await client.held('x'), [shown('x', '', attribute('a', '', read))], written)
@@ -45,7 +45,7 @@ test('a scalar is stored as the text that was written [context 3.1, 3.2, 3.3]', 
 })
 
 test('every scalar of a payload is text [context 3.1, 2.3]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   const body =
     '{"contextElements":[{"id":7,"type":1.0,"isPattern":false,"attributes":[{"name":0,"type":true,"value":1,"metadatas":[{"name":5,"type":null,"value":0.90}]}]}],"updateAction":"APPEND"}'
   await client.send('POST', '/v1/updateContext', body)
@@ -60,7 +60,7 @@ test('every scalar of a payload is text [context 3.1, 2.3]', async (t) => {
 })
 
 test('no value is an empty text for a new attribute and the stored value for another [context 3.1, 2.6]', async (t) => {
-  const client = stranger(broker)
+  const client = tenantClient(broker)
   await client.given({ id: 'x', attributes: [{ name: 'a', type: 't' }] })
   t.strictSame(await client.held('x'), [shown('x', '', attribute('a', 't', ''))])
   await client.given(
@@ -120,7 +120,7 @@ test('what a change is decides the modification date [context 11]', async (t) =>
     ['a REPLACE by nothing', 'REPLACE', x(), true],
     ['a refused location', 'APPEND', x(attribute('a', '', '9'), attribute('p', '', 'x')), false],
   ]
-  const clients = rows.map(() => stranger(broker))
+  const clients = rows.map(() => tenantClient(broker))
   for (const client of clients) await client.given(before)
   await delay(5) // The clock of dates has milliseconds.
   for (const client of clients) await client.given({ id: 'y' })

@@ -6,7 +6,7 @@ import type { Measures } from '../../observe/measure/measures.js'
 import { rejections } from '../../observe/measure/requests.js'
 import { errorCodes, statusCodes } from '../../observe/measure/route-table.js'
 import type { WaitKind, WaitSums } from '../../observe/measure/waits.js'
-import type { Marked } from '../../threads/shared-memory/counter-table.js'
+import type { Baseline } from '../../threads/shared-memory/counter-table.js'
 import type {
   LiveBuckets,
   LiveDistributions,
@@ -41,7 +41,7 @@ export function partitionsShown(measures: Measures, sequence: number): Partition
 type SummedWait = WaitSums & { readonly distribution: BucketReading }
 type PartitionWaits = Readonly<Record<Exclude<WaitKind, 'request' | 'append'>, SummedWait>>
 
-function waitsOf({ waits }: Measures, partition: number, from: Marked): PartitionWaits {
+function waitsOf({ waits }: Measures, partition: number, from: Baseline): PartitionWaits {
   return {
     dbConnectionPool: waits.sums('dbConnectionPool', partition, from),
     transaction: waits.sums('transaction', partition, from),
@@ -52,7 +52,7 @@ function waitsOf({ waits }: Measures, partition: number, from: Marked): Partitio
 function waitsShown(
   { waits, startedAt }: Measures,
   byPartition: readonly PartitionWaits[],
-  from: Marked,
+  from: Baseline,
 ): LiveFrame['waits'] {
   const over = (kind: keyof PartitionWaits) => waitShown(byPartition.map((partition) => partition[kind]))
   return {

@@ -240,7 +240,7 @@ export interface LiveFailing {
   readonly since_ms: number
   /** Failed attempts since `since_ms`. */
   readonly failures: number
-  /** The last failure, in words. */
+  /** The last failure, as a text. */
   readonly reason: string
 }
 

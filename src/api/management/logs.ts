@@ -142,7 +142,7 @@ export function traceResources({ measures, log }: ManagementParts): readonly Res
     changed(request)
   }
 
-  /** The levels go back by themselves after so many seconds, whether somebody still looks or not. */
+  /** The levels go back by themselves after this many seconds, whether somebody still looks or not. */
   function putFor(request: ApiRequest, seconds: number, levels: ReadonlySet<number>): void {
     const begun = traceReturn.begin(traces)
     put(traces, (level) => levels.has(level))

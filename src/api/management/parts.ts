@@ -80,7 +80,7 @@ export interface Shared {
   readonly process: { readonly ask: undefined; readonly part: string }
   /** The alarms of the process, which its main thread has; nothing from others [management 10.7]. */
   readonly alarms: { readonly ask: undefined; readonly part: Partial<AlarmCounts> }
-  /** At most so many of the alarms that are active; nothing from others. */
+  /** At most this many of the alarms that are active; nothing from others. */
   readonly activeAlarms: { readonly ask: number; readonly part: readonly ActiveAlarm[] }
   /** How the calls of the providers of these registrations went. */
   readonly calls: { readonly ask: readonly RegistrationId[]; readonly part: readonly RegistrationCalls[] }
@@ -88,7 +88,7 @@ export interface Shared {
 type SharedName = keyof Shared
 
 /** The part of one front end in what `ProcessPeers` gather. */
-export type SharedAnswer = <Name extends SharedName>(
+export type SharedPartOf = <Name extends SharedName>(
   name: Name,
   ask: Shared[Name]['ask'],
 ) => Shared[Name]['part'] | Promise<Shared[Name]['part']>
@@ -107,7 +107,7 @@ export interface ProcessPeers {
 }
 
 /** Answers that only some threads have: the main thread, and the front ends. */
-interface ProcessAnswers {
+interface ProcessParts {
   readonly alarms?: () => Partial<AlarmCounts>
   readonly activeAlarms?: (most: number) => readonly ActiveAlarm[]
   readonly calls?: (ids: readonly RegistrationId[]) => readonly RegistrationCalls[]
@@ -115,11 +115,11 @@ interface ProcessAnswers {
 }
 
 /** The answers of this front end. */
-export function sharedAnswer(
+export function sharedPartOf(
   measures: Measures,
-  { alarms = () => ({}), activeAlarms = () => [], calls = () => [], process = async () => '' }: ProcessAnswers = {},
-): SharedAnswer {
-  const answers: { readonly [Name in SharedName]: (ask: Shared[Name]['ask']) => SharedPart<Name> } = {
+  { alarms = () => ({}), activeAlarms = () => [], calls = () => [], process = async () => '' }: ProcessParts = {},
+): SharedPartOf {
+  const parts: { readonly [Name in SharedName]: (ask: Shared[Name]['ask']) => SharedPart<Name> } = {
     services: ({ reset }) => measures.services.take(reset),
     slow: () => measures.slow.all,
     process,
@@ -127,6 +127,6 @@ export function sharedAnswer(
     activeAlarms,
     calls,
   }
-  return (name, ask) => answers[name](ask)
+  return (name, ask) => parts[name](ask)
 }
 type SharedPart<Name extends SharedName> = Shared[Name]['part'] | Promise<Shared[Name]['part']>

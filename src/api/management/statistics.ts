@@ -9,7 +9,7 @@ import { type Measures, type StatisticsPart, statisticsParts } from '../../obser
 import type { StageTimes } from '../../observe/measure/timing-table.js'
 import type { WaitTable } from '../../observe/measure/waits.js'
 import { err, ok, type Result } from '../../result.js'
-import type { Marked } from '../../threads/shared-memory/counter-table.js'
+import type { Baseline } from '../../threads/shared-memory/counter-table.js'
 import { type Nanoseconds, secondsText } from '../../time.js'
 import {
   emptyParameter,
@@ -152,14 +152,14 @@ function wholeSeconds(duration: Nanoseconds): string {
 }
 
 /** Only what was used since the reset; zero is never shown [management 4.1.1]. */
-function flatCounters(counts: RequestCountTable, from: Marked): readonly JsonMember[] {
+function flatCounters(counts: RequestCountTable, from: Baseline): readonly JsonMember[] {
   return countersOf('flat')
     .map(({ name }): JsonMember => [name, String(counts.flat(name, from))])
     .filter(used)
 }
 
 /** All three while they are measured, also when they are zero [management 4.1.2]. */
-function flatWaits(waits: WaitTable, from: Marked): readonly JsonMember[] {
+function flatWaits(waits: WaitTable, from: Baseline): readonly JsonMember[] {
   const text = (wait: Nanoseconds) => `"${secondsText(wait)}"`
   return [
     ['requestSemaphoreWaitingTime', text(waits.total('request', from))],
@@ -198,7 +198,7 @@ function used([, text]: JsonMember): boolean {
 }
 
 /** Numbers with nine fraction digits. Nothing waits for the index of subscriptions, the statistics or the metrics. */
-function nestedWaits(waits: WaitTable, from: Marked): string {
+function nestedWaits(waits: WaitTable, from: Baseline): string {
   const none = secondsText(0n)
   return objectText([
     ['request', secondsText(waits.total('request', from))],

@@ -64,7 +64,7 @@ export const entitiesOfId = readOperation({
       const none = entities.length === 0
       if (none)
         return noEntity(request, types.type ?? '', ',"contextElements":[]', nothingOf(request, held.count, details))
-      const format = formatAsked(request)
+      const format = requestedFormat(request)
       return { status: 200, body: () => renderEntities([...entities], foundStatus(held.count, counted), format) }
     }),
   cached: cachedOfId,
@@ -84,7 +84,7 @@ export const entityOfTypeAndId = readOperation({
       if (entity === undefined) {
         return noEntity(request, segment(request, 'type'), '', nothingOf(request, held.count, found.value.details))
       }
-      const format = formatAsked(request)
+      const format = requestedFormat(request)
       return { status: 200, body: () => renderOneEntity(entity, foundStatus(held.count, counted), format) }
     }),
   contradicted: (request, status) => noEntity(request, segment(request, 'type'), '', status),
@@ -153,7 +153,7 @@ function attributeRead(notFound: (request: ApiRequest) => StatusText): Unbound<N
           const details = found?.value.details
           return statusResponse('statusCode', details === undefined ? notFound(request) : statusOf(404, details))
         }
-        const format = formatAsked(request)
+        const format = requestedFormat(request)
         return { status: 200, body: () => renderItem(renderStored(attributes, format), okStatus) }
       }),
     contradicted: (_, status) => statusResponse('statusCode', status),
@@ -211,7 +211,7 @@ function firstWith(
   return entities.find(({ attributes }) => attributes.some(isMeant))?.attributes.filter(isMeant) ?? []
 }
 
-function formatAsked({ parameters }: ApiRequest): AttributeFormat {
+function requestedFormat({ parameters }: ApiRequest): AttributeFormat {
   return { asObject: requestsObject(parameters) }
 }
 

@@ -1,4 +1,4 @@
-import { filterTexts, type Wording, worded } from '../../broker/operations/wording.js'
+import { filterTexts, textOf, type Wording } from '../../broker/operations/wording.js'
 import type { EntityId, EntityType } from '../../model/context/entity.js'
 import type { FilterSide, Ordering } from '../../model/context/filter.js'
 import { type FilterMalformed, parseFilter } from '../../model/context/filter-parse.js'
@@ -155,7 +155,7 @@ function wordsOf(georel: string | undefined, geometry: string, coords: string): 
 
 /** The text of a mistake in `q`, or in `mq`, which filters by metadata [NGSIv2 context 10.2, 10.3]. */
 function filterMistake(mistake: FilterMalformed, side: FilterSide): string {
-  return worded(wording, mistake, side)
+  return textOf(wording, mistake, side)
 }
 
 /** The text of a mistake in a pattern of ids or types. */

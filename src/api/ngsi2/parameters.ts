@@ -61,14 +61,14 @@ function wrongLimit(limit: string): string | undefined {
   return excessiveLimit(limit)
 }
 
-interface OptionsAsked {
+interface RequestedOptions {
   has(word: OptionWord): boolean
 }
 
-const noOptions: OptionsAsked = new Set()
+const noOptions: RequestedOptions = new Set()
 
 /** The words of `options`, checked by `checkUriParameters` [NGSIv2 context 1.5]. */
-export function optionsOf(parameters: Parameters): OptionsAsked {
+export function optionsOf(parameters: Parameters): RequestedOptions {
   const options = parameters.get('options')
   return options === undefined ? noOptions : new Set(options.split(','))
 }
@@ -96,14 +96,14 @@ export function representationOf(parameters: Parameters, names = listOf(paramete
 const plain: Representation = { form: 'normalized', attributes: [], metadata: [] }
 
 /** The requested page, and whether the number of results is requested [NGSIv2 context 7.5]. */
-interface PageAsked {
+interface RequestedListPage {
   readonly offset: number
   readonly limit: number
   readonly counted: boolean
 }
 
 /** Reads the checked parameters `limit`, `offset` and `options=count`. */
-export function pageOf(parameters: Parameters): PageAsked {
+export function pageOf(parameters: Parameters): RequestedListPage {
   return { ...pageGiven(parameters), counted: optionsOf(parameters).has('count') }
 }
 

@@ -36,7 +36,7 @@ export const writeOperations = ['create', 'attributes', 'attribute', 'value', 'b
 type WriteOperation = (typeof writeOperations)[number]
 
 /** An update of one entity, as its payload asks for it. */
-export interface AskedWrite {
+export interface RequestedWrite {
   readonly id: EntityId
   readonly type: EntityType | undefined
   readonly action: UpdateAction
@@ -44,7 +44,7 @@ export interface AskedWrite {
   readonly terms: UpdateTerms
 }
 
-type Read = Steps<Result<AskedWrite, ApiResponse>>
+type Read = Steps<Result<RequestedWrite, ApiResponse>>
 
 /** Parses the payload of a write of one entity; a batch has to have exactly one. */
 export function readWrite(write: SingleWrite, body: string): Read {
@@ -90,7 +90,7 @@ function named(
   write: Pick<SingleWrite, 'action' | 'target' | 'overridesMetadata' | 'forced'>,
   attributes: readonly GivenAttribute[],
   valueOnly?: UpdateTerms['valueOnly'],
-): AskedWrite {
+): RequestedWrite {
   const { id, type } = targetOf(write)
   return { id, type, action: write.action, attributes, terms: updateTerms(write, 'present', valueOnly) }
 }
@@ -111,7 +111,7 @@ const maxKey_bytes = 1013
 /** The response to a write that is refused whatever is stored; undefined for one that has to be sent to its partition. */
 export function refusedBeforeSending(
   { operation }: Pick<SingleWrite, 'operation'>,
-  { id, type = defaultEntityType, attributes }: AskedWrite,
+  { id, type = defaultEntityType, attributes }: RequestedWrite,
   path: ServicePath,
 ): ApiResponse | undefined {
   const isLong = Buffer.byteLength(id) + Buffer.byteLength(type) + Buffer.byteLength(path) > maxKey_bytes
@@ -122,7 +122,7 @@ export function refusedBeforeSending(
 /** The response to a write that its partition has carried out or refused. */
 export function respondToWrite(
   write: Pick<SingleWrite, 'operation' | 'isUpsert' | 'target'>,
-  entity: AskedWrite,
+  entity: RequestedWrite,
   reply: UpdateReply,
 ): ApiResponse {
   const outcome = writeOutcome(entity.attributes, reply)
@@ -142,7 +142,7 @@ export const noContent: ApiResponse = { status: 204 }
 
 function created(
   { isUpsert }: Pick<SingleWrite, 'isUpsert'>,
-  { id, type = defaultEntityType }: AskedWrite,
+  { id, type = defaultEntityType }: RequestedWrite,
 ): ApiResponse {
   // The path of a request is decoded: unless the id is encoded here, `a%2fb` leads nowhere, and `a%62` to `ab`.
   const query = encodeURI(type).replaceAll('+', '%2B')

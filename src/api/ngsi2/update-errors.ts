@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../../broker/operations/api.js'
 import { shortForm } from '../../broker/operations/response.js'
-import { excessText, type Wording, worded } from '../../broker/operations/wording.js'
+import { excessText, textOf, type Wording } from '../../broker/operations/wording.js'
 import { type Excess, maxAttributes, maxMetadata, metadataOf } from '../../model/context/entity-size.js'
 import type { ShapeMalformed } from '../../model/context/geo/shape-parse.js'
 import type {
@@ -121,7 +121,7 @@ function partOf({ entity: { id, type }, outcome }: BatchItem, at: number): strin
 
 /** The response to an update that was refused because of what is stored [NGSIv2 context 1.2, 3.5, 8.2, 12.3]. */
 function refusalResponse(refusal: UpdateRefusal): ApiResponse {
-  return worded(wording, refusal)
+  return textOf(wording, refusal)
 }
 
 const tooManyLocations = refused(
@@ -130,7 +130,7 @@ const tooManyLocations = refused(
 )
 
 const wording: Wording<UpdateRefusal, ApiResponse> = {
-  termsUnmet: ({ why }) => worded(unmet, why),
+  termsUnmet: ({ why }) => textOf(unmet, why),
   entityUnknown: () => entityUnknown,
   attributeUnknown: () => attributeUnknown,
   attributesMissing: () => attributeUnknown,

@@ -11,8 +11,8 @@ import { type Ngsi2Call, type Ngsi2Services, pathOperation, payloadWrite } from 
 import { optionsOf, pathOfWrite, updateTerms, writeOptionsOf } from './parameters.js'
 import { type EntityGiven, parseBatch, parseNotified } from './parse/entities.js'
 import {
-  type AskedWrite,
   noContent,
+  type RequestedWrite,
   readWrite,
   refusedBeforeSending,
   respondToWrite,
@@ -101,7 +101,7 @@ function removal(
 }
 
 /** Carries out a write that the front end has parsed. */
-async function carryOut(call: Ngsi2Call, write: SingleWrite, entity: AskedWrite): Promise<ApiResponse> {
+async function carryOut(call: Ngsi2Call, write: SingleWrite, entity: RequestedWrite): Promise<ApiResponse> {
   const { services, request, tenant } = call
   const path = pathOfWrite(request)
   if (!path.ok) return path.error

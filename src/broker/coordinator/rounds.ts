@@ -10,18 +10,18 @@ import type { AvailabilityState } from './availability-subscriptions.js'
 import type { Registry } from './registry.js'
 import type { Subscriptions } from './subscriptions.js'
 
-/** The last notices of partitions that were made before a mark, by partition. */
-export type Marks = ReadonlyMap<number, NoticeNumber>
+/** The last notices that partitions had made when they wrote a heartbeat record, by partition. */
+export type LastNotices = ReadonlyMap<number, NoticeNumber>
 
 interface RoundsParts {
   readonly partitions: number
   /** The names of the nodes that are members now. */
   readonly members: () => readonly string[]
   /**
-   * Has a node wait until the metadata log is in force there up to a record, and mark the partitions that it owns; nothing when
-   * it is not reached, or not so far in time.
+   * Has a node wait until the metadata log is in force there up to a record, and write a heartbeat record into the partitions
+   * that it owns; nothing when it is not reached, or not so far in time.
    */
-  readonly mark: (node: string, metadataVersion: number) => Promise<Marks | undefined>
+  readonly heartbeat: (node: string, metadataVersion: number) => Promise<LastNotices | undefined>
   /** How long a record of the log may take to be in force everywhere. */
   readonly limit_ms?: number
 }
@@ -34,7 +34,7 @@ interface Waiting {
   readonly resolve: (passed: Result<readonly NoticeNumber[], Unavailable>) => void
 }
 
-interface Marked {
+interface Heartbeat {
   readonly metadataVersion: number
   readonly lastNotice: NoticeNumber
 }
@@ -57,7 +57,7 @@ export class Rounds {
   readonly #underWay = new Set<string>()
   /** The last record that each node has reported as in force there. */
   readonly #reached = new Map<string, number>()
-  readonly #marked = new Map<number, Marked>()
+  readonly #heartbeats = new Map<number, Heartbeat>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(parts: RoundsParts) {
@@ -96,13 +96,14 @@ export class Rounds {
   }
 
   async #ask(node: string, metadataVersion: number): Promise<void> {
-    if ((this.#reached.get(node) ?? 0) >= metadataVersion && this.#areMarked(metadataVersion)) return
+    if ((this.#reached.get(node) ?? 0) >= metadataVersion && this.#haveHeartbeats(metadataVersion)) return
     this.#underWay.add(node)
     try {
-      const marks = await this.#parts.mark(node, metadataVersion)
-      if (marks === undefined) return
+      const lastNotices = await this.#parts.heartbeat(node, metadataVersion)
+      if (lastNotices === undefined) return
       this.#reached.set(node, metadataVersion)
-      for (const [partition, lastNotice] of marks) this.#marked.set(partition, { metadataVersion, lastNotice })
+      for (const [partition, lastNotice] of lastNotices)
+        this.#heartbeats.set(partition, { metadataVersion, lastNotice })
     } finally {
       this.#underWay.delete(node)
     }
@@ -112,13 +113,15 @@ export class Rounds {
   /** The numbers of the last notices if every node has the log up to a record; otherwise undefined. */
   #passed(metadataVersion: number): readonly NoticeNumber[] | undefined {
     const members = this.#parts.members()
-    if (members.length === 0 || !this.#areMarked(metadataVersion)) return undefined
+    if (members.length === 0 || !this.#haveHeartbeats(metadataVersion)) return undefined
     if (members.some((node) => (this.#reached.get(node) ?? 0) < metadataVersion)) return undefined
-    return this.#numbers().map((partition) => this.#marked.get(partition)?.lastNotice ?? (0 as NoticeNumber))
+    return this.#numbers().map((partition) => this.#heartbeats.get(partition)?.lastNotice ?? (0 as NoticeNumber))
   }
 
-  #areMarked(metadataVersion: number): boolean {
-    return this.#numbers().every((partition) => (this.#marked.get(partition)?.metadataVersion ?? 0) >= metadataVersion)
+  #haveHeartbeats(metadataVersion: number): boolean {
+    return this.#numbers().every(
+      (partition) => (this.#heartbeats.get(partition)?.metadataVersion ?? 0) >= metadataVersion,
+    )
   }
 
   #numbers(): readonly number[] {

@@ -46,7 +46,7 @@ function testOf({
   }
 }
 
-/** Everything that a subscription says in words, without secrets. */
+/** All texts of a subscription that a search looks at, without secrets. */
 function textsOf({ id, tenant, path, selectors, attributes, onChange = [], reference, terms }: Subscription) {
   const { description = '', condition } = terms ?? {}
   const { q = '', mq = '' } = condition?.expression ?? {}

@@ -20,7 +20,7 @@ export const reasonPhrases = {
 /** The status of an error that all interfaces share. */
 export type ErrorStatus = keyof typeof reasonPhrases
 
-/** An error as the management interface and NGSIv2 report it: its reason phrase without blanks [management 1]. */
+/** An error as the management interface and NGSIv2 report it: its reason phrase without spaces [management 1]. */
 export function shortForm(status: ErrorStatus, description: string): ApiResponse {
   return { status, body: JSON.stringify({ error: reasonPhrases[status].replaceAll(' ', ''), description }) }
 }

@@ -3,19 +3,19 @@ import type { FilterMalformed } from '../../model/context/filter-parse.js'
 import { detailsOfTooCostly } from '../../model/context/pattern.js'
 
 /** The texts for a union of refusals, one for each kind: complete, or the build fails. */
-export type Wording<Refusal extends { readonly kind: string }, Words, More extends readonly unknown[] = []> = {
-  readonly [Kind in Refusal['kind']]: (refusal: Extract<Refusal, { kind: Kind }>, ...more: More) => Words
+export type Wording<Refusal extends { readonly kind: string }, Text, More extends readonly unknown[] = []> = {
+  readonly [Kind in Refusal['kind']]: (refusal: Extract<Refusal, { kind: Kind }>, ...more: More) => Text
 }
 
 /** The text of a refusal. */
-export function worded<Refusal extends { readonly kind: string }, Words, More extends readonly unknown[]>(
-  wording: Wording<Refusal, Words, More>,
+export function textOf<Refusal extends { readonly kind: string }, Text, More extends readonly unknown[]>(
+  wording: Wording<Refusal, Text, More>,
   refusal: Refusal,
   ...more: More
-): Words {
+): Text {
   // A refusal's kind is the key of its own entry.
-  const say = wording[refusal.kind as Refusal['kind']] as (refusal: Refusal, ...more: More) => Words
-  return say(refusal, ...more)
+  const render = wording[refusal.kind as Refusal['kind']] as (refusal: Refusal, ...more: More) => Text
+  return render(refusal, ...more)
 }
 
 /** The texts of malformed filters that both interfaces share [context 7.4.2], [NGSIv2 context 10.2]. */

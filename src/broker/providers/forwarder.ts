@@ -56,7 +56,7 @@ interface ForwardedOperation<Forward, Read> {
 /** The outcome of one forwarded request. */
 export interface ForwardResult<Forward extends AddressedRequest, Read> {
   readonly forward: Forward
-  readonly answer: Result<Read, ProviderFailure>
+  readonly response: Result<Read, ProviderFailure>
 }
 
 /**
@@ -104,7 +104,7 @@ export class Forwarder {
     return Math.max(0, this.#forwarding.limit - this.#asked)
   }
 
-  /** The answers are no longer held. */
+  /** The responses are no longer held. */
   end(): void {
     this.#budget.end()
   }
@@ -169,10 +169,10 @@ export class Forwarder {
       const format = formats[form]
       const headers = this.#headers(format)
       const request = { provider, registration, operation, headers, ...message(format, forward), context, gone }
-      const answered = providers
+      const responded = providers
         .ask(request, (response) => read(format, response), this.#budget)
         .finally(() => origins.answered(forward))
-      forwarded.push(answered.then((answer) => ({ forward, answer })))
+      forwarded.push(responded.then((response) => ({ forward, response })))
     }
     return Promise.all(forwarded)
   }
@@ -197,7 +197,7 @@ export class Forwarder {
 /** The origins that one request of a client waits for, each until the last of its responses. */
 class Origins {
   readonly #waiting: ForwardLimit
-  /** The number of outstanding answers of each. */
+  /** The number of outstanding responses of each. */
   readonly #open = new Map<string, number>()
 
   constructor(forwards: readonly AddressedRequest[], waiting: ForwardLimit) {

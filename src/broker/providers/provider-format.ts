@@ -21,7 +21,7 @@ export interface ForwardPage {
 }
 
 /** The parsed response to a query. Providers are not trusted: whatever is malformed has been left out. */
-export interface QueryAnswer {
+export interface ParsedQueryResponse {
   readonly elements: readonly ShownEntity[]
   /** The text of a provider that found nothing. */
   readonly details: string | undefined
@@ -30,21 +30,21 @@ export interface QueryAnswer {
 }
 
 /** The parsed response to an update. */
-export interface UpdateAnswer {
-  readonly elements: readonly AnsweredElement[]
+export interface ParsedUpdateResponse {
+  readonly elements: readonly ResponseElement[]
   /** The status of the whole response. */
   readonly status: StatusText | undefined
 }
 
 /** An entity as a provider names it. */
-export interface AnsweredName {
+export interface ResponseEntity {
   readonly id: EntityId
   readonly type: EntityType
   readonly isPattern?: boolean | undefined
 }
 
 /** A status for some attributes of an entity, or for all of them when it names none. */
-export interface AnsweredElement extends AnsweredName {
+export interface ResponseElement extends ResponseEntity {
   /** Values are ignored. */
   readonly attributes: readonly GivenAttribute[]
   readonly status: StatusText
@@ -57,9 +57,12 @@ export interface AnsweredElement extends AnsweredName {
 export interface ProviderFormat {
   readonly query: (forward: QueryForward, page: ForwardPage) => ProviderMessage
   /** For clients of NGSIv1 the numbers of an NGSIv1 provider stay as they are written, as texts [context 3.1]. */
-  readonly readQuery: (response: ProviderResponse, client: NgsiForm) => Promise<Result<QueryAnswer, ProviderFailure>>
+  readonly readQuery: (
+    response: ProviderResponse,
+    client: NgsiForm,
+  ) => Promise<Result<ParsedQueryResponse, ProviderFailure>>
   readonly update: (forward: UpdateForward) => ProviderMessage
-  readonly readUpdate: (response: ProviderResponse) => Promise<Result<UpdateAnswer, ProviderFailure>>
+  readonly readUpdate: (response: ProviderResponse) => Promise<Result<ParsedUpdateResponse, ProviderFailure>>
   /** The correlator of the nth request, from 1, that is forwarded for one of a client. */
   readonly correlator: (correlator: string, nth: number) => string
 }

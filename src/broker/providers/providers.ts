@@ -1,7 +1,7 @@
 import { BodyBuffer } from '../../body-buffer.js'
 import { Destinations } from '../../delivery/http-client/destinations.js'
-import { GivenUp, reasonOfFault, timedOut } from '../../delivery/http-client/exchange.js'
 import { HttpClient } from '../../delivery/http-client/http-client.js'
+import { GivenUp, reasonOfFault, timedOut } from '../../delivery/http-client/response-handler.js'
 import type { RegistrationId } from '../../model/registration/registration.js'
 import type { Log } from '../../observe/log/log.js'
 import type { CounterName } from '../../observe/measure/counters.js'
@@ -45,7 +45,7 @@ export interface ProvidersSettings {
   /** A request for a registration has ended, with the reason if it failed. */
   readonly called?: ((registration: RegistrationId, reason: string | undefined) => void) | undefined
   /** A request has ended [management 6.2]. */
-  readonly exchanged?: ((exchange: SentRequest) => void) | undefined
+  readonly ended?: ((request: SentRequest) => void) | undefined
   /** For the metrics: the result of a request, and how long it took. */
   readonly measured?: ((result: ForwardedResult, duration: Nanoseconds) => void) | undefined
 }
@@ -126,7 +126,7 @@ export class Providers {
     request.gone?.addEventListener('abort', giveUp)
     if (request.gone?.aborted) giveUp()
     try {
-      return ok(await this.#exchange(target, headers, body, ending.signal, budget))
+      return ok(await this.#received(target, headers, body, ending.signal, budget))
     } catch (fault) {
       return unreachable(reasonOfFault(fault).reason)
     } finally {
@@ -135,7 +135,7 @@ export class Providers {
     }
   }
 
-  #exchange(
+  #received(
     target: URL,
     headers: ProviderRequest['headers'],
     body: Buffer,
@@ -170,7 +170,7 @@ export class Providers {
       this.#settings.called?.(request.registration, failure)
     }
     this.#lines.ended(request, response.ok ? response.value : undefined, failure)
-    this.#settings.exchanged?.({
+    this.#settings.ended?.({
       service: headers['Fiware-Service'],
       servicePath: headers['Fiware-ServicePath'],
       request_bytes: Buffer.byteLength(body),

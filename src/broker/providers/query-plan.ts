@@ -141,13 +141,13 @@ export type ShownAttribute = Omit<Attribute, Dates> & Partial<Pick<Attribute, Da
 type Dates = 'created' | 'modified'
 
 /**
- * Merges the entities held here with the providers' answers: those held here come first, then the rest in the order of asking.
+ * Merges the entities held here with the providers' responses: those held here come first, then the rest in the order of asking.
  * Elements of one id and type become one; of conflicting attributes the held one wins, then the one of the provider that was
  * asked first [subscriptions 8.2].
  */
-export function mergeResponses(held: readonly ShownEntity[], answered: readonly ShownEntity[]): readonly ShownEntity[] {
+export function mergeResponses(held: readonly ShownEntity[], remote: readonly ShownEntity[]): readonly ShownEntity[] {
   const entities = new Map<string, MergedEntity>()
-  for (const element of answered) {
+  for (const element of remote) {
     const key = entityKey(element)
     const entity = entities.get(key) ?? new MergedEntity(element)
     entities.set(key, entity)
@@ -162,7 +162,7 @@ export function mergeResponses(held: readonly ShownEntity[], answered: readonly 
   return [...merged, ...Array.from(entities.values(), (entity) => entity.whole)]
 }
 
-/** The answers about one entity; of each attribute instance the first counts. */
+/** The responses about one entity; of each attribute instance the first counts. */
 class MergedEntity {
   readonly #head: Pick<ShownEntity, 'id' | 'type'>
   readonly #attributes = new Map<string, ShownAttribute>()

@@ -11,7 +11,7 @@ import { now } from '../../time.js'
 import type { Client } from '../operations/api.js'
 import type { Broker, EntityReads, Unavailable } from '../services/broker.js'
 import type { ForwardResult } from './forwarder.js'
-import type { ForwardPage, QueryAnswer } from './provider-format.js'
+import type { ForwardPage, ParsedQueryResponse } from './provider-format.js'
 import type { NgsiForm } from './provider-request.js'
 import {
   type AskableEntity,
@@ -168,19 +168,19 @@ function typeMeant({ type }: RegisteredEntity, scopes: readonly Scope[]): boolea
   })
 }
 
-/** The usable part of a provider's answer. */
-interface TakenAnswer {
+/** The usable part of a provider's response. */
+interface UsableResponse {
   readonly elements: readonly ShownEntity[]
   /** The number of results that the provider has. */
   readonly count: number
 }
 
-const nothing: TakenAnswer = { elements: [], count: 0 }
+const nothing: UsableResponse = { elements: [], count: 0 }
 
 /**
- * Filters the answers of providers: keeps what was asked for and is not held here [subscriptions 8], [NGSIv2 subscriptions 11.2].
+ * Filters the responses of providers: keeps what was asked for and is not held here [subscriptions 8], [NGSIv2 subscriptions 11.2].
  */
-export class AnswerFilter {
+export class ResponseFilter {
   readonly #plan: ReadPlan
   readonly #read: RemoteRead
   readonly #budget = new StepBudget(maxSteps)
@@ -195,10 +195,13 @@ export class AnswerFilter {
     this.#onPage = new Set(read.page.entities.map(entityKey))
   }
 
-  /** What an answer adds, empty for a failure. Elements that take too long to compare with the query are left out. */
-  async take({ forward, answer }: ForwardResult<ReadForward, QueryAnswer>): Promise<Result<TakenAnswer, Unavailable>> {
-    if (!answer.ok) return ok(nothing)
-    const { elements, count } = answer.value
+  /** What a response adds, empty for a failure. Elements that take too long to compare with the query are left out. */
+  async take({
+    forward,
+    response,
+  }: ForwardResult<ReadForward, ParsedQueryResponse>): Promise<Result<UsableResponse, Unavailable>> {
+    if (!response.ok) return ok(nothing)
+    const { elements, count } = response.value
     if (this.#isTrusted(forward)) return ok({ elements: elements.map(withoutHeld(forward)), count: elements.length })
     const meant = await this.#meant(forward, elements)
     const { offset, limit } = forward.page
@@ -225,7 +228,7 @@ export class AnswerFilter {
     return form === 'ngsi1' && this.#read.form === 'ngsi1' && !entity.everyId
   }
 
-  /** Leaves out entities that are held here, on whatever page, for answers whose ids and types were not known before. */
+  /** Leaves out entities that are held here, on whatever page, for responses whose ids and types were not known before. */
   async #notHeld(elements: readonly ShownEntity[]): Promise<Result<readonly ShownEntity[], Unavailable>> {
     const left: ShownEntity[] = []
     const toRead = elements.filter((element) => !this.#onPage.has(entityKey(element)))
@@ -250,7 +253,7 @@ function isAsked({ entity }: ReadForward, { id, type }: ShownEntity): boolean {
   return (entity.everyId === true || id === entity.id) && (entity.type === '' || type === entity.type)
 }
 
-/** Drops from a provider's answer the attributes that are held here. */
+/** Drops from a provider's response the attributes that are held here. */
 function withoutHeld({ entity, held }: ReadForward): (element: ShownEntity) => ShownEntity {
   const key = entityKey(entity)
   return (element) => (entityKey(element) === key ? { ...element, attributes: without(element, held) } : element)

@@ -5,16 +5,16 @@ import { Slices } from '../../slices.js'
 import type { Call } from '../operations/operation.js'
 import type { Broker, Unavailable } from '../services/broker.js'
 import { type Forwarder, type ForwardingServices, type ForwardResult, forwarderOf } from './forwarder.js'
-import type { QueryAnswer } from './provider-format.js'
+import type { ParsedQueryResponse } from './provider-format.js'
 import { type AskableEntity, entityKey, mergeResponses, type ShownEntity } from './query-plan.js'
-import { AnswerFilter, type ReadForward, type ReadGroup, ReadPlan, type RemoteRead } from './read-plan.js'
+import { type ReadForward, type ReadGroup, ReadPlan, type RemoteRead, ResponseFilter } from './read-plan.js'
 
 /** The result of a read, from this broker and from providers. */
 interface RemoteResult {
   readonly entities: readonly ShownEntity[]
   /** The number of results that the providers report, beyond those held here. */
   readonly count: number
-  readonly passed: readonly ForwardResult<ReadForward, QueryAnswer>[]
+  readonly passed: readonly ForwardResult<ReadForward, ParsedQueryResponse>[]
 }
 
 interface ReadServices extends ForwardingServices {
@@ -70,9 +70,9 @@ class Reading {
   readonly #forwarder: Forwarder
   readonly #read: RemoteRead
   readonly #plan: ReadPlan
-  readonly #filter: AnswerFilter
-  readonly #passed: ForwardResult<ReadForward, QueryAnswer>[] = []
-  readonly #answered: ShownEntity[] = []
+  readonly #filter: ResponseFilter
+  readonly #passed: ForwardResult<ReadForward, ParsedQueryResponse>[] = []
+  readonly #remote: ShownEntity[] = []
   readonly #slices = new Slices()
   readonly #until: number
   /** Entities on the page so far that are not held here. */
@@ -85,7 +85,7 @@ class Reading {
     this.#forwarder = forwarder
     this.#read = read
     this.#plan = new ReadPlan(broker, forwarder.index, read)
-    this.#filter = new AnswerFilter(this.#plan, read)
+    this.#filter = new ResponseFilter(this.#plan, read)
     this.#until = performance.now() + read.limit_ms
   }
 
@@ -101,7 +101,7 @@ class Reading {
       left = round.value.left
     } while (left.length > 0 && this.#forwarder.left > 0 && !this.#isLate)
     const { entities } = this.#read.page
-    const merged = mergeResponses(entities, this.#answered)
+    const merged = mergeResponses(entities, this.#remote)
     const shown =
       this.#read.form === 'ngsi1' ? merged : merged.slice(0, Math.max(this.#read.query.limit, entities.length))
     return ok({ entities: shown, count: this.#count, passed: this.#passed })
@@ -191,7 +191,7 @@ class Reading {
       const group = groupOf.get(result.forward)
       const adds = group !== undefined && !group.completes
       for (const element of taken.value.elements) {
-        this.#answered.push(element)
+        this.#remote.push(element)
         if (adds) this.#added.add(entityKey(element))
       }
       if (!adds) continue

@@ -6,12 +6,12 @@ import type { ForwardRefusal } from '../../threads/shared-memory/limits.js'
 import { now } from '../../time.js'
 import type { StatusText } from '../operations/api.js'
 import type { Forwarder, ForwardResult } from './forwarder.js'
-import type { AnsweredElement, AnsweredName, UpdateAnswer } from './provider-format.js'
+import type { ParsedUpdateResponse, ResponseElement, ResponseEntity } from './provider-format.js'
 import type { NgsiForm, ProviderFailure } from './provider-request.js'
 import { attributeKey, entityKey } from './query-plan.js'
 import { type Lacking, planUpdate, type Share, type Sharing, type UpdateForward } from './update-plan.js'
 
-export type ForwardedUpdate = ForwardResult<UpdateForward, UpdateAnswer>
+export type ForwardedUpdate = ForwardResult<UpdateForward, ParsedUpdateResponse>
 
 /** The outcome of an update in this broker. */
 interface LocalUpdate {
@@ -33,7 +33,7 @@ interface PassedUpdate {
 
 /**
  * Forwards what an update lacks here, all requests at the same time. Undefined when no registration covers any of it. What was
- * carried out here is always answered; a refusal to wait for providers is the answer to the whole only when nothing was
+ * carried out here is always answered; a refusal to wait for providers is the response to the whole only when nothing was
  * [subscriptions 8.3], [NGSIv2 subscriptions 11.3].
  */
 export async function updateAtProviders(
@@ -61,7 +61,7 @@ export async function updateAtProviders(
 }
 
 function notAsked(forward: UpdateForward): ForwardedUpdate {
-  return { forward, answer: err({ kind: 'unreachable', reason: 'too many requests wait for context providers' }) }
+  return { forward, response: err({ kind: 'unreachable', reason: 'too many requests wait for context providers' }) }
 }
 
 /** The outcome for some attributes of a share; each interface has its own texts for it. */
@@ -69,7 +69,7 @@ export interface ShareOutcome {
   readonly result: ShareResult
   readonly attributes: readonly GivenAttribute[]
   /** The entity as the provider has named it; absent if it has named none. */
-  readonly entity?: AnsweredName | undefined
+  readonly entity?: ResponseEntity | undefined
 }
 
 export type ShareResult =
@@ -83,10 +83,11 @@ export type ShareResult =
 /** The outcomes of each forwarded share; shares beyond the limit have none. */
 export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Share, readonly ShareOutcome[]> {
   const outcomes = new Map<Share, readonly ShareOutcome[]>()
-  for (const { forward, answer } of passed) {
-    if (answer.ok) for (const [share, outcome] of resolve(forward.shares, answer.value)) outcomes.set(share, outcome)
+  for (const { forward, response } of passed) {
+    if (response.ok)
+      for (const [share, outcome] of resolve(forward.shares, response.value)) outcomes.set(share, outcome)
     else {
-      const result = { kind: 'failed', failure: answer.error } as const
+      const result = { kind: 'failed', failure: response.error } as const
       for (const share of forward.shares) outcomes.set(share, [{ result, attributes: share.attributes }])
     }
   }
@@ -99,16 +100,16 @@ export function outcomesOf(passed: readonly ForwardedUpdate[]): ReadonlyMap<Shar
  */
 function resolve(
   shares: readonly Share[],
-  { elements, status }: UpdateAnswer,
+  { elements, status }: ParsedUpdateResponse,
 ): ReadonlyMap<Share, readonly ShareOutcome[]> {
   const open = shares.map((share) => new OpenShare(share))
   const find = finder(open)
-  for (const element of elements) find(element)?.addAnswer(element)
+  for (const element of elements) find(element)?.addElement(element)
   return new Map(open.map((share) => [share.share, share.end(status)]))
 }
 
 /** The shares that an element may cover: those of its id and type, otherwise those of its id. */
-function finder(open: readonly OpenShare[]): (element: AnsweredElement) => EqualShares | undefined {
+function finder(open: readonly OpenShare[]): (element: ResponseElement) => EqualShares | undefined {
   const [exact, byId] = [new Map<string, EqualShares>(), new Map<string, EqualShares>()]
   for (const share of open) {
     enter(exact, entityKey(share.share), share)
@@ -141,7 +142,7 @@ class EqualShares {
   }
 
   /** Attributes that an element lists get the entity name that the provider gave. */
-  addAnswer({ id, type, isPattern, attributes, status }: AnsweredElement): void {
+  addElement({ id, type, isPattern, attributes, status }: ResponseElement): void {
     const entity = { id, type, isPattern }
     if (attributes.length === 0) this.#firstOpen()?.resolveRest(status, entity)
     for (const attribute of attributes) this.#taking(attribute)?.resolve(attribute, status, entity)
@@ -183,11 +184,11 @@ class OpenShare {
     return this.#left.delete(key)
   }
 
-  resolve(attribute: GivenAttribute, status: StatusText, entity: AnsweredName): void {
+  resolve(attribute: GivenAttribute, status: StatusText, entity: ResponseEntity): void {
     this.#outcomes.push({ result: { kind: 'answered', status }, attributes: [attribute], entity })
   }
 
-  resolveRest(status: StatusText | undefined, entity?: AnsweredName): void {
+  resolveRest(status: StatusText | undefined, entity?: ResponseEntity): void {
     const result: ShareResult = status === undefined ? { kind: 'notFound' } : { kind: 'answered', status }
     this.#outcomes.push({ result, attributes: [...this.#left.values()], entity })
     this.#left.clear()

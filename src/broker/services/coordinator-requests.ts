@@ -31,10 +31,10 @@ export interface CoordinatorService {
   /** Carries out a change if this node coordinates; gives what its service has answered. */
   take(request: CoordinatorRequest): Promise<Result<unknown, NotCoordinator>>
   /**
-   * Has the partitions that this node owns say in their logs that the metadata log is in force up to a record, once it is: the
-   * last notice of each before that, with the number of the partition. Nothing when it is not in force here in time.
+   * Has the partitions that this node owns write a heartbeat record once the metadata log is in force up to a record: gives the
+   * number of each partition, and its last notice before the heartbeat. Nothing when it is not in force here in time.
    */
-  mark(metadataVersion: number): Promise<readonly PartitionMark[] | undefined>
+  heartbeat(metadataVersion: number): Promise<readonly PartitionHeartbeat[] | undefined>
 }
 
 /** A coordinator service that front ends of this node can ask to confirm that they read its latest state. */
@@ -43,11 +43,11 @@ export interface SharingService extends CoordinatorService {
   confirmed(): Promise<Result<undefined, Unavailable>>
 }
 
-/** The number of a partition, and that of its last notice. */
-export type PartitionMark = readonly [partition: number, lastNotice: number]
+/** The number of a partition that has written a heartbeat record, and the number of its last notice before that. */
+export type PartitionHeartbeat = readonly [partition: number, lastNotice: number]
 
 /** The operations of the service, for callers behind a port. */
-export const coordinatorOperations = { take: 'asked', mark: 'asked', confirmed: 'asked' } as const
+export const coordinatorOperations = { take: 'asked', heartbeat: 'asked', confirmed: 'asked' } as const
 
 /** Changes the coordinator's data from any node of a cluster, and confirms that this node has all that was acknowledged. */
 export interface CoordinatorSharing {
@@ -152,20 +152,21 @@ async function inTime(changing: unknown, limit_ms: number): Promise<unknown> {
 }
 
 /** Reads the number of a record that another node names; undefined when the text names none. */
-export function parseMarkRequest(text: string): number | undefined {
+export function parseHeartbeatRequest(text: string): number | undefined {
   const raw = parsed(text)
   if (typeof raw !== 'object' || raw === null || !('control' in raw)) return undefined
   return isCount(raw.control) ? raw.control : undefined
 }
 
-/** Reads the marks that another node has answered; undefined when it has none, or the text is malformed. */
-export function parseMarks(text: string): readonly PartitionMark[] | undefined {
+/** Reads the heartbeats that another node has answered; undefined when it has none, or the text is malformed. */
+export function parseHeartbeats(text: string): readonly PartitionHeartbeat[] | undefined {
   const raw = parsed(text)
-  if (typeof raw !== 'object' || raw === null || !('marks' in raw) || !Array.isArray(raw.marks)) return undefined
-  return raw.marks.every(isMark) ? raw.marks : undefined
+  if (typeof raw !== 'object' || raw === null || !('heartbeats' in raw) || !Array.isArray(raw.heartbeats))
+    return undefined
+  return raw.heartbeats.every(isHeartbeat) ? raw.heartbeats : undefined
 }
 
-function isMark(raw: unknown): raw is PartitionMark {
+function isHeartbeat(raw: unknown): raw is PartitionHeartbeat {
   return Array.isArray(raw) && raw.length === 2 && raw.every(isCount)
 }
 

@@ -7,7 +7,7 @@ export const eventStreamType = 'text/event-stream'
 /** After so long without an event a comment goes out, so that nobody on the way takes the connection for a dead one. */
 const silence_ms = 15_000
 /** The interval of comments to a client that has closed its sending half: if it has gone, writing to it shows that. */
-const doubtful_ms = 1000
+const probed_ms = 1000
 /** When a client whose stream has ended is to come back. */
 const retry_ms = 2000
 /** What may wait for a client before its events are refused, unless something else is said. */
@@ -60,8 +60,8 @@ export class EventQueue {
   }
 
   /** The client may have gone, which is found out by sending something. */
-  doubt(): void {
-    this.#silence_ms = Math.min(this.#silence_ms, doubtful_ms)
+  probe(): void {
+    this.#silence_ms = Math.min(this.#silence_ms, probed_ms)
     this.#rouse()
   }
 
@@ -148,8 +148,8 @@ export class EventStreams {
     if (this.#isOver || gone.aborted) return
     const end = () => queue.end()
     gone.addEventListener('abort', end, { once: true })
-    if (halfClosed.aborted) queue.doubt()
-    else halfClosed.addEventListener('abort', () => queue.doubt(), { once: true })
+    if (halfClosed.aborted) queue.probe()
+    else halfClosed.addEventListener('abort', () => queue.probe(), { once: true })
     this.#open.add(queue)
     const stop = begin(queue)
     try {

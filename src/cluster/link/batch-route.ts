@@ -16,7 +16,7 @@ export interface NotOwner {
 export type CommandOutcome = Result<Posted, CommandRefusal>
 
 /** Why another node has not answered a command. */
-export type NoAnswer =
+export type NoResponse =
   /** The node cannot be reached; nothing of the command has left this one. */
   | { readonly kind: 'unsent' }
   /** The node has refused the request, and refuses all that follow on the same route. */
@@ -28,7 +28,7 @@ export type NoAnswer =
   | { readonly kind: 'unanswered' }
 
 /** The outcome of a command that was sent to the owner of its partition. */
-export type SentOutcome = Result<Posted, CommandRefusal | NoAnswer>
+export type SentOutcome = Result<Posted, CommandRefusal | NoResponse>
 
 /** Outcomes of a batch that arrive together. */
 export interface OutcomePart<Outcome = SentOutcome> {
@@ -55,7 +55,7 @@ export interface BatchRoute {
   /** How many batches may be under way. */
   readonly batchesMost: number
   /** Resolves when batches may be sent, or with the reason why this route takes none; never rejects. */
-  readonly opened: Promise<Result<OpenedRoute, Exclude<NoAnswer, { kind: 'unanswered' }>>>
+  readonly opened: Promise<Result<OpenedRoute, Exclude<NoResponse, { kind: 'unanswered' }>>>
   /**
    * Sends a batch on an opened route, and calls back with the outcome of each command once: first with those of all commands that the
    * partition has not deferred (see `TurnShares`), possibly none, then with the others as they come.

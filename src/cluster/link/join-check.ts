@@ -12,7 +12,7 @@ const questions = 4
 /** How long all answers of a member may take. */
 const answer_ms = 2000
 
-/** The other members' verdict on a node that is about to join, in words for the operator. */
+/** The other members' verdict on a node that is about to join, as a text for the operator. */
 export type JoinVerdict =
   | { readonly kind: 'right' }
   | { readonly kind: 'warned'; readonly reason: string }

@@ -2,7 +2,7 @@ import type { LogName } from '../../storage/etcd/engine.js'
 import { frontEndsMost, slotsMost } from '../../threads/shared-memory/sender-table.js'
 
 /** The format of all that nodes send each other. A node refuses requests of another format, so every change raises the number. */
-export const linkFormat = 4
+export const linkFormat = 5
 
 /** Each request names the cluster, the format and the asking node. Names are in lower case, as Node gives them. */
 export const linkHeaders = {
@@ -47,7 +47,7 @@ export type LinkTarget =
   /** A change of the metadata. */
   | { readonly kind: 'control' }
   /** Asks to confirm that a record of the metadata log is in force. */
-  | { readonly kind: 'marks' }
+  | { readonly kind: 'heartbeats' }
   /** The node's counters and measures. */
   | { readonly kind: 'statistics' }
   /** A stream of the notices that the node sends for a subscription. */
@@ -64,7 +64,7 @@ const methods: Readonly<Record<LinkTarget['kind'], 'GET' | 'POST'>> = {
   positions: 'POST',
   clock: 'POST',
   control: 'POST',
-  marks: 'POST',
+  heartbeats: 'POST',
   statistics: 'POST',
   streams: 'POST',
   confirmations: 'POST',
@@ -78,7 +78,7 @@ export function methodOf({ kind }: LinkTarget): 'GET' | 'POST' {
 const base = '/cluster/v1'
 
 /** Targets without parameters. */
-const plainTargets = ['positions', 'clock', 'control', 'marks', 'statistics', 'streams', 'confirmations'] as const
+const plainTargets = ['positions', 'clock', 'control', 'heartbeats', 'statistics', 'streams', 'confirmations'] as const
 
 export function pathOf(target: LinkTarget): string {
   if ('partition' in target) return `${base}/partitions/${target.partition}/${target.kind}`
@@ -136,7 +136,7 @@ export function parsePositionsQuestion(text: string): readonly LogName[] | undef
 }
 
 /** Parses the sequences of an answer, one for each of the asked logs; undefined when it is malformed. */
-export function parsePositionsAnswer(text: string, asked: number): readonly (number | null)[] | undefined {
+export function parsePositionsResponse(text: string, asked: number): readonly (number | null)[] | undefined {
   const positions = memberOf(text, 'positions')
   if (!Array.isArray(positions) || positions.length !== asked) return undefined
   return positions.every((position) => position === null || isSafeCount(position)) ? positions : undefined

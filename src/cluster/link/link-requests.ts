@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import {
   type CoordinatorService,
   parseCoordinatorRequest,
-  parseMarkRequest,
+  parseHeartbeatRequest,
 } from '../../broker/services/coordinator-requests.js'
 import type { SnapshotTransferService } from '../../broker/services/services.js'
 import type { StreamSource } from '../../delivery/streams/stream-message.js'
@@ -65,11 +65,11 @@ export interface LinkServices {
 }
 
 /** A response; the body of one with a status other than 200 says what is wrong. */
-export interface LinkAnswer {
+export interface ListenerResponse {
   readonly status: number
   readonly text?: string
   readonly bytes?: Buffer
-  /** When later answers follow: resolves when all of them are sent, or never will be. */
+  /** When later parts follow: resolves when all of them are sent, or never will be. */
   readonly over?: Promise<void>
 }
 
@@ -97,7 +97,7 @@ export class LinkRequests {
   }
 
   /** Opens a connection for batches: when this is answered, what the sender has sent earlier is carried out or never will be. */
-  async opening(connection: LinkConnection, partition: number, headers: LinkHeaders): Promise<LinkAnswer> {
+  async opening(connection: LinkConnection, partition: number, headers: LinkHeaders): Promise<ListenerResponse> {
     const source = this.#sourceOf(partition, headers)
     if ('status' in source) return source
     const opened = await this.#batchesOf(connection).open(source)
@@ -109,7 +109,12 @@ export class LinkRequests {
    * Has commands carried out; those of one connection in the order of the calls. All batches of a connection have one partition
    * and one sender. Resolves when all commands that are not deferred have an outcome.
    */
-  async batch(connection: LinkConnection, partition: number, headers: LinkHeaders, body: Buffer): Promise<LinkAnswer> {
+  async batch(
+    connection: LinkConnection,
+    partition: number,
+    headers: LinkHeaders,
+    body: Buffer,
+  ): Promise<ListenerResponse> {
     const source = this.#sourceOf(partition, headers)
     if ('status' in source) return source
     const batches = this.#batchesOf(connection)
@@ -138,7 +143,7 @@ export class LinkRequests {
     commands: readonly Command[],
     until_ms: number,
     tenure: Tenure,
-  ): Promise<LinkAnswer> {
+  ): Promise<ListenerResponse> {
     const { partition } = source
     return new Promise((resolve) => {
       const first = ({ outcomes, batch, over }: FirstAnswer): void => {
@@ -153,7 +158,7 @@ export class LinkRequests {
   /**
    * The outcomes of deferred commands. Resolves when there are some; with none after a long wait or when another request arrives.
    */
-  async laterOutcomes({ later }: LinkConnection): Promise<LinkAnswer> {
+  async laterOutcomes({ later }: LinkConnection): Promise<ListenerResponse> {
     const limit = setTimeout(() => later.yield(), outcomesWait_ms)
     const outcomes = await new Promise<readonly PlacedOutcome[]>((resolve) => later.ask(resolve))
     clearTimeout(limit)
@@ -161,19 +166,19 @@ export class LinkRequests {
   }
 
   /** The appliedIndex of logs that this node may confirm now. */
-  positions(body: Buffer): LinkAnswer {
+  positions(body: Buffer): ListenerResponse {
     const partitions = parsePositionsQuestion(body.toString())
     if (partitions === undefined) return { status: 400, text: 'the body is no list of partitions' }
     const positions = this.#services.positions(partitions).map((position) => position ?? null)
     return { status: 200, bytes: Buffer.from(JSON.stringify({ positions })) }
   }
 
-  clock(): LinkAnswer {
+  clock(): ListenerResponse {
     return { status: 200, bytes: Buffer.from(JSON.stringify({ time_ms: this.#services.clock() })) }
   }
 
   /** A client of another node has received notices of a subscription. */
-  async confirmation(body: Buffer): Promise<LinkAnswer> {
+  async confirmation(body: Buffer): Promise<ListenerResponse> {
     const confirmation = parseConfirmation(body.toString())
     if (confirmation === undefined) return { status: 400, text: 'the body says of no subscription what has arrived' }
     const confirmed = await this.#services.listening.confirm(confirmation.subscription, confirmation.upTo)
@@ -188,12 +193,12 @@ export class LinkRequests {
     else await relayStream(this.#services.listening, request, outgoing)
   }
 
-  statistics(): LinkAnswer {
+  statistics(): ListenerResponse {
     return { status: 200, bytes: Buffer.from(JSON.stringify(this.#services.statistics())) }
   }
 
   /** Has a change of the metadata carried out if this node coordinates. */
-  async control(body: Buffer): Promise<LinkAnswer> {
+  async control(body: Buffer): Promise<ListenerResponse> {
     const request = parseCoordinatorRequest(body.toString())
     if (request === undefined) return { status: 400, text: 'the body is no change that a coordinator carries out' }
     const taken = await this.#services.coordinator.take(request)
@@ -202,11 +207,11 @@ export class LinkRequests {
   }
 
   /** Writes heartbeat records into this node's partitions once a record of the metadata log is in force. */
-  async marks(body: Buffer): Promise<LinkAnswer> {
-    const metadataVersion = parseMarkRequest(body.toString())
+  async heartbeats(body: Buffer): Promise<ListenerResponse> {
+    const metadataVersion = parseHeartbeatRequest(body.toString())
     if (metadataVersion === undefined) return { status: 400, text: 'the body names no record' }
-    const marks = await this.#services.coordinator.mark(metadataVersion)
-    return { status: 200, bytes: Buffer.from(JSON.stringify({ marks: marks ?? null })) }
+    const heartbeats = await this.#services.coordinator.heartbeat(metadataVersion)
+    return { status: 200, bytes: Buffer.from(JSON.stringify({ heartbeats: heartbeats ?? null })) }
   }
 
   /**
@@ -240,7 +245,7 @@ export class LinkRequests {
   }
 
   /** The sender of batches; an answer when the headers do not name one or there is no such partition. */
-  #sourceOf(partition: number, headers: LinkHeaders): BatchSource | LinkAnswer {
+  #sourceOf(partition: number, headers: LinkHeaders): BatchSource | ListenerResponse {
     const name = parseSender(headers[linkHeaders.sender])
     if (partition >= this.#services.partitions) return { status: 404, text: `there is no partition ${partition}` }
     if (name === undefined) return { status: 400, text: 'the sender of the batch is not named' }
@@ -253,13 +258,13 @@ export class LinkRequests {
     return connection.batches
   }
 
-  #refusal(partition: number, refusal: ConnectionRefusal): LinkAnswer {
+  #refusal(partition: number, refusal: ConnectionRefusal): ListenerResponse {
     if (refusal.kind === 'notOwner') return this.#elsewhere(partition)
     if (refusal.kind === 'misused') return { status: 400, text: refusal.what }
     return { status: 409, bytes: Buffer.from(JSON.stringify({ last: refusal.last })) }
   }
 
-  #elsewhere(partition: number): LinkAnswer {
+  #elsewhere(partition: number): ListenerResponse {
     const owner = this.#services.ownerOf(partition)
     return { status: 421, bytes: Buffer.from(JSON.stringify({ owner: owner ?? null })) }
   }

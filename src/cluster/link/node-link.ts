@@ -1,8 +1,8 @@
 import {
   type CoordinatorRequest,
-  type PartitionMark,
+  type PartitionHeartbeat,
   parseCoordinatorAnswer,
-  parseMarks,
+  parseHeartbeats,
 } from '../../broker/services/coordinator-requests.js'
 import type { OpenStream, StreamPiece, StreamRefusal, StreamRequest } from '../../delivery/streams/stream-message.js'
 import type { StreamPosition } from '../../delivery/streams/stream-position.js'
@@ -73,14 +73,14 @@ export class NodeLink {
     return coordinatorResponse(await this.#ask(node, { kind: 'control' }, request))
   }
 
-  /** Asks a node to mark its partitions, see `CoordinatorService`; undefined when it does not answer. Never rejects. */
-  async mark(node: string, metadataVersion: number): Promise<readonly PartitionMark[] | undefined> {
-    const response = await this.#ask(node, { kind: 'marks' }, { control: metadataVersion })
+  /** Has a node write heartbeat records, see `CoordinatorService`; undefined when it does not answer. Never rejects. */
+  async heartbeat(node: string, metadataVersion: number): Promise<readonly PartitionHeartbeat[] | undefined> {
+    const response = await this.#ask(node, { kind: 'heartbeats' }, { control: metadataVersion })
     if (response.kind !== 'answered' || response.status !== 200) return undefined
-    return parseMarks(response.bytes.toString())
+    return parseHeartbeats(response.bytes.toString())
   }
 
-  /** The counters and measures of a node. Refuses, in words for the operator, when they do not come in time; never rejects. */
+  /** The counters and measures of a node. Refuses with a text for the operator when they do not come in time; never rejects. */
   async statistics(node: string): Promise<Result<NodeStatistics, string>> {
     const address = this.#parts.addressOf(node)
     if (address === undefined) return err('it is no member of the cluster')

@@ -5,7 +5,7 @@ import { createTlsServer, stopListening } from '../../http/listen.js'
 import { errorFacts, type Log } from '../../observe/log/log.js'
 import { LaterOutcomes } from './later-outcomes.js'
 import { batchesPipelined, batchMost_bytes, linkFormat, linkHeaders, parseLinkTarget } from './link-protocol.js'
-import { type LinkAnswer, type LinkConnection, LinkRequests, type LinkServices } from './link-requests.js'
+import { type LinkConnection, LinkRequests, type LinkServices, type ListenerResponse } from './link-requests.js'
 import { type LinkSecurity, TokenCheck } from './link-security.js'
 import { ownClock } from './remote-clock.js'
 
@@ -158,7 +158,7 @@ export class NodeListener {
   }
 
   /** Why the head of a request is refused. A caller without a token learns nothing else. */
-  #refusalOf({ headers, method, url }: IncomingMessage): LinkAnswer | undefined {
+  #refusalOf({ headers, method, url }: IncomingMessage): ListenerResponse | undefined {
     const { cluster, node } = this.#parts.self
     if (!this.#tokens.accepts(headers.authorization)) {
       return refused(401, 'a token of the cluster is needed: give all nodes the same -clusterTokenFile')
@@ -179,7 +179,7 @@ export class NodeListener {
     return Number(length) > batchMost_bytes ? refused(413, `at most ${batchMost_bytes} bytes are taken`) : undefined
   }
 
-  #refuse(connection: Accepted, incoming: IncomingMessage, outgoing: ServerResponse, refusal: LinkAnswer): void {
+  #refuse(connection: Accepted, incoming: IncomingMessage, outgoing: ServerResponse, refusal: ListenerResponse): void {
     connection.isClosing = true
     const node = String(incoming.headers[linkHeaders.node] ?? 'no node').slice(0, 64)
     this.#lines.refused(`from ${incoming.socket.remoteAddress} (${node}), with ${refusal.status}: ${refusal.text}`)
@@ -226,7 +226,7 @@ export class NodeListener {
     if (target.kind === 'positions') send(outgoing, this.#requests.positions(body))
     else if (target.kind === 'clock') send(outgoing, this.#requests.clock())
     else if (target.kind === 'control') send(outgoing, await this.#requests.control(body))
-    else if (target.kind === 'marks') send(outgoing, await this.#requests.marks(body))
+    else if (target.kind === 'heartbeats') send(outgoing, await this.#requests.heartbeats(body))
     else if (target.kind === 'statistics') send(outgoing, this.#requests.statistics())
     else if (target.kind === 'confirmations') send(outgoing, await this.#requests.confirmation(body))
     else if (target.kind === 'streams') await this.#requests.sendStream(body, outgoing)
@@ -288,11 +288,11 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-function refused(status: number, text: string): LinkAnswer {
+function refused(status: number, text: string): ListenerResponse {
   return { status, text }
 }
 
-function send(outgoing: ServerResponse, { status, text, bytes }: LinkAnswer): void {
+function send(outgoing: ServerResponse, { status, text, bytes }: ListenerResponse): void {
   const body = bytes ?? Buffer.from(JSON.stringify({ error: text }))
   const type = { 'Content-Length': body.length, 'Content-Type': 'application/octet-stream' }
   outgoing.writeHead(status, { ...type, [linkHeaders.clock]: ownClock() }).end(body)

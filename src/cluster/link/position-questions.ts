@@ -1,13 +1,13 @@
 import { err, ok, type Result } from '../../result.js'
 import type { LogName } from '../../storage/etcd/engine.js'
 import type { LogSequence } from '../../storage/wal/record-log.js'
-import { parsePositionsAnswer } from './link-protocol.js'
+import { parsePositionsResponse } from './link-protocol.js'
 import type { LinkResponse, NodeConnection } from './node-connection.js'
 
 /** A node does not give its positions: it cannot be reached, is too slow, or does not understand the question. */
 export interface NodeSilent {
   readonly kind: 'nodeSilent'
-  /** In words for the operator. */
+  /** A text for the operator. */
   readonly reason: string
 }
 
@@ -83,7 +83,7 @@ function newQuestion(): Next {
 function positionsOf(response: LinkResponse, partitions: readonly LogName[]): Positions {
   if (response.kind !== 'answered') return err({ kind: 'nodeSilent', reason: response.reason })
   const text = response.bytes.toString('utf8')
-  const confirmed = response.status === 200 ? parsePositionsAnswer(text, partitions.length) : undefined
+  const confirmed = response.status === 200 ? parsePositionsResponse(text, partitions.length) : undefined
   if (confirmed === undefined) {
     return err({ kind: 'nodeSilent', reason: `it answers ${response.status}: ${text.slice(0, 500)}` })
   }

@@ -6,8 +6,8 @@ import { err, ok, type Result } from '../../result.js'
 import { forgotten, type LogName } from '../../storage/etcd/engine.js'
 import type { ClusterSurvey } from '../../storage/etcd/log-thread.js'
 import { knownCoordinator, knownRoutes, type NodeFacts } from '../../storage/etcd/node-facts.js'
-import { exchangeMember, removeDraft } from '../../storage/folder/data-exchange.js'
 import { type FolderMember, type MemberSettings, notedBy } from '../../storage/folder/member.js'
+import { removeDraft, swapMember } from '../../storage/folder/member-swap.js'
 import type { LogSequence } from '../../storage/wal/record-log.js'
 import { parseAddress } from '../membership/route-table.js'
 import { fetchCheckpoint } from './checkpoint-fetch.js'
@@ -22,9 +22,9 @@ interface SnapshotTransferParts {
     /** The free space that has to stay on the disk. */
     readonly keepFree_bytes: number
   }
-  /** Refuses in words for the operator. */
+  /** Refuses with a text for the operator. */
   readonly survey: () => Promise<Result<ClusterSurvey, string>>
-  /** Has the logs keep all records behind these from now on. Refuses in words for the operator. */
+  /** Has the logs keep all records behind these from now on. Refuses with a text for the operator. */
   readonly hold: (behind: Applied) => Promise<Result<undefined, string>>
   readonly caller: LinkCaller
   readonly log: Log
@@ -39,7 +39,7 @@ const again_ms = 1000
 
 /**
  * Brings every environment to where its log goes on: one that is new or was away for too long gets a snapshot from another node.
- * Gives the last record that each has applied then. Refuses, in words for the operator, when no node sends a snapshot for some
+ * Gives the last record that each has applied then. Refuses with a text for the operator when no node sends a snapshot for some
  * time; snapshots that were fetched before stay.
  */
 export async function fetchSnapshots(parts: SnapshotTransferParts): Promise<Result<Applied, string>> {
@@ -92,7 +92,7 @@ class BehindReplicas {
     })
   }
 
-  /** Fetches snapshots one after the other; refuses with the reason, in words, at the first that cannot be had. */
+  /** Fetches snapshots one after the other; refuses with the reason as a text at the first that cannot be had. */
   async fetch(behind: readonly Behind[], nodes: readonly NodeFacts[]): Promise<Result<undefined, string>> {
     for (const { log, least } of behind) {
       const applied = this.#applied.get(log) ?? 0
@@ -141,7 +141,7 @@ class BehindReplicas {
       // The heartbeat of this node lets the log forget more records while the snapshot comes.
       const held = await this.#parts.hold(new Map([...this.#applied, [log, applied]]))
       if (!held.ok) return held
-      for await (const done of exchangeMember(member, folder, pieces, settings)) step = done
+      for await (const done of swapMember(member, folder, pieces, settings)) step = done
       this.#applied.set(log, await notedBy(member, settings))
       return ok(bytes)
     } catch (fault) {

@@ -15,7 +15,7 @@ interface RemovalParts {
 
 /**
  * Takes a node that will not return out of its cluster: the logs are not kept for it any more, and its slot and its name are free.
- * Refuses in words for the operator: of a member, and of the last node that has what a log does not have any more.
+ * Refuses with a text for the operator: of a member, and of the last node that has what a log does not have any more.
  */
 export async function removeNode(
   { client, engine, prefix }: RemovalParts,

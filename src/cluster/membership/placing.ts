@@ -56,7 +56,7 @@ export class OwnerChoice {
   #changed_ms: number
 
   /**
-   * For a node, of a cluster with so many partitions, that looks for the first time. For as long as `rebalanceDelay_ms` no member may
+   * For a node, of a cluster with this many partitions, that looks for the first time. For as long as `rebalanceDelay_ms` no member may
    * have come or gone before a log is handed over that has an owner.
    */
   constructor({ node, partitions, rebalanceDelay_ms }: ChoiceSettings, now_ms: number) {

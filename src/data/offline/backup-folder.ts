@@ -63,7 +63,7 @@ export async function receiveBackup(
 /** The longest backup file that is read as a whole: a damaged backup may hold anything. */
 const textMax_bytes = 2 ** 22
 
-/** The manifest of a backup; throws, in words, when there is none or the files beside it are not those that it names. */
+/** The manifest of a backup; throws a text for the operator when there is none or the files beside it are not those that it names. */
 export function readManifest(folder: string): Manifest {
   const file = join(folder, manifestName)
   if (!existsSync(file)) {

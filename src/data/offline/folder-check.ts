@@ -4,7 +4,7 @@ import { restoreCheckpoint } from '../../storage/environment/checkpoint.js'
 import { type EnvironmentSettings, figuresOf, openEnvironment } from '../../storage/environment/environment.js'
 import { damageOf } from '../../storage/environment/file-check.js'
 import { lockDataFolder } from '../../storage/folder/data-folder-lock.js'
-import { settleSwap } from '../../storage/folder/folder-swap.js'
+import { finishSwap } from '../../storage/folder/folder-swap.js'
 import { factOf, memberFact } from '../../storage/folder/member.js'
 import type { Findings } from '../../storage/store/check/findings.js'
 import { checkLog } from '../../storage/store/check/log-check.js'
@@ -32,7 +32,7 @@ const reading: EnvironmentSettings = { readOnly: true, sizeMax_bytes: 2 ** 40, m
 
 /**
  * Checks the data folder of a stopped broker: its files and logs as they are, and, when those are sound, its records after the
- * logs have been applied. Throws, in words, when it cannot be checked. Gives the numbers of checked items.
+ * logs have been applied. Throws a text for the operator when it cannot be checked. Gives the numbers of checked items.
  */
 export async function checkedFolder(
   path: string,
@@ -44,7 +44,7 @@ export async function checkedFolder(
   if (!lock.ok) throw new CommandFailure(lock.error.reason)
   let partitions: number
   try {
-    for (const _ of settleSwap(path));
+    for (const _ of finishSwap(path));
     partitions = formatOf(path).partitions
     for (const name of namesOf(partitions)) checkFiles(join(path, name), name, findings)
   } finally {

@@ -9,7 +9,7 @@ import type { WriterSettings } from '../../storage/environment/environment.js'
 import { pinnedFile } from '../../storage/environment/file-pin.js'
 import { type DataFolder, openDataFolder } from '../../storage/folder/data-folder.js'
 import { type FolderFormat, readFormat } from '../../storage/folder/folder-format.js'
-import { decideSwap, isDecided, type SwapSource, settleSwap } from '../../storage/folder/folder-swap.js'
+import { decideSwap, finishSwap, isDecided, type SwapSource } from '../../storage/folder/folder-swap.js'
 import type { PinnedFile } from '../../storage/records/store.js'
 import { mergeSorted } from '../../storage/store/merge-sorted.js'
 import { LmdbRegistryStore } from '../../storage/store/metadata-registry.js'
@@ -42,7 +42,7 @@ export function formatOf(path: string): FolderFormat {
 }
 
 /**
- * Opens the folder of a stopped broker for this process alone and finishes an exchange that was decided. Throws `CommandFailure` when the
+ * Opens the folder of a stopped broker for this process alone and finishes a swap that was decided. Throws `CommandFailure` when the
  * folder is missing, in use, damaged or of another format.
  *
  * @param everyPage_bytes size up to which each page is checked
@@ -52,7 +52,7 @@ export async function openFolder(
   make: FolderOpening['make'] = false,
   everyPage_bytes = 0,
 ): Promise<DataFolder> {
-  // In the middle of an exchange the format is missing; opening the folder finishes the exchange.
+  // In the middle of a swap the format is missing; opening the folder finishes the swap.
   if (!make && !isDecided(path)) formatOf(path)
   const asked = make ? make.partitions : undefined
   const folder = await openDataFolder(path, { asked, preferred: halfTheProcessors, everyPage_bytes, maxReaders })
@@ -199,10 +199,10 @@ function together(all: readonly DeliveryStats[]): DeliveryStats {
 
 /**
  * Replaces the members of a folder by new ones, or by the previous ones; the caller has the lock of the folder. Throws
- * `CommandFailure` when nothing was changed: what was built is removed then. Throws `Unfinished` when the exchange is decided, and the next
+ * `CommandFailure` when nothing was changed: what was built is removed then. Throws `Unfinished` when the swap is decided, and the next
  * command or start has to finish it.
  */
-export function exchangeMembers(path: string, source: SwapSource): void {
+export function swapMembers(path: string, source: SwapSource): void {
   try {
     const decided = decideSwap(path, source)
     if (!decided.ok) throw new CommandFailure(decided.error.reason)
@@ -211,19 +211,19 @@ export function exchangeMembers(path: string, source: SwapSource): void {
     if (!isDecided(path)) throw fault
   }
   try {
-    for (const _ of settleSwap(path));
+    for (const _ of finishSwap(path));
   } catch (fault) {
     throw new Unfinished(
-      `${path} is in the middle of an exchange of its files (${failureText(fault)}): see to that, the next start or command finishes it`,
+      `${path} is in the middle of a swap of its files (${failureText(fault)}): see to that, the next start or command finishes it`,
     )
   }
 }
 
-/** Removes what was built for an exchange that was not decided. Errors are left to the next command, which removes it too. */
+/** Removes what was built for a swap that was not decided. Errors are left to the next command, which removes it too. */
 export function removeBuilt(path: string): void {
   if (isDecided(path)) return
   try {
-    for (const _ of settleSwap(path));
+    for (const _ of finishSwap(path));
   } catch {
     // The first error is the one to report.
   }

@@ -7,16 +7,16 @@ import { lockDataFolder } from '../../storage/folder/data-folder-lock.js'
 import { formatFile, formatVersion, otherFormat, readFormat } from '../../storage/folder/folder-format.js'
 import {
   beginNext,
+  finishSwap,
   fixedMember,
   forgetPrevious,
   hasPrevious,
   membersIn,
   previousFolder,
-  settleSwap,
 } from '../../storage/folder/folder-swap.js'
 import { readBackedUp, readManifest } from './backup-folder.js'
 import { type CommandArguments, CommandFailure, command, commandCodes, WrongCommandLine } from './command.js'
-import { exchangeMembers, removeBuilt } from './offline-folder.js'
+import { removeBuilt, swapMembers } from './offline-folder.js'
 import { Progress, type ProgressOutput } from './progress.js'
 
 const help = `Usage: rigel restore DIR -dbPath FOLDER [--force] [--compact]
@@ -65,17 +65,17 @@ async function restored(given: CommandArguments, errors: ProgressOutput): Promis
   const lock = lockDataFolder(path)
   if (!lock.ok) throw new CommandFailure(lock.error.reason)
   try {
-    for (const _ of settleSwap(path));
+    for (const _ of finishSwap(path));
     if (given.isOn('forget-previous')) {
       return forgetPrevious(path) ? `${previousFolder(path)} is removed` : `${previousFolder(path)} is not there`
     }
     if (backup !== undefined && manifest !== undefined) {
       await build(path, backup, manifest, { force: given.isOn('force'), compact: given.isOn('compact') }, errors)
-      exchangeMembers(path, 'next')
+      swapMembers(path, 'next')
       return `${path} holds the backup of ${manifest.point}${hasPrevious(path) ? `; what it held before is in ${previousFolder(path)}` : ''}`
     }
     if (!hasPrevious(path)) throw new CommandFailure(`${previousFolder(path)} is not there: nothing was replaced`)
-    exchangeMembers(path, 'previous')
+    swapMembers(path, 'previous')
     return `${path} holds what was replaced before; what it held now is in ${previousFolder(path)}`
   } finally {
     lock.value.release()

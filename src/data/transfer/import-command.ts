@@ -150,7 +150,7 @@ class ImportReport {
     if (this.#file !== undefined) writeSync(this.#file, `${line}\n`)
   }
 
-  /** The result of an import, in words. */
+  /** The result of an import, as a text. */
   text({ counts, notTaken, hasStopped }: ImportResult, isDry: boolean): string {
     const rows = (['created', 'replaced', 'skipped'] as const).flatMap((outcome) => {
       const text = countsText(counts[outcome])

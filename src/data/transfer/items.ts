@@ -71,7 +71,7 @@ const plurals: Readonly<Record<ItemKind, string>> = {
   availability: 'availability subscriptions',
 }
 
-/** Counts in words. */
+/** Counts as a text. */
 export function countsText(counts: Readonly<ItemCounts>): string {
   const parts = itemKinds.filter((kind) => counts[kind] > 0).map((kind) => `${counts[kind]} ${plurals[kind]}`)
   return parts.length === 0 ? 'nothing' : parts.join(', ')

@@ -9,7 +9,7 @@ import type { Milliseconds } from '../../time.js'
 import type { ItemKind } from './items.js'
 
 /**
- * The members of an object in a line of an export, each checked when it is read; a wrong one is refused in words that name it.
+ * The members of an object in a line of an export, each checked when it is read; a wrong one is refused with a text that names it.
  * Only within `checked`.
  */
 export class LineFields {

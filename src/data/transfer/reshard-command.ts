@@ -1,7 +1,7 @@
 import { noRoomFor } from '../../storage/environment/disk-room.js'
 import { beginNext, fixedMember, hasPrevious, previousFolder } from '../../storage/folder/folder-swap.js'
 import { CommandFailure, command, commandCodes, WrongCommandLine } from '../offline/command.js'
-import { exchangeMembers, type FolderOpening, removeBuilt, StoredFolder } from '../offline/offline-folder.js'
+import { type FolderOpening, removeBuilt, StoredFolder, swapMembers } from '../offline/offline-folder.js'
 import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { folderHelp, folderValues, openingOf, positiveInteger } from './command-folder.js'
 import { type Resharded, reshardInto } from './reshard.js'
@@ -63,8 +63,8 @@ async function resharded(opening: FolderOpening, partitions: number, errors: Pro
     await source.close()
     throw fault
   }
-  // The lock is kept until the members are exchanged: a broker that starts in between would remove the new ones.
-  await source.close(() => exchangeMembers(path, 'next'))
+  // The lock is kept until the members are swapped: a broker that starts in between would remove the new ones.
+  await source.close(() => swapMembers(path, 'next'))
   return done
 }
 

@@ -98,7 +98,7 @@ const metadataDatabases = [
   'notices',
   'groups',
   'shown',
-  'accounts',
+  'deliveryStats',
 ] as const
 
 /**

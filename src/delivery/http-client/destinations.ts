@@ -3,9 +3,9 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 import type { DestinationList } from '../../flags/flag-values.js'
 import { HostNames } from '../../hosts.js'
 import { ProtectedEndpoints } from '../../threads/shared-memory/protected-endpoints.js'
-import { denial } from './exchange.js'
 import { addAddress, contains, meantAddress } from './meant-address.js'
 import { ProtectedServices } from './protected-services.js'
+import { denial } from './response-handler.js'
 
 /** Which destinations an operator allows and which not; without a list of allowed ones all are. */
 export interface DestinationLists {

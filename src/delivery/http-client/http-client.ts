@@ -1,7 +1,7 @@
 import { Client, type Dispatcher } from 'undici'
 import { checkedConnector } from './checked-connect.js'
 import type { Destinations } from './destinations.js'
-import { Exchange, type ExchangeLimits, type HttpResponse, type TakePiece } from './exchange.js'
+import { type HttpResponse, type RequestLimits, ResponseHandler, type TakePiece } from './response-handler.js'
 
 interface HttpClientSettings {
   /** Whether connections are used again. */
@@ -20,7 +20,7 @@ interface HttpClientSettings {
   readonly destinations: Destinations
 }
 
-export interface OutgoingRequest extends ExchangeLimits {
+export interface OutgoingRequest extends RequestLimits {
   /** A URL of http or https. */
   readonly target: URL
   /** Names and values in turn, without those that every request has to its host. */
@@ -38,7 +38,7 @@ interface Connection {
   /** Of what was protected when it was made. */
   readonly version: number
   busy: boolean
-  /** It has carried a whole exchange. */
+  /** It has carried a request and its whole response. */
   served: boolean
 }
 
@@ -70,7 +70,7 @@ export class HttpClient {
       maxHeaderSize: headLimit_bytes,
       keepAliveTimeout: idle_ms,
       keepAliveMaxTimeout: idle_ms, // Whatever the other side offers.
-      headersTimeout: 0, // `Exchange` has the time limits: undici's timers may be a second late.
+      headersTimeout: 0, // `ResponseHandler` has the time limits: undici's timers may be a second late.
       bodyTimeout: 0,
     }
   }
@@ -83,7 +83,7 @@ export class HttpClient {
       const path = target.pathname + target.search
       const headers = [...request.headers]
       const send = (connection: Connection): void => {
-        const exchange = new Exchange({
+        const handler = new ResponseHandler({
           limits: request,
           take,
           responded: resolve,
@@ -94,7 +94,7 @@ export class HttpClient {
           },
           over: (complete) => (complete ? this.#release(connection) : this.#drop(connection)),
         })
-        connection.client.dispatch({ method, path, headers, body, reset: !this.#settings.kept }, exchange)
+        connection.client.dispatch({ method, path, headers, body, reset: !this.#settings.kept }, handler)
       }
       send(this.#takeIdle(target.origin) ?? this.#open(target.origin))
     })

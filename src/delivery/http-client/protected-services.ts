@@ -3,8 +3,8 @@ import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { isLoopback } from '../../hosts.js'
 import type { ProtectedEndpoints, ProtectedService } from '../../threads/shared-memory/protected-endpoints.js'
-import { GivenUp } from './exchange.js'
 import { addAddress, contains, meantAddress } from './meant-address.js'
+import { GivenUp } from './response-handler.js'
 
 /** All addresses of a name. */
 type ResolveAll = (name: string) => Promise<readonly LookupAddress[]>

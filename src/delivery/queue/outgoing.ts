@@ -1,4 +1,4 @@
-import { reasonOfFault } from '../http-client/exchange.js'
+import { reasonOfFault } from '../http-client/response-handler.js'
 
 /** A message as it goes out, over HTTP or MQTT. */
 export type Outgoing = HttpMessage | MqttMessage

@@ -1,8 +1,8 @@
 import { isSecretHeader } from '../../observe/log/secrets.js'
 import { now } from '../../time.js'
 import type { Destinations } from '../http-client/destinations.js'
-import { GivenUp, type HttpResponse } from '../http-client/exchange.js'
 import { HttpClient, type OutgoingRequest } from '../http-client/http-client.js'
+import { GivenUp, type HttpResponse } from '../http-client/response-handler.js'
 import {
   type Acceptance,
   type AttemptOutcome,

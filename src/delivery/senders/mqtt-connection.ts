@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { IClientOptions, MqttClient } from 'mqtt'
 import { checkedSocket } from '../http-client/checked-connect.js'
 import type { Destinations } from '../http-client/destinations.js'
-import { GivenUp, timedOut } from '../http-client/exchange.js'
+import { GivenUp, timedOut } from '../http-client/response-handler.js'
 import { Lifetime } from '../queue/lifetime.js'
 import type { MqttEndpoint, MqttMessage } from '../queue/outgoing.js'
 

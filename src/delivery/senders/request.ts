@@ -55,7 +55,7 @@ const fixed_bytes = Buffer.byteLength(
 
 /** The bytes of a notification as it is sent, head and body. */
 export function messageSize(url: string, headers: readonly string[], body_bytes: number): number {
-  const lines = headers.reduce((sum, text) => sum + text.length + 2, 0) // A colon and a blank, or a line end.
+  const lines = headers.reduce((sum, text) => sum + text.length + 2, 0) // A colon and a space, or a line end.
   return fixed_bytes + url.length + lines + body_bytes
 }
 

@@ -26,7 +26,7 @@ export interface NoticeStreamParts {
   readonly ordinal: () => number
   /** The event of a notice; nothing when it can not be sent, in which case it has left. */
   readonly event: (notice: QueuedNotice, stream: NoticeStream) => ReadyEvent | undefined
-  /** Sends events, of so many notices. */
+  /** Sends events, of this many notices. */
   readonly post: (text: string, notices: number) => void
   /** A notice counts as arrived; `waited` from when it was made until it was sent. */
   readonly arrived: (notice: QueuedNotice, waited: Nanoseconds) => void
@@ -136,7 +136,7 @@ export class NoticeStream {
     if (this.#parts.large.give(sent_bytes)) this.#parts.roomFreed()
   }
 
-  /** The client was handed so many more notices. */
+  /** The client was handed this many more notices. */
   took(notices: number): void {
     const now_ms = this.#parts.steady_ms()
     for (let count = 0; count < notices; count += 1) {

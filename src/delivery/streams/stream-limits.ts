@@ -1,7 +1,7 @@
 /** How many streams there may be, and what is kept of each for clients that come back. */
 export interface StreamLimits {
   readonly listeners: number
-  /** For how long a notice that was sent is kept, at most so many of them, and of so many bytes. */
+  /** For how long a notice that was sent is kept; and the most of them, by number and by bytes. */
   readonly kept_ms: number
   readonly kept: number
   readonly kept_bytes: number

@@ -26,13 +26,13 @@ export type StreamEnd = (typeof streamEnds)[number]
 
 /** What comes on a stream. */
 export type StreamPiece =
-  /** Events as they go out, of so many notices. */
+  /** Events as they go out, of this many notices. */
   | { readonly kind: 'events'; readonly text: string; readonly notices: number }
   | { readonly kind: 'ended'; readonly why: StreamEnd }
 
 /** A stream that is open for a client. */
 export interface OpenStream {
-  /** The client was handed so many more notices. */
+  /** The client was handed this many more notices. */
   took(notices: number): void
   /** The client has gone. */
   close(): void
@@ -49,7 +49,7 @@ export interface StreamSource {
 /** What a front end tells the courier of the streams of its clients, which it numbers. */
 export type StreamInstruction =
   | ({ readonly kind: 'open'; readonly stream: number } & StreamRequest)
-  /** The client was handed so many more notices. */
+  /** The client was handed this many more notices. */
   | { readonly kind: 'took'; readonly stream: number; readonly notices: number }
   | { readonly kind: 'closed'; readonly stream: number }
   | {

@@ -59,8 +59,8 @@ export class ArrayEdits implements AttributeEdits {
   ): Result<Entity, UpdateRefusal> {
     const [entity, after] = [this.#entity, this.#after]
     if (after.length > entity.attributes.length) after.sort(compareAttributes)
-    const settled = located === undefined ? ok(after) : withOneLocation(after, located, mayTakeOver)
-    if (!settled.ok) return settled
-    return ok({ ...entity, attributes: settled.value, modified, correlator })
+    const edited = located === undefined ? ok(after) : withOneLocation(after, located, mayTakeOver)
+    if (!edited.ok) return edited
+    return ok({ ...entity, attributes: edited.value, modified, correlator })
   }
 }

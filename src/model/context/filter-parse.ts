@@ -8,9 +8,9 @@ import { parseDate, parseDecimal } from './value.js'
 export type FilterMalformed =
   | { readonly kind: 'filterEmpty' }
   | { readonly kind: 'statementEmpty' }
-  /** A statement of blanks only. */
+  /** A statement of spaces only. */
   | { readonly kind: 'statementBlank' }
-  /** The only statement consists of blanks. */
+  /** The only statement consists of spaces. */
   | { readonly kind: 'filterBlank' }
   | { readonly kind: 'leftSideEmpty' }
   | { readonly kind: 'rightSideEmpty' }

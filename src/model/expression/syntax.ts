@@ -81,7 +81,7 @@ export class Scanner {
   next(): void {
     const text = this.#text
     this.rank = -1
-    this.#at = behindBlanks(text, this.#at)
+    this.#at = behindSpaces(text, this.#at)
     const code = text.charCodeAt(this.#at)
     if (Number.isNaN(code)) this.kind = 'end'
     else if (isDigit(code)) this.#number()
@@ -216,15 +216,15 @@ function isAsciiWord(code: number): boolean {
 }
 
 const word = /[\p{L}_$][\p{L}\p{N}_$]*/uy
-const blanks = /\s+/y
+const whitespace = /\s+/y
 
-function behindBlanks(text: string, from: number): number {
+function behindSpaces(text: string, from: number): number {
   let at = from
   while (text[at] === ' ') at += 1
   const code = text.charCodeAt(at)
   if (code > 0x20 && code < 0x80) return at
-  blanks.lastIndex = at
-  return blanks.test(text) ? blanks.lastIndex : at
+  whitespace.lastIndex = at
+  return whitespace.test(text) ? whitespace.lastIndex : at
 }
 
 /** A backslash escapes only a quotation mark and itself, so that regular expressions can be written. */

@@ -8,7 +8,7 @@ import { type ExpressionScope, metadataName, resultSize, textOf } from './scope.
 export type Unfilled = { readonly kind: 'macroOpen' } | { readonly kind: 'filledTooLong' }
 
 /** The replacement of a macro that is unknown or null [NGSIv2 subscriptions 6.1]. */
-export type Blank = '' | 'null'
+export type Fallback = '' | 'null'
 
 /** The steps to copy a member of an object. */
 const member_steps = 10
@@ -28,15 +28,15 @@ export class Filler {
   }
 
   /** A text with its macros filled in. Refuses a macro without end, and a result that is too long. */
-  text(template: string, blank: Blank): Result<string, Unfilled> {
+  text(template: string, fallback: Fallback): Result<string, Unfilled> {
     const whole = onlyMacro(template)
-    if (whole !== undefined) return this.#within(this.#shown(whole, blank))
+    if (whole !== undefined) return this.#within(this.#shown(whole, fallback))
     let filled = ''
     let from = 0
     for (let start = template.indexOf('${'); start !== -1; start = template.indexOf('${', from)) {
       const end = template.indexOf('}', start)
       if (end === -1) return err({ kind: 'macroOpen' })
-      filled += template.slice(from, start) + this.#shown(template.slice(start + 2, end), blank)
+      filled += template.slice(from, start) + this.#shown(template.slice(start + 2, end), fallback)
       if (filled.length > this.#scope.max_bytes) return err({ kind: 'filledTooLong' })
       from = end + 1
     }
@@ -69,9 +69,9 @@ export class Filler {
     return filled.error.kind === 'macroOpen' ? template : null
   }
 
-  #shown(expression: string, blank: Blank): string {
+  #shown(expression: string, fallback: Fallback): string {
     const value = this.#expressions.evaluate(expression, this.#scope)
-    return value === null ? blank : textOf(value)
+    return value === null ? fallback : textOf(value)
   }
 
   #within(filled: string): Result<string, Unfilled> {

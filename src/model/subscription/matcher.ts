@@ -36,7 +36,7 @@ interface MatcherParts {
  */
 export class Matcher {
   readonly #index: MatcherIndex
-  readonly #word: NoticeRenderer
+  readonly #renderBody: NoticeRenderer
   readonly #message: MessageRenderer
   readonly #holds: ConditionEvaluator
   readonly #expressions: ExpressionHolder
@@ -52,7 +52,7 @@ export class Matcher {
   constructor({ word, message, holds, expressions, log, memory_bytes }: MatcherParts) {
     this.#index = new MatcherIndex(memory_bytes, expressions)
     this.#expressions = expressions
-    this.#word = word
+    this.#renderBody = word
     this.#message = message
     this.#holds = holds
     this.#log = log
@@ -277,7 +277,7 @@ export class Matcher {
 
   #warnOfSteps({ entity: { id, type } }: Change, { steps }: StepShare): void {
     const what = `the conditions and templates of its subscriptions take too long for ${id} (${type})`
-    this.#log.warn('subscriptions:effort', `${what}: beyond ${steps} steps each, conditions are false and macros null`)
+    this.#log.warn('subscriptions:steps', `${what}: beyond ${steps} steps each, conditions are false and macros null`)
   }
 
   /** Bodies that are short together are rendered here; otherwise the entity is stored once for all of them. */
@@ -296,9 +296,9 @@ export class Matcher {
     const notices: Notice[] = []
     let characters = 0
     for (const subscription of due) {
-      const body = this.#word(subscription, [entity])
+      const body = this.#renderBody(subscription, [entity])
       characters += body.length
-      if (due.length > 1 && characters > mostWorded) {
+      if (due.length > 1 && characters > maxRendered_characters) {
         this.#notices.push({ ...common, subscriptions: due.map(({ id }) => id), entity })
         return
       }
@@ -372,7 +372,7 @@ function comesBack({ before }: Change, cause: Cause): boolean {
 }
 
 /** The most characters of bodies that are rendered and stored for one change with several notices. */
-const mostWorded = 4096
+const maxRendered_characters = 4096
 
 type Showing = (subscription: Subscription) => boolean
 

@@ -112,12 +112,12 @@ export class Alarms {
     return structuredClone(this.#counts)
   }
 
-  /** The active alarms, the newest first, at most so many. */
+  /** The active alarms, the newest first, at most this many. */
   list(most: number): readonly ActiveAlarm[] {
     return [...this.#active.values()].slice(-most).reverse().map(alarmShown)
   }
 
-  /** Active alarms of some kinds, those that have occurred most often first, at most so many. */
+  /** Active alarms of some kinds, those that have occurred most often first, at most this many. */
   worst(kinds: readonly AlarmKind[], most: number): readonly ActiveAlarm[] {
     const found = [...this.#active.values()].filter(({ kind }) => kinds.includes(kind))
     return found

@@ -9,7 +9,7 @@ const formNames = ['json', 'pipe', 'humans'] as const
 export type FormName = (typeof formNames)[number]
 
 /** The end of a cut value. */
-const mark = '(...)'
+const ellipsis = '(...)'
 
 const outsideRequests: LineContext = { corr: 'N/A', trans: 'N/A', from: 'N/A', srv: 'N/A', subsrv: 'N/A' }
 
@@ -72,16 +72,17 @@ function jsonForm(): Form {
     const message = line.message.slice(0, maxSize)
     const whole = serialised({ ...line, message })
     if (message === line.message && Buffer.byteLength(whole) <= maxSize) return `${whole}\n`
-    const room = maxSize - Buffer.byteLength(serialised({ ...line, message: mark }))
-    if (room >= 0) return `${serialised({ ...line, message: cutEscaped(message, room) + mark })}\n`
-    const bare = { ...line, message: mark, facts: undefined }
+    const room = maxSize - Buffer.byteLength(serialised({ ...line, message: ellipsis }))
+    if (room >= 0) return `${serialised({ ...line, message: cutEscaped(message, room) + ellipsis })}\n`
+    const bare = { ...line, message: ellipsis, facts: undefined }
     const left = maxSize - Buffer.byteLength(serialised(bare))
     return `${serialised(left >= 0 ? bare : { ...bare, context: shortened(line.context, maxSize >> 3) })}\n`
   }
 }
 
 function shortened(context: LineContext = outsideRequests, room: number): LineContext {
-  const cut = (value: string) => (value.length * 6 <= room ? value : cutEscaped(value, room - mark.length) + mark)
+  const cut = (value: string) =>
+    value.length * 6 <= room ? value : cutEscaped(value, room - ellipsis.length) + ellipsis
   return {
     corr: cut(context.corr),
     trans: cut(context.trans),
@@ -130,7 +131,7 @@ function parsedText(escaped: string): string | undefined {
 }
 
 function cutText(text: string, maxSize: number): string {
-  return Buffer.byteLength(text) <= maxSize ? text : cutBytes(text, maxSize - mark.length) + mark
+  return Buffer.byteLength(text) <= maxSize ? text : cutBytes(text, maxSize - ellipsis.length) + ellipsis
 }
 
 /** The longest prefix of a text that takes at most `size` bytes; no character is cut. */

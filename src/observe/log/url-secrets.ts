@@ -129,7 +129,7 @@ function plainOpeningIn(text: string, from: number): Opening | undefined {
   return found === null ? undefined : { start: found.index, end: plainOpening.lastIndex }
 }
 
-/** Users that end at a blank, at a quotation mark or at the end of a URL's host. */
+/** Users that end at a space, at a quotation mark or at the end of a URL's host. */
 class PlainUsers {
   readonly #text: string
   /** How far the text was searched, and the last `@` before. */

@@ -32,7 +32,7 @@ export class Buckets {
     const shown = Number(value) / this.#unit
     let bucket = 0
     for (; bucket < this.bounds.length; bucket += 1) if (shown <= (this.bounds[bucket] ?? 0)) break
-    // A mark reads the columns in order: each value that it has in a bucket is also in its sum.
+    // A baseline reads the columns in order: each value that it has in a bucket is also in its sum.
     table.add(row, first + this.bounds.length + 1, value)
     table.add(row, first + bucket, 1n)
   }

@@ -1,4 +1,4 @@
-import { CounterTable, type CounterTableMemory, type Marked } from '../../threads/shared-memory/counter-table.js'
+import { type Baseline, CounterTable, type CounterTableMemory } from '../../threads/shared-memory/counter-table.js'
 import type { Nanoseconds } from '../../time.js'
 import { maxRoutes, verbs } from './counted-routes.js'
 
@@ -93,8 +93,8 @@ export function counterColumn(name: string): number {
   return column
 }
 
-const flatMark = 0
-const nestedMark = 1
+const flatBaseline = 0
+const nestedBaseline = 1
 const requests = counterRows.length
 
 /** The counters of the statistics, and the requests by path and verb [management 4]. */
@@ -120,8 +120,8 @@ export class RequestCountTable {
   }
 
   /** The sums at the last reset, or at the start: what is read from it belongs together, with its moment. */
-  get since(): Marked {
-    return this.#table.marked(flatMark)
+  get since(): Baseline {
+    return this.#table.baseline(flatBaseline)
   }
 
   /** A counter of the flat part, since the last reset [management 4.1]. */
@@ -135,8 +135,8 @@ export class RequestCountTable {
   }
 
   /** The sums at the beginning of the nested part, as `since`. */
-  get nestedSince(): Marked {
-    return this.#table.marked(nestedMark)
+  get nestedSince(): Baseline {
+    return this.#table.baseline(nestedBaseline)
   }
 
   /** A counter since the start of the process, regardless of resets [management 7]. */
@@ -145,11 +145,11 @@ export class RequestCountTable {
   }
 
   reset(at: Nanoseconds): void {
-    this.#table.mark(flatMark, at)
+    this.#table.setBaseline(flatBaseline, at)
     this.resetNested(at)
   }
 
   resetNested(at: Nanoseconds): void {
-    this.#table.mark(nestedMark, at)
+    this.#table.setBaseline(nestedBaseline, at)
   }
 }

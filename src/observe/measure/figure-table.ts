@@ -89,12 +89,12 @@ export class FigureTable<All extends Figures> {
 
   /** From now on `since` counts from zero. */
   reset(at: Nanoseconds): void {
-    this.#counters.mark(reset, at)
+    this.#counters.setBaseline(reset, at)
   }
 
   /** The last reset: sums that are read from it belong together. */
   get sinceReset(): (name: ColumnName<All>) => bigint {
-    const { since } = this.#counters.marked(reset)
+    const { since } = this.#counters.baseline(reset)
     return (name) => since(this.list.columns[name])
   }
 

@@ -90,7 +90,7 @@ export function addedStatistics(nodes: readonly NodeStatistics[]): AddedStatisti
   }
 }
 
-/** Parses the statistics of another node; refuses, in words for the operator, when they are malformed. */
+/** Parses the statistics of another node; refuses with a text for the operator when they are malformed. */
 export function parseNodeStatistics(text: string): Result<NodeStatistics, string> {
   try {
     const raw: unknown = JSON.parse(text)

@@ -12,7 +12,7 @@ export interface StepTableMemory {
 /** A step of an event loop that took too long. */
 interface LongStep {
   readonly length: Nanoseconds
-  /** What was worked on, in words for the log. */
+  /** What was worked on, as a text for the log. */
   readonly text: string
 }
 
@@ -25,7 +25,7 @@ const window: Nanoseconds = 60_000_000_000n
 
 /**
  * The longest steps of the event loop of each thread: each thread writes its own row. A step is work that does not give way to
- * anything else. Of the steps that were too long and have not been logged, the longest is stored in words: the main thread logs
+ * anything else. Of the steps that were too long and have not been logged, the longest is stored as a text: the main thread logs
  * it, also for threads without a log and for ended ones.
  */
 export class StepTable {

@@ -38,13 +38,13 @@ export class TimingTable {
 
   /** The sums since the last reset. */
   get accumulated(): StageTimes {
-    const from = this.#table.marked(reset)
+    const from = this.#table.baseline(reset)
     return spent((stage) => from.since(stage))
   }
 
   /** The stages of the last completed request on any front end; empty when there was none since the last reset. */
   get last(): StageTimes {
-    let latest = { end: this.#table.markedAt(reset), stages: [] as Nanoseconds[] }
+    let latest = { end: this.#table.baselineAt(reset), stages: [] as Nanoseconds[] }
     for (let row = 0; row < this.#table.rows; row += 1) {
       const published = this.#published(row)
       if (published.end > latest.end) latest = published
@@ -53,7 +53,7 @@ export class TimingTable {
   }
 
   reset(at: Nanoseconds): void {
-    this.#table.mark(reset, at)
+    this.#table.setBaseline(reset, at)
   }
 
   /**

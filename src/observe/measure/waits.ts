@@ -1,5 +1,5 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
-import { CounterTable, type CounterTableMemory, type Marked } from '../../threads/shared-memory/counter-table.js'
+import { type Baseline, CounterTable, type CounterTableMemory } from '../../threads/shared-memory/counter-table.js'
 import type { Switches } from '../../threads/shared-memory/switches.js'
 import type { Nanoseconds } from '../../time.js'
 import { type BucketReading, durationBuckets } from './buckets.js'
@@ -51,8 +51,8 @@ export class WaitTable {
   }
 
   /** The start of the measurement: the last reset, or when it was switched on. What is read from it belongs together. */
-  get since(): Marked {
-    return this.#table.marked(reset)
+  get since(): Baseline {
+    return this.#table.baseline(reset)
   }
 
   /** The sum of the waits for a resource, over all partitions. */
@@ -125,12 +125,12 @@ export class WaitTable {
 
   /** From now on everything counts from zero. */
   reset(at: Nanoseconds): void {
-    this.#table.mark(reset, at)
+    this.#table.setBaseline(reset, at)
     // Writing to an empty histogram would only fetch its pages.
     for (const histogram of this.memory.histograms) if (histogram.count > 0) histogram.reset()
   }
 
-  #longest(resources: readonly number[], from: Marked, rows?: readonly number[]): Nanoseconds {
+  #longest(resources: readonly number[], from: Baseline, rows?: readonly number[]): Nanoseconds {
     let max = 0n
     for (const resource of resources) {
       for (const row of rows ?? this.#table.rowsWith(resource * width + count)) {
@@ -167,7 +167,7 @@ export class WaitTable {
   }
 }
 
-function totalOf(resource: number, from: Marked): Nanoseconds {
+function totalOf(resource: number, from: Baseline): Nanoseconds {
   return durationBuckets.sum(from.since, resource * width + buckets)
 }
 

@@ -37,7 +37,7 @@ export class MetadataReplica {
           return this.#enforced
         },
         pass: (last) => store.pass(last),
-        appendMark: (mark) => store.inTurn(() => wal.appendMark(mark)),
+        appendEmpty: (record) => store.inTurn(() => wal.appendEmpty(record)),
         applied: (last) => this.#applied(last),
         reported: (change) => {
           if (change.kind !== 'elected') parts.owns(change.kind === 'owns' ? change.epoch : undefined)

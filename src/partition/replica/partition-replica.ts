@@ -44,7 +44,7 @@ function replicaStore(parts: PartitionReplicaParts): ReplicaStore {
       return undefined
     },
     pass: (last) => store.pass(last),
-    appendMark: (mark) => wal.appendMarkSync(mark),
+    appendEmpty: (record) => wal.appendEmptySync(record),
     applied: (last) => position.applied(last),
     reported: (change) => {
       measure(change, figures)

@@ -85,8 +85,8 @@ interface Applying {
   readonly last: LogSequence
 }
 
-/** A record that changes nothing: a heartbeat or a release. */
-export type OwnersMark = 'idle' | 'release'
+/** A record of the owner that changes nothing: a heartbeat or a release. */
+export type EmptyRecord = 'idle' | 'release'
 
 /** The outcome of offering a record to the log. */
 export type OfferOutcome =
@@ -109,7 +109,7 @@ export type ReplicaEvent =
   | { readonly kind: 'committed'; readonly index: LogSequence }
   | { readonly kind: 'metadataInForce'; readonly metadataVersion: LogSequence }
   | { readonly kind: 'campaigned'; readonly outcome: OfferOutcome }
-  | { readonly kind: 'appended'; readonly mark: OwnersMark; readonly outcome: OfferOutcome }
+  | { readonly kind: 'appended'; readonly record: EmptyRecord; readonly outcome: OfferOutcome }
   /** A turn of this node is in the log and applied. */
   | { readonly kind: 'turned'; readonly sequence: LogSequence; readonly sent: ClockStart }
   | { readonly kind: 'looked'; readonly now: Nanoseconds }
@@ -122,7 +122,7 @@ export type ReplicaEffect =
   | { readonly kind: 'retryLater' }
   | { readonly kind: 'campaign'; readonly expected: LogSequence; readonly metadataVersion: LogSequence }
   /** Append a record behind what this node has appended before. */
-  | { readonly kind: 'append'; readonly mark: OwnersMark }
+  | { readonly kind: 'append'; readonly record: EmptyRecord }
   /** Note that a record of this node, which changes nothing, is applied. */
   | { readonly kind: 'pass'; readonly last: LogSequence }
   /** Everything up to a record can be read here. */

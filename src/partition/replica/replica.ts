@@ -5,7 +5,7 @@ import type { LogView } from '../../storage/etcd/log-view.js'
 import type { Appended, LogRecord, LogSequence } from '../../storage/wal/record-log.js'
 import type { PartitionPosition } from '../../threads/shared-memory/partition-position.js'
 import { fullDisk_ms, look_ms, readLease_ms } from './read-lease.js'
-import type { OfferOutcome, OwnersMark, ReplicaEffect, ReplicaEvent, ReplicaState } from './replica-state.js'
+import type { EmptyRecord, OfferOutcome, ReplicaEffect, ReplicaEvent, ReplicaState } from './replica-state.js'
 import { isOwner, replicaOf, transition } from './transitions.js'
 
 /** The environment that a replica applies its log to, with what it is told of ownership. */
@@ -18,7 +18,7 @@ export interface ReplicaStore {
   /** Notes everything up to a record as applied; the records since the last turn change nothing. */
   pass(last: LogSequence): void
   /** Appends a record that changes nothing behind the appends in progress. Returns the outcome, or a promise of it. */
-  appendMark(mark: OwnersMark): Appended | Promise<Appended>
+  appendEmpty(record: EmptyRecord): Appended | Promise<Appended>
   /** Everything up to a record may be read here. */
   applied(last: LogSequence): void
   /** The ownership of the log has changed. */
@@ -184,7 +184,7 @@ export class Replica {
     else if (effect.kind === 'apply') this.#apply(effect)
     else if (effect.kind === 'retryLater') setTimeout(() => this.#take({ kind: 'retry' }), fullDisk_ms)
     else if (effect.kind === 'campaign') this.#campaign(effect)
-    else if (effect.kind === 'append') this.#append(effect.mark)
+    else if (effect.kind === 'append') this.#append(effect.record)
     else if (effect.kind === 'pass') store.pass(effect.last)
     else if (effect.kind === 'show') store.applied(effect.last)
     else if (effect.kind === 'confirm') position.confirm(effect.sent, readLease_ms)
@@ -223,10 +223,11 @@ export class Replica {
     }
   }
 
-  #append(mark: OwnersMark): void {
-    const take = (appended: Appended): void => this.#take({ kind: 'appended', mark, outcome: this.#outcome(appended) })
+  #append(record: EmptyRecord): void {
+    const take = (appended: Appended): void =>
+      this.#take({ kind: 'appended', record, outcome: this.#outcome(appended) })
     try {
-      const appended = this.#parts.store.appendMark(mark)
+      const appended = this.#parts.store.appendEmpty(record)
       if (appended instanceof Promise) this.#await(appended, take)
       else take(appended)
     } catch (fault) {

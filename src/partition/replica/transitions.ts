@@ -3,8 +3,8 @@ import type { LogSequence } from '../../storage/wal/record-log.js'
 import type { ClockStart, Nanoseconds } from '../../time.js'
 import { heartbeat_ns, ownsFrom } from './read-lease.js'
 import type {
+  EmptyRecord,
   OfferOutcome,
-  OwnersMark,
   ReplicaEffect,
   ReplicaEvent,
   ReplicaState,
@@ -61,7 +61,7 @@ export function transition(state: ReplicaState, event: ReplicaEvent): Transition
     case 'heartbeat':
       return beat(state)
     case 'appended':
-      return appended(state, event.mark, event.outcome)
+      return appended(state, event.record, event.outcome)
     case 'turned':
       return stands(state, event.sequence, event.sent)
     case 'fenced':
@@ -163,11 +163,11 @@ function looked(state: ReplicaState, now: Nanoseconds): Transition {
 function beat(state: ReplicaState): Transition {
   const { role } = state
   if (role.kind !== 'owns' || role.isBeating) return just(state)
-  return just({ ...state, role: { ...role, isBeating: true } }, { kind: 'append', mark: 'idle' })
+  return just({ ...state, role: { ...role, isBeating: true } }, { kind: 'append', record: 'idle' })
 }
 
-function appended(state: ReplicaState, mark: OwnersMark, outcome: OfferOutcome): Transition {
-  if (mark === 'release') return released(state, outcome)
+function appended(state: ReplicaState, record: EmptyRecord, outcome: OfferOutcome): Transition {
+  if (record === 'release') return released(state, outcome)
   const { role } = state
   const next = role.kind === 'owns' ? { ...state, role: { ...role, isBeating: false } } : state
   if (outcome.kind === 'fenced') return lost(next, 'fenced')
@@ -213,7 +213,7 @@ function left(state: ReplicaState): Transition {
   // While the owner before may still show what it has, whoever is elected next has to wait, as behind this election.
   if (role.kind === 'elected' && !mayOwn(state)) return lost(state, 'released')
   // Nothing may be shown after the record that says so, from before it is sent.
-  return just({ ...state, role: { kind: 'releases' } }, { kind: 'revoke' }, { kind: 'append', mark: 'release' })
+  return just({ ...state, role: { kind: 'releases' } }, { kind: 'revoke' }, { kind: 'append', record: 'release' })
 }
 
 /** Follows again, or ends. */

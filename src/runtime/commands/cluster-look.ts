@@ -9,7 +9,7 @@ import { type ClusterOptions, clusterRefusal, etcdSettings } from '../join-rules
 const usualPartitions = 12
 
 /**
- * The number of partitions for the new data folder of a broker in a cluster: that of the cluster. Refuses, in words for
+ * The number of partitions for the new data folder of a broker in a cluster: that of the cluster. Refuses with a text for
  * the operator, before a folder is made, when a new folder cannot join the cluster. Import this file only when it is
  * needed: only then does the main thread need its own connection to etcd.
  */

@@ -4,10 +4,10 @@ import { findClusterState } from '../../storage/etcd/cluster-state.js'
 import type { Engine, LogName } from '../../storage/etcd/engine.js'
 import type { EtcdClient } from '../../storage/etcd/etcd-client.js'
 import { noNodes } from '../../storage/etcd/node-facts.js'
-import { exchangeMember, removeDraft } from '../../storage/folder/data-exchange.js'
 import { type DataFolder, isNewFolder, openDataFolder } from '../../storage/folder/data-folder.js'
 import { type ClusterFact, noteClusterFact, readClusterFact } from '../../storage/folder/folder-cluster.js'
 import { dataFile } from '../../storage/folder/member.js'
+import { removeDraft, swapMember } from '../../storage/folder/member-swap.js'
 import {
   type AppliedRecords,
   type ClusterOptions,
@@ -40,7 +40,7 @@ interface HeldFolder {
 
 /**
  * Begins a cluster anew that etcd has lost, from a data folder of one of its nodes: each log goes on behind the longest
- * replica in the given folders. The node of that folder has to start first. Gives a report; refuses, in words for the
+ * replica in the given folders. The node of that folder has to start first. Gives a report; refuses with a text for the
  * operator, when etcd still has a cluster.
  */
 export async function recoverCluster(parts: RecoveryParts): Promise<Result<string, string>> {
@@ -79,12 +79,12 @@ async function begunAnew(
   [base, ...others]: readonly HeldFolder[],
 ): Promise<Result<string, string>> {
   if (base === undefined) throw new Error('there is no folder')
-  const stranger = others.find(
+  const other = others.find(
     ({ data, fact }) => data.partitions !== base.data.partitions || fact.began !== base.fact.began,
   )
-  if (stranger !== undefined)
+  if (other !== undefined)
     return err(
-      `${stranger.data.path} and ${base.data.path} are of different beginnings of the cluster: one of them was not of it when etcd lost it`,
+      `${other.data.path} and ${base.data.path} are of different beginnings of the cluster: one of them was not of it when etcd lost it`,
     )
   const lines: string[] = []
   for (const [log, applied] of base.applied) {
@@ -118,7 +118,7 @@ async function takeOver(log: LogName, from: HeldFolder, to: HeldFolder): Promise
   const [source, member] = [followingMembers(from.data).get(log), followingMembers(to.data).get(log)]
   if (source === undefined || member === undefined) throw new Error(`there is no log ${log}`)
   try {
-    for await (const step of exchangeMember(member, to.data.id, createReadStream(dataFile(source)), settings)) void step
+    for await (const step of swapMember(member, to.data.id, createReadStream(dataFile(source)), settings)) void step
   } catch (fault) {
     removeDraft(member)
     throw fault

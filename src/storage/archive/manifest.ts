@@ -35,7 +35,7 @@ export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify(manifest, undefined, 2)}\n`
 }
 
-/** Parses a manifest. Refuses, in words, a text that is malformed or does not name exactly the files of a backup. */
+/** Parses a manifest. Refuses, with the reason, a text that is malformed or does not name exactly the files of a backup. */
 export function parseManifest(text: string): Result<Manifest, string> {
   let raw: unknown
   try {

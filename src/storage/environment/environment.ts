@@ -24,7 +24,7 @@ export interface Environment {
   readonly notices: Database<string, Key>
   readonly groups: Database<string, Key>
   readonly shown: Database<string, Key>
-  readonly accounts: Database<string, Key>
+  readonly deliveryStats: Database<string, Key>
 }
 
 export interface EnvironmentSettings {
@@ -66,7 +66,7 @@ export function environmentOf(root: RootDatabase<string, Key>): Environment {
     notices: openDatabase(root, 'notices'),
     groups: openDatabase(root, 'groups'),
     shown: openDatabase(root, 'shown'),
-    accounts: openDatabase(root, 'accounts'),
+    deliveryStats: openDatabase(root, 'deliveryStats'),
   }
 }
 

@@ -68,7 +68,7 @@ export class LoggedEnvironment {
   readonly #pins = new Map<PinPurpose, FilePin>()
 
   /**
-   * Opens the log of an environment that was just opened. To be followed by `recover`. Throws `DamagedRecord`, in words for the
+   * Opens the log of an environment that was just opened. To be followed by `recover`. Throws `DamagedRecord` with a text for the
    * operator, when the log is damaged.
    */
   constructor(parts: LoggedParts) {
@@ -237,8 +237,8 @@ export class LoggedEnvironment {
       const { file, offset, what } = opened.error
       throw new DamagedRecord(`${file} is damaged at byte ${offset} (${what}): ${wayOut}`)
     }
-    const { log: wal, cut_bytes, isBlank } = opened.value
-    if (isBlank) {
+    const { log: wal, cut_bytes, isEmpty } = opened.value
+    if (isEmpty) {
       log?.warn(
         'storage:log',
         `${folder.path} is empty, as a version before this one leaves a log that was never written: if updates were acknowledged since, they are lost`,

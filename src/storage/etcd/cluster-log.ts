@@ -20,7 +20,7 @@ export function isClusterNote(note: string): boolean {
 }
 
 /** A record that changes nothing. */
-type Mark = Exclude<ClusterRecordKind, 'election' | 'turn'>
+type EmptyRecordKind = Exclude<ClusterRecordKind, 'election' | 'turn'>
 
 /** The epoch of a process that does not own the log: it appends nothing. */
 const notOwned = 0 as LogSequence
@@ -43,8 +43,8 @@ export class ClusterLog implements NotedLog {
   #isGivenUp = false
 
   /**
-   * Opens the log for an environment that has applied it up to a sequence, and follows it from there. Throws `DamagedRecord`, in words
-   * for the operator, when the log ends before it, and `BehindLog` where another node may have what is missing.
+   * Opens the log for an environment that has applied it up to a sequence, and follows it from there. Throws `DamagedRecord`, with a
+   * text for the operator, when the log ends before it, and `BehindLog` where another node may have what is missing.
    * `sleeps` is called again and again while the thread sleeps until the log has an answer.
    */
   constructor(end: LogLinkEnd, applied: LogSequence, sleeps?: () => void) {
@@ -96,13 +96,13 @@ export class ClusterLog implements NotedLog {
   }
 
   /** Appends a record that changes nothing, and blocks until its outcome is known. */
-  appendMarkSync(kind: Mark): Appended {
-    return this.#marked(kind, this.#appendedSync(this.#encoded(new Uint8Array(), kind)))
+  appendEmptySync(kind: EmptyRecordKind): Appended {
+    return this.#appendedEmpty(kind, this.#appendedSync(this.#encoded(new Uint8Array(), kind)))
   }
 
   /** Appends a record that changes nothing, while the thread does other work. */
-  async appendMark(kind: Mark): Promise<Appended> {
-    return this.#marked(kind, await this.#appended(this.#encoded(new Uint8Array(), kind), this.#last))
+  async appendEmpty(kind: EmptyRecordKind): Promise<Appended> {
+    return this.#appendedEmpty(kind, await this.#appended(this.#encoded(new Uint8Array(), kind), this.#last))
   }
 
   get last(): LogSequence {
@@ -184,7 +184,7 @@ export class ClusterLog implements NotedLog {
     return err({ kind: 'fenced', last: this.#last })
   }
 
-  #marked(kind: Mark, appended: Appended): Appended {
+  #appendedEmpty(kind: EmptyRecordKind, appended: Appended): Appended {
     if (kind === 'release' && appended.ok) this.#epoch = notOwned
     return appended
   }

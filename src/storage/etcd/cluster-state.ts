@@ -148,7 +148,7 @@ const patience_ms = 10_000
 const again_ms = 200
 
 /**
- * What stands at the prefix of a cluster, as soon as a majority of etcd answers; nothing where none stands. Refuses in words for the
+ * What stands at the prefix of a cluster, as soon as a majority of etcd answers; nothing where none stands. Refuses with a text for the
  * operator. `warn` is told of an etcd that is not meant for use.
  */
 export async function standingCluster(

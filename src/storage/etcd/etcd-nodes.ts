@@ -54,7 +54,7 @@ export class EtcdNodes {
     this.#prefix = prefix
   }
 
-  /** Lists a node, and gives all that are listed. Refuses in words for the operator. */
+  /** Lists a node, and gives all that are listed. Refuses with a text for the operator. */
   async list({
     node,
     folder,

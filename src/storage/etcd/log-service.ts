@@ -187,7 +187,7 @@ export class LogService {
   /** Truncates all logs up to what checkpoints allow, in one request. */
   async #truncate(): Promise<void> {
     const { checkpoints, heldMost_bytes } = this.#parts
-    const least = await checkpoints.exchanged()
+    const least = await checkpoints.synchronized()
     if (!least.ok) return this.#parts.neglected('be told of checkpoints', least.error.reason)
     for (const [log, { all, two }] of least.value) {
       const held_bytes = this.#owned.get(log)?.bytes.behind_bytes(all) ?? 0

@@ -4,7 +4,7 @@ import type { EngineUnavailable, LogName } from './engine.js'
 import type { EtcdNodes } from './etcd-nodes.js'
 
 /**
- * Progress over records that change nothing is sent every so many exchanges: an owner appends such a record every two seconds, and
+ * Progress over records that change nothing is sent once in this number of calls: an owner appends such a record every two seconds, and
  * nothing waits for it.
  */
 const coveredEvery = 10
@@ -28,7 +28,7 @@ export class ReplicaCheckpoints {
   readonly #covered = new Map<LogName, LogSequence>()
   #isTold = false
   #isCoveredTold = true
-  #exchanges = 0
+  #calls = 0
 
   /** `reached` has the last records in the checkpoints of this node. */
   constructor(nodes: EtcdNodes, node: string, listed: readonly string[], reached: ReadonlyMap<LogName, LogSequence>) {
@@ -56,9 +56,9 @@ export class ReplicaCheckpoints {
   }
 
   /** Sends the progress of this node, and returns that of all replicas, by log. */
-  async exchanged(): Promise<Result<ReadonlyMap<LogName, ReachedByReplicas>, EngineUnavailable>> {
-    this.#exchanges += 1
-    if (!this.#isTold || (!this.#isCoveredTold && this.#exchanges >= coveredEvery)) {
+  async synchronized(): Promise<Result<ReadonlyMap<LogName, ReachedByReplicas>, EngineUnavailable>> {
+    this.#calls += 1
+    if (!this.#isTold || (!this.#isCoveredTold && this.#calls >= coveredEvery)) {
       this.#isTold = true
       this.#isCoveredTold = true
       const told = await this.#nodes.tellCheckpoints(this.#node, checkpointsText(this.#reached, this.#covered))
@@ -66,7 +66,7 @@ export class ReplicaCheckpoints {
         this.#isTold = false
         return told
       }
-      this.#exchanges = 0
+      this.#calls = 0
     }
     const checkpoints = await this.#nodes.checkpoints()
     return checkpoints.ok ? ok(this.#byLogs(checkpoints.value)) : checkpoints

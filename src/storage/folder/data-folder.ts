@@ -14,7 +14,7 @@ import {
   readNextFormat,
 } from './folder-format.js'
 import { lockData } from './folder-lock.js'
-import { isDecided, settleSwap } from './folder-swap.js'
+import { finishSwap, isDecided } from './folder-swap.js'
 import { dataFile, type FolderMember, type MemberSettings, make, misplaced, unusable, wayOut } from './member.js'
 
 /** A data folder that this process has locked. */
@@ -78,7 +78,7 @@ export function isNewFolder(path: string): boolean {
 }
 
 function opening(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
-  return settled(path, settings).catch((fault: unknown) =>
+  return openedFolder(path, settings).catch((fault: unknown) =>
     err({ reason: `the data directory ${path} cannot be used: ${systemFaultText(fault)}` }),
   )
 }
@@ -99,13 +99,13 @@ function layout(path: string): Pick<DataFolder, 'path' | 'partitionPath' | 'meta
 }
 
 /** Creates or checks the folder; returns the number of its partitions. */
-async function settled(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
+async function openedFolder(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
   const steps: string[] = []
-  for (const step of settleSwap(path)) {
+  for (const step of finishSwap(path)) {
     steps.push(step)
     settings.goesOn?.()
   }
-  if (steps.length > 0) settings.tell?.(`${path} was left in the middle of an exchange of its files: ${steps.at(-1)}`)
+  if (steps.length > 0) settings.tell?.(`${path} was left in the middle of a swap of its files: ${steps.at(-1)}`)
   const format = readFormat(path)
   if (!format.ok) return format.error === 'missing' ? created(path, settings) : err(format.error)
   const { partitions } = format.value

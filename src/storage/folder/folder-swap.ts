@@ -18,7 +18,7 @@ import { err, ok, type Result } from '../../result.js'
 import { formatFile, readFormat } from './folder-format.js'
 
 /**
- * The members of a data folder are exchanged for others all at once: built beside them, decided by a durable note, then
+ * The members of a data folder are swapped for others all at once: built beside them, decided by a durable note, then
  * moved. A process that is killed anywhere leaves the old folder before the note, and after it one that whoever opens it
  * next makes the new one. The folder itself is never renamed: it may be a mount point.
  */
@@ -74,7 +74,7 @@ export function beginNext(path: string): string {
 /**
  * Decides that the members in `next`, or those of before, take the place of the present ones, which become the previous
  * ones. What was built is made durable first. Refuses when it is no whole data folder, when it lies on another
- * file system, and when previous members would be lost. `settleSwap` carries it out.
+ * file system, and when previous members would be lost. `finishSwap` carries it out.
  */
 export function decideSwap(path: string, source: SwapSource): Result<void, { readonly reason: string }> {
   const from = join(path, source)
@@ -95,7 +95,7 @@ export function decideSwap(path: string, source: SwapSource): Result<void, { rea
   return ok(undefined)
 }
 
-/** Why the members of a folder cannot be moved within `path`, in words for the operator; nothing when they can. */
+/** Why the members of a folder cannot be moved within `path`, as a text for the operator; nothing when they can. */
 export function fixedMember(path: string, from: string): string | undefined {
   const fixed = membersIn(from)
     .map((name) => join(from, name))
@@ -111,7 +111,7 @@ const previousInTheWay =
  * Goes on with a swap that was decided, step by step; removes what was built for one that was not. Yields after each step
  * what was done; stopped after any of them, it can be begun again. The caller has the lock of the folder.
  */
-export function* settleSwap(path: string): Generator<string, void> {
+export function* finishSwap(path: string): Generator<string, void> {
   const note = readNote(path)
   if (note === undefined) {
     yield* removeUndecided(path)

@@ -17,7 +17,7 @@ export interface OutboxDatabases {
   /** [number] to the entity or change that the notices of groups show; with `groups` behind it to the number of these groups. */
   readonly shown: Database<string, Key>
   /** [subscription] to its delivery stats. */
-  readonly accounts: Database<string, Key>
+  readonly deliveryStats: Database<string, Key>
   /** Holds the number of the last notice that was ever put in, so that no number is given twice. */
   readonly facts: Database<string, Key>
 }
@@ -28,7 +28,7 @@ export function openOutbox(root: RootDatabase<string, Key>): OutboxDatabases {
     notices: openDatabase(root, 'notices'),
     groups: openDatabase(root, 'groups'),
     shown: openDatabase(root, 'shown'),
-    accounts: openDatabase(root, 'accounts'),
+    deliveryStats: openDatabase(root, 'deliveryStats'),
     facts: openDatabase(root, 'facts'),
   }
 }
@@ -79,12 +79,12 @@ export class Outbox {
 
   /** Stores acks of notices; idempotent. */
   ack(acks: readonly NoticeAck[]): void {
-    const { notices, accounts } = this.#databases
+    const { notices, deliveryStats } = this.#databases
     const grouped: NoticeNumber[] = []
     for (const { subscription, gone, stats } of acks) {
       for (const number of gone) if (!notices.removeSync([number])) grouped.push(number)
-      if (stats === undefined) accounts.removeSync([subscription])
-      else accounts.putSync([subscription], JSON.stringify(stats))
+      if (stats === undefined) deliveryStats.removeSync([subscription])
+      else deliveryStats.putSync([subscription], JSON.stringify(stats))
     }
     this.#leaveGroups(grouped)
   }
@@ -213,10 +213,10 @@ export function readGroup(first: NoticeNumber, text: string, unread: Unread): No
 
 /** The delivery stats of all subscriptions that have some here. */
 export function* statsOf(
-  { accounts }: Pick<OutboxDatabases, 'accounts'>,
+  { deliveryStats }: Pick<OutboxDatabases, 'deliveryStats'>,
   unread: Unread = unreadThrows,
 ): Generator<readonly [SubscriptionId, DeliveryStats]> {
-  for (const { key, value } of accounts.getRange({})) {
+  for (const { key, value } of deliveryStats.getRange({})) {
     const id = String(onlyPart(key)) as SubscriptionId
     const stats = readStats(id, value, unread)
     if (stats !== undefined) yield [id, stats]
@@ -225,11 +225,11 @@ export function* statsOf(
 
 /** The delivery stats of a subscription, if it has some here. */
 export function storedStats(
-  { accounts }: Pick<OutboxDatabases, 'accounts'>,
+  { deliveryStats }: Pick<OutboxDatabases, 'deliveryStats'>,
   id: SubscriptionId,
   unread: Unread,
 ): DeliveryStats | undefined {
-  const text = accounts.get([id])
+  const text = deliveryStats.get([id])
   return text === undefined ? undefined : readStats(id, text, unread)
 }
 

@@ -116,7 +116,7 @@ function* ofIds(snapshot: Snapshot, tenant: Tenant, ids: ReadonlySet<EntityId>):
 const worthSorting = 2048
 
 /**
- * Candidates of an index that has every result and no more than so many entries: of where entities are, or of how their ids
+ * Candidates of an index that has every result and no more than this many entries: of where entities are, or of how their ids
  * begin. Nothing when there is none.
  */
 function narrowed(

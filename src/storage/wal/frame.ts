@@ -135,12 +135,12 @@ function sequenceAt(bytes: Buffer, offset: number): LogSequence {
 }
 
 /** Whether there are zeros, or the end of the file, where the head of a frame would be. */
-function isBlank(bytes: Buffer, offset: number): boolean {
+function isZeroed(bytes: Buffer, offset: number): boolean {
   return bytes.subarray(offset, offset + head_bytes).every((byte) => byte === 0)
 }
 
 /** Overwrites the head of the frame at an offset, as far as the file goes, so that it is not found again. */
-export function blankHead(file: LogFile, offset: number): void {
+export function zeroHead(file: LogFile, offset: number): void {
   const length = Math.min(head_bytes, file.size_bytes - offset)
   if (length > 0) file.write(offset, Buffer.alloc(length))
 }
@@ -150,11 +150,11 @@ export function blankHead(file: LogFile, offset: number): void {
  * of a head.
  */
 export function torn_bytes(bytes: Buffer, offset: number): number {
-  if (isBlank(bytes, offset)) return 0
+  if (isZeroed(bytes, offset)) return 0
   const length = claimedLength(bytes, offset)
   const rest = bytes.length - offset
   if (length !== undefined && frameSize(length) <= rest) return frameSize(length)
-  for (let end = alignment_bytes; end < rest; end += alignment_bytes) if (isBlank(bytes, offset + end)) return end
+  for (let end = alignment_bytes; end < rest; end += alignment_bytes) if (isZeroed(bytes, offset + end)) return end
   return rest
 }
 
@@ -167,13 +167,13 @@ export function* framesFrom(
   offset: number,
   above: LogSequence,
 ): Generator<{ readonly offset: number; readonly frame: Frame }> {
-  const mark = Buffer.alloc(4)
-  mark.writeUInt32LE(magic)
-  let at = bytes.indexOf(mark, offset)
+  const head = Buffer.alloc(4)
+  head.writeUInt32LE(magic)
+  let at = bytes.indexOf(head, offset)
   while (at !== -1) {
     const isOfThem = at % alignment_bytes === 0 && at + head_bytes <= bytes.length && sequenceAt(bytes, at) > above
     const frame = isOfThem ? frameAt(bytes, at) : undefined
     if (frame) yield { offset: at, frame }
-    at = bytes.indexOf(mark, at + (frame?.size_bytes ?? 1))
+    at = bytes.indexOf(head, at + (frame?.size_bytes ?? 1))
   }
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type DiskFault, diskFault } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
-import { blankHead, frameAt, frameSize, head_bytes, writeFrame } from './frame.js'
+import { frameAt, frameSize, head_bytes, writeFrame, zeroHead } from './frame.js'
 import type { LogFolder } from './log-folder.js'
 import { type LogDamage, recoverLog } from './log-recovery.js'
 import { type LogPosition, LogScan, positionText, type ScannedRecord } from './log-scan.js'
@@ -25,7 +25,7 @@ export interface OpenedLog {
   /** The length of the incomplete record at its end, which was cut. */
   readonly cut_bytes: number
   /** Whether the file is empty, so that nothing says how many records there were. */
-  readonly isBlank: boolean
+  readonly isEmpty: boolean
 }
 
 const defaultSegment_bytes = 2 ** 26
@@ -72,11 +72,11 @@ export class LocalLog implements NotedLog {
   static open(folder: LogFolder, from: LogPosition, settings: LocalLogSettings): Result<OpenedLog, LogDamage> {
     const recovered = recoverLog(folder, from, settings.segment_bytes ?? defaultSegment_bytes)
     if (!recovered.ok) return recovered
-    const { from: opened, end, cut_bytes, isBlank } = recovered.value
+    const { from: opened, end, cut_bytes, isEmpty } = recovered.value
     const log = new LocalLog(folder, settings, opened, end)
     log.#onDisk_bytes = log.#segments.size_bytes
     if (end.offset === 0) log.#writeOpening()
-    return ok({ log, cut_bytes, isBlank })
+    return ok({ log, cut_bytes, isEmpty })
   }
 
   private constructor(folder: LogFolder, settings: LocalLogSettings, from: LogPosition, end: LogPosition) {
@@ -118,7 +118,7 @@ export class LocalLog implements NotedLog {
     this.#end = this.#before
     this.#before = undefined
     this.#retracted += 1
-    this.#orFault(() => blankHead(this.#segments.file, this.#end.offset))
+    this.#orFault(() => zeroHead(this.#segments.file, this.#end.offset))
     this.flush()
   }
 
@@ -239,7 +239,7 @@ export class LocalLog implements NotedLog {
     const left = Buffer.alloc(size)
     left.set(file.read(offset, size))
     if (frameAt(left, 0)?.sequence !== sequence) return
-    blankHead(file, offset)
+    zeroHead(file, offset)
     this.flush()
   }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { diskFault } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
-import { blankHead, fileSizeInHead, frameBefore, torn_bytes } from './frame.js'
+import { fileSizeInHead, frameBefore, torn_bytes, zeroHead } from './frame.js'
 import type { LogFolder } from './log-folder.js'
 import { type LogPosition, LogScan } from './log-scan.js'
 import type { LogSequence } from './record-log.js'
@@ -15,7 +15,7 @@ export interface RecoveredLog {
   /** The length of the incomplete record at its end, which was cut. */
   readonly cut_bytes: number
   /** Whether the file is empty, so that nothing says how many records there were. */
-  readonly isBlank: boolean
+  readonly isEmpty: boolean
 }
 
 /** Why a log can not be opened: what was on disk is not there any more as it was. */
@@ -66,13 +66,13 @@ export function recoverLog(
   const cuts = later.flatMap(({ segment, offset }) => (segment === end.segment ? [offset] : []))
   const file = folder.open(nameOf(end.segment))
   try {
-    for (const offset of new Set([end.offset, ...cuts])) blankHead(file, offset)
+    for (const offset of new Set([end.offset, ...cuts])) zeroHead(file, offset)
     // Of a record that was extending the file, only zeros behind the payload may be missing: it is whole.
     if (bytes.length < end.offset) file.write(bytes.length, Buffer.alloc(end.offset - bytes.length))
     // A flush that failed has dropped what it did not bring to disk, and reading shows it all the same.
     file.write(doubtful, bytes.subarray(doubtful, end.offset))
     file.flush()
-    return ok({ from, end, cut_bytes, isBlank: end.offset === 0 && bytes.length === 0 })
+    return ok({ from, end, cut_bytes, isEmpty: end.offset === 0 && bytes.length === 0 })
   } catch (fault) {
     throw diskFault(join(folder.path, nameOf(end.segment)), fault)
   } finally {

@@ -47,7 +47,7 @@ export class Segments {
     return this.#file
   }
 
-  /** Whether so many bytes still go into the current segment at an offset. */
+  /** Whether this many bytes still go into the current segment at an offset. */
   fits(offset: number, bytes: number): boolean {
     return offset + bytes <= this.#segment_bytes
   }
@@ -98,7 +98,7 @@ export class Segments {
   }
 
   /**
-   * Extends the current segment so that it has so many bytes, or as many as there is space for: whoever writes finds out
+   * Extends the current segment so that it has this many bytes, or as many as there is space for: whoever writes finds out
    * whether that is enough. Says whether it has become longer by all that was wanted.
    */
   reserve(bytes: number): boolean {

@@ -38,7 +38,7 @@ function box(a: Pair, b: Pair): GeoShape {
   return shape.value
 }
 
-/** A square of so many degrees around a point of the equator, with a hole of half its width or without. */
+/** A square of this many degrees around a point of the equator, with a hole of half its width or without. */
 function square(longitude: number, half: number, hasHole = false): GeoShape {
   const ring = (reach: number): readonly Pair[] => [
     [-reach, longitude - reach],

@@ -115,7 +115,7 @@ test('others take the place of the items with the same texts, and whoever was th
       const list = ChunkedList.of(entries(first, 1))
       const others = new Map(entries(given, 2).map((entry) => [entry.text, entry]))
       const replaced: Entry[] = []
-      const after = list.exchanged(others, textOf, (entry) => replaced.push(entry))
+      const after = list.withReplaced(others, textOf, (entry) => replaced.push(entry))
       const both = new Set(first.filter((text) => given.includes(text)))
       assert.deepEqual(
         after.toArray(),
@@ -132,7 +132,7 @@ test('others take the place of the items with the same texts, and whoever was th
 test('thousands of others cost a look at each item, not one at each chunk for each of them', async (t) => {
   const numbers = Array.from({ length: 20_000 }, (_, at) => at)
   const others = new CountedMap(entries(numbers, 2).map((entry) => [entry.text, entry]))
-  const after = ChunkedList.of(entries(numbers, 1)).exchanged(others, textOf, () => {})
+  const after = ChunkedList.of(entries(numbers, 1)).withReplaced(others, textOf, () => {})
   t.equal(after.at(19_999)?.version, 2)
   t.ok(others.looks <= numbers.length, `${others.looks}`)
 })

@@ -190,7 +190,7 @@ const failures: readonly (readonly [
   ['answers an error without body', { status: 500 }, 'invalid context provider response'],
   ['answers text', { body: 'good morning' }, 'invalid context provider response'],
   ['answers other JSON', { body: { hello: 'you' } }, 'invalid context provider response'],
-  ['answers a vector', { body: [] }, 'invalid context provider response'],
+  ['answers an array', { body: [] }, 'invalid context provider response'],
   ['answers JSON that is too deep', { body: '['.repeat(1e5) }, 'invalid context provider response'],
   ['points elsewhere', { status: 307, headers: { Location: '/' } }, 'invalid context provider response'],
   ['is silent', undefined, 'invalid context provider response'],
@@ -244,8 +244,8 @@ test('failures are not visible beside what was found, here or at another provide
   t.same(found.body, { contextResponses: [elementOf([traffic])] })
 })
 
-test('strange parts of an answer are passed over, the others count', async (t) => {
-  const strange = [
+test('unknown parts of a response are passed over, the others count', async (t) => {
+  const unknownParts = [
     7,
     null,
     { name: '' },
@@ -257,7 +257,7 @@ test('strange parts of an answer are passed over, the others count', async (t) =
       'x',
       { contextElement: { type: 'Street' } },
       { contextElement: { id: 'Street-4', type: 'Street', attributes: 'none' } },
-      { contextElement: { id: 'Street-4', type: 'Street', attributes: strange }, statusCode: { code: 200 } },
+      { contextElement: { id: 'Street-4', type: 'Street', attributes: unknownParts }, statusCode: { code: 200 } },
       { contextElement: { id: 'Street-4', type: 'Street', attributes: [traffic] }, statusCode: notFound },
     ],
   }

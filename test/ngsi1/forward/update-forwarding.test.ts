@@ -210,7 +210,7 @@ test('equal elements of a request are answered one by one', async (t) => {
 const failures: readonly (readonly [string, Served | undefined, string | undefined])[] = [
   ['is silent', undefined, 'error forwarding update'],
   ['answers an empty body', {}, 'invalid context provider response'],
-  ['answers blanks', { body: ' \n' }, 'invalid context provider response'],
+  ['answers spaces', { body: ' \n' }, 'invalid context provider response'],
   ['answers no JSON', { body: 'good morning' }, undefined],
   ['answers no NGSI', { body: { orionError: { code: '503' } } }, undefined],
 ]
@@ -275,7 +275,7 @@ test('convenience PUTs are passed on, their errors have their shapes', async (t)
   t.same(await put(attributePath, { type, value }), unknown)
 })
 
-test('an update stays in words unless somebody is registered for its id', async (t) => {
+test('an update stays raw unless somebody is registered for its id', async (t) => {
   const there = await provider(t, answering([echo(noise)]))
   const index = registered({ attributes: ['noise'], provider: there.url, path: '/west' })
   const { broker } = holding(index)

@@ -32,7 +32,7 @@ test('what is scanned is what is parsed: the same action, and elements that mean
   assert(scans > meetings(1000), `${scans} payloads were scanned`)
 })
 
-test('payloads of the usual kind are scanned, whatever the order of their members and the blanks between them', async () => {
+test('payloads of the usual kind are scanned, whatever the order of their members and the spaces between them', async () => {
   fc.assert(fc.property(usualBody, (body) => scanElements(body) !== undefined))
 })
 
@@ -94,7 +94,7 @@ for (const [what, text] of left) {
 }
 
 test('a scan takes linear time, also where it fails at the end', async (t) => {
-  const blanks = ' '.repeat(60_000)
+  const spaces = ' '.repeat(60_000)
   const names = Array.from({ length: 2_500 }, (_, n) => `{"name":"attribute${n}"}`).join(',')
   const metadata = Array.from({ length: 5000 }, () => '{"type":"t","value":"v","type":"t","name":"n"}').join(',')
   const types = '"type":"t",'.repeat(20_000)
@@ -103,9 +103,9 @@ test('a scan takes linear time, also where it fails at the end', async (t) => {
     body(`{"id":"B","attributes":[{"metadatas":[${metadata}]},{"name":"a"}]}`),
     body(`{"id":"B","attributes":[{"name":"a","metadatas":[{${types}"value":"v"}]}]}`),
     body(`{${types}"attributes":[]}`),
-    `${body('{"id":"B"}')}${blanks}x`,
+    `${body('{"id":"B"}')}${spaces}x`,
     body(`{"id":"B","attributes":[${names},]}`),
-    body(`{"id":"B"${blanks}x}`),
+    body(`{"id":"B"${spaces}x}`),
   ]
   for (const text of hostile) {
     t.ok(await staysWithin(1000, () => t.equal(scanElements(text), undefined)))

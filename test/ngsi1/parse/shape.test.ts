@@ -74,7 +74,7 @@ test('a body that is read quickly is read as the rules read it', async (t) => {
   t.ok(quick > meetings(300), 'many of the bodies were read quickly')
 })
 
-test('a body of texts alone is read quickly, with any blanks between its parts', async (t) => {
+test('a body of texts alone is read quickly, with any spaces between its parts', async (t) => {
   const payload = { contextElements: [{ id: 'Silo1', attributes: [{ name: 'level', value: '64' }] }] }
   t.same(readQuickly(JSON.stringify(payload), updateShape), payload)
   t.same(readQuickly(JSON.stringify(payload, null, 2), updateShape), payload)
@@ -129,7 +129,7 @@ for (const text of [
   })
 }
 
-test('a scalar in place of a vector or an object is taken as empty', async (t) => {
+test('a scalar in place of an array or an object is taken as empty', async (t) => {
   const text = '{"contextElements":[{"id":"a","attributes":"x"},"y"]}'
   t.same(atOnce(parseBody(text, updateShape, false)), {
     ok: true,

@@ -17,7 +17,7 @@ import { attribute, entity, givenAttribute } from '../given.js'
 
 const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 5 }), fc.string({ maxLength: 5 }), fc.constant('ID'))
 
-const vector = { asObject: false }
+const array = { asObject: false }
 const object = { asObject: true }
 
 const given = fc.record({
@@ -55,7 +55,7 @@ test('an echo is the text of the object that it stands for', async () => {
           id,
           ...(attributes.length > 0 && { attributes: attributes.map(echoed) }),
         }
-        return renderElement({ id, type, isPattern }, renderEcho(attributes, vector)) === JSON.stringify(expected)
+        return renderElement({ id, type, isPattern }, renderEcho(attributes, array)) === JSON.stringify(expected)
       },
     ),
   )
@@ -75,7 +75,7 @@ test('as an object, attributes are keyed by name, and of instances the one with 
 })
 
 function rendered(...attributes: readonly Attribute[]): unknown {
-  const read: { readonly attributes?: unknown } = JSON.parse(`{${renderStored(attributes, vector)}}`)
+  const read: { readonly attributes?: unknown } = JSON.parse(`{${renderStored(attributes, array)}}`)
   return read.attributes
 }
 
@@ -111,7 +111,7 @@ test('values keep their JSON kind', async () => {
       const value = JSON.parse(JSON.stringify(json)) as Attribute['value']
       const stored = attribute('a', value, { type: 't', metadata: [{ name: 'm', type: 't', value }] })
       const expected = [{ name: 'a', type: 't', value, metadatas: [{ name: 'm', type: 't', value }] }]
-      return renderStored([stored], vector) === `"attributes":${JSON.stringify(expected)}`
+      return renderStored([stored], array) === `"attributes":${JSON.stringify(expected)}`
     }),
   )
 })
@@ -126,7 +126,7 @@ test('the number of a date is shown as ISO 8601', async (t) => {
 
 test('an entity is shown with the attributes named, and without the member when it has none to show', async (t) => {
   const silo = entity('Silo1', 'Silo', attribute('humidity', '40'), attribute('level', '64'))
-  t.same(JSON.parse(renderEntity(silo, ['level', 'smell'], vector)), {
+  t.same(JSON.parse(renderEntity(silo, ['level', 'smell'], array)), {
     type: 'Silo',
     isPattern: 'false',
     id: 'Silo1',

@@ -1,5 +1,9 @@
 import type { StatusText } from '../../../broker/operations/api.js'
-import type { ProviderFormat, QueryAnswer, UpdateAnswer } from '../../../broker/providers/provider-format.js'
+import type {
+  ParsedQueryResponse,
+  ParsedUpdateResponse,
+  ProviderFormat,
+} from '../../../broker/providers/provider-format.js'
 import type { NgsiForm, ProviderFailure, ProviderResponse } from '../../../broker/providers/provider-request.js'
 import type { QueryForward, ShownAttribute, ShownEntity } from '../../../broker/providers/query-plan.js'
 import type { UpdateForward } from '../../../broker/providers/update-plan.js'
@@ -17,9 +21,9 @@ import { isOk, okStatus } from '../render/status.js'
  */
 export const ngsi1Format: ProviderFormat = {
   query: (forward) => ({ path: 'queryContext', parameters: '', body: queryForProvider(forward) }),
-  readQuery: readQueryAnswer,
+  readQuery: readQueryResponse,
   update: (forward) => ({ path: 'updateContext', parameters: '', body: updateForProvider(forward) }),
-  readUpdate: readUpdateAnswer,
+  readUpdate: readUpdateResponse,
   correlator: (correlator) => correlator,
 }
 
@@ -38,55 +42,58 @@ function updateForProvider({ shares }: UpdateForward): string {
 }
 
 /** Elements with another status than 200 are left out [subscriptions 8.2]. */
-async function readQueryAnswer(
+async function readQueryResponse(
   response: ProviderResponse,
   client: NgsiForm,
-): Promise<Result<QueryAnswer, ProviderFailure>> {
-  const answer = await readAnswer(response, client)
-  if (!answer.ok) return answer
-  const { elements, status } = answer.value
+): Promise<Result<ParsedQueryResponse, ProviderFailure>> {
+  const parsed = await readResponse(response, client)
+  if (!parsed.ok) return parsed
+  const { elements, status } = parsed.value
   const found = elements.filter((element) => isOk(element.status))
   const refusal = status ?? elements.find((element) => !isOk(element.status))?.status
   return ok({ elements: found.map(({ entity }) => entity), details: refusal?.details, count: undefined })
 }
 
-async function readUpdateAnswer(response: ProviderResponse): Promise<Result<UpdateAnswer, ProviderFailure>> {
-  const answer = await readAnswer(response, 'ngsi1')
-  if (!answer.ok) return answer
-  const elements = answer.value.elements.map(({ entity: { id, type, attributes }, isPattern, status }) => ({
+async function readUpdateResponse(response: ProviderResponse): Promise<Result<ParsedUpdateResponse, ProviderFailure>> {
+  const parsed = await readResponse(response, 'ngsi1')
+  if (!parsed.ok) return parsed
+  const elements = parsed.value.elements.map(({ entity: { id, type, attributes }, isPattern, status }) => ({
     ...{ id, type, isPattern, status },
     attributes: attributes.map(({ name, instance, type, metadata }) => ({ name, instance, type, metadata })),
   }))
-  return ok({ elements, status: answer.value.status })
+  return ok({ elements, status: parsed.value.status })
 }
 
-interface ReadAnswer {
-  readonly elements: readonly AnsweredEntity[]
+interface ReadResponse {
+  readonly elements: readonly EntityInResponse[]
   readonly status: StatusText | undefined
 }
 
-interface AnsweredEntity {
+interface EntityInResponse {
   readonly entity: ShownEntity
   readonly isPattern: boolean
   readonly status: StatusText
 }
 
 /** A parsed response. For clients of NGSIv1 its scalars have no kinds, since their numbers are texts. */
-type Answered = JsonTree<JsonScalar>
-type AnsweredObject = JsonMembers<JsonScalar>
+type ResponseTree = JsonTree<JsonScalar>
+type ResponseObject = JsonMembers<JsonScalar>
 
-async function readAnswer({ body }: ProviderResponse, client: NgsiForm): Promise<Result<ReadAnswer, ProviderFailure>> {
+async function readResponse(
+  { body }: ProviderResponse,
+  client: NgsiForm,
+): Promise<Result<ReadResponse, ProviderFailure>> {
   if (body.trim() === '') return err({ kind: 'responseEmpty' })
   const slices = new Slices()
   const steps = client === 'ngsi1' ? readJson(body) : readTree(body, scalarsByKind)
-  const json = await inSlices<Result<Answered, unknown>>(steps, slices)
+  const json = await inSlices<Result<ResponseTree, unknown>>(steps, slices)
   const whole = json.ok ? objectOf(json.value) : undefined
   if (whole === undefined) return err({ kind: 'responseUnreadable' })
   const responses = memberOf(whole, 'contextResponses')
   const errorCode = objectOf(memberOf(whole, 'errorCode'))
-  const isAnswer = errorCode !== undefined || (responses !== undefined && isJsonArray(responses))
-  if (!isAnswer) return err({ kind: 'responseUnreadable' })
-  const elements: AnsweredEntity[] = []
+  const isResponse = errorCode !== undefined || (responses !== undefined && isJsonArray(responses))
+  if (!isResponse) return err({ kind: 'responseUnreadable' })
+  const elements: EntityInResponse[] = []
   for (const item of itemsOf(responses)) {
     const element = memberOf(item, 'contextElement')
     const entity = await entityOf(element, slices)
@@ -97,7 +104,7 @@ async function readAnswer({ body }: ProviderResponse, client: NgsiForm): Promise
   return ok({ elements, status: errorCode && statusIn(errorCode) })
 }
 
-async function entityOf(json: Answered | undefined, slices: Slices): Promise<ShownEntity | undefined> {
+async function entityOf(json: ResponseTree | undefined, slices: Slices): Promise<ShownEntity | undefined> {
   const element = objectOf(json)
   const id = element && textOf(element, 'id')
   if (element === undefined || id === undefined || id === '') return undefined
@@ -110,7 +117,7 @@ async function entityOf(json: Answered | undefined, slices: Slices): Promise<Sho
 }
 
 /** Metadata ID tells instances apart; all others stay as they came, location among them. */
-function attributeOf(json: AnsweredObject): readonly ShownAttribute[] {
+function attributeOf(json: ResponseObject): readonly ShownAttribute[] {
   const name = textOf(json, 'name')
   if (name === '') return []
   const given = itemsOf(memberOf(json, 'metadatas')).flatMap(metadataOf)
@@ -122,17 +129,17 @@ function attributeOf(json: AnsweredObject): readonly ShownAttribute[] {
   return [{ name, type, value, metadata, instance: isInstance ? instance : '', isLocation: false }]
 }
 
-function metadataOf(json: AnsweredObject): readonly Metadata[] {
+function metadataOf(json: ResponseObject): readonly Metadata[] {
   const name = textOf(json, 'name')
   return name === '' ? [] : [{ name, type: textOf(json, 'type'), value: valueIn(memberOf(json, 'value')) }]
 }
 
-function valueIn(json: Answered | undefined): Value {
+function valueIn(json: ResponseTree | undefined): Value {
   return json === undefined ? '' : storedValue(json)
 }
 
 /** A missing status means success. */
-function statusIn(json: AnsweredObject | undefined): StatusText {
+function statusIn(json: ResponseObject | undefined): StatusText {
   const code = json && textOf(json, 'code')
   if (json === undefined || code === undefined || code === '' || code === okStatus.code) return okStatus
   const details = textOf(json, 'details')
@@ -140,21 +147,21 @@ function statusIn(json: AnsweredObject | undefined): StatusText {
   return details === '' ? status : { ...status, details }
 }
 
-function objectOf(json: Answered | undefined): AnsweredObject | undefined {
+function objectOf(json: ResponseTree | undefined): ResponseObject | undefined {
   return typeof json !== 'object' || json === null || isJsonArray(json) ? undefined : json
 }
 
-function itemsOf(json: Answered | undefined): readonly AnsweredObject[] {
+function itemsOf(json: ResponseTree | undefined): readonly ResponseObject[] {
   if (json === undefined || !isJsonArray(json)) return []
   return json.flatMap((item) => objectOf(item) ?? [])
 }
 
 /** The member of a name; the last one if several have it. */
-function memberOf(json: AnsweredObject, name: string): Answered | undefined {
+function memberOf(json: ResponseObject, name: string): ResponseTree | undefined {
   return json.members.findLast(([key]) => key === name)?.[1]
 }
 
-function textOf(json: AnsweredObject, name: string): string {
+function textOf(json: ResponseObject, name: string): string {
   const member = memberOf(json, name)
   return member === undefined || (typeof member === 'object' && member !== null) ? '' : String(member)
 }

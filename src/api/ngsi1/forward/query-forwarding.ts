@@ -1,5 +1,5 @@
 import type { ForwardResult } from '../../../broker/providers/forwarder.js'
-import type { QueryAnswer } from '../../../broker/providers/provider-format.js'
+import type { ParsedQueryResponse } from '../../../broker/providers/provider-format.js'
 import type { ShownEntity } from '../../../broker/providers/query-plan.js'
 import type { ReadForward } from '../../../broker/providers/read-plan.js'
 import { readAtProviders } from '../../../broker/providers/remote-read.js'
@@ -21,7 +21,7 @@ export interface FoundEntities {
 }
 
 /** The details of a response without results when the only provider that was asked failed. */
-export const invalidAnswer = 'invalid context provider response'
+export const invalidResponse = 'invalid context provider response'
 
 /**
  * A page of what is held here, completed by providers [subscriptions 8.2]. The page is that of the query; its count may be
@@ -40,8 +40,8 @@ export async function withProviders(
   return ok({ entities, details: entities.length === 0 ? detailsOfNothing(passed) : undefined })
 }
 
-function detailsOfNothing(passed: readonly ForwardResult<ReadForward, QueryAnswer>[]): string | undefined {
+function detailsOfNothing(passed: readonly ForwardResult<ReadForward, ParsedQueryResponse>[]): string | undefined {
   const [first] = passed
   if (first === undefined || passed.some(({ forward }) => forward.provider !== first.forward.provider)) return undefined
-  return first.answer.ok ? first.answer.value.details : invalidAnswer
+  return first.response.ok ? first.response.value.details : invalidResponse
 }

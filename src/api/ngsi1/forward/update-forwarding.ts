@@ -1,6 +1,6 @@
 import type { StatusText } from '../../../broker/operations/api.js'
 import { forwarderOf } from '../../../broker/providers/forwarder.js'
-import type { AnsweredName } from '../../../broker/providers/provider-format.js'
+import type { ResponseEntity } from '../../../broker/providers/provider-format.js'
 import type { ProviderFailure } from '../../../broker/providers/provider-request.js'
 import { entityKey } from '../../../broker/providers/query-plan.js'
 import {
@@ -25,7 +25,7 @@ import {
 import type { Ngsi1Call } from '../operation.js'
 import type { GivenElement } from '../parse/update-payload.js'
 import { isOk, okStatus, statusOf } from '../render/status.js'
-import { invalidAnswer } from './query-forwarding.js'
+import { invalidResponse } from './query-forwarding.js'
 
 /** Nothing of an update could be done, neither here nor at a provider: the one status of the whole. */
 export interface NothingDone {
@@ -62,7 +62,7 @@ function mayBeDone(result: ElementResult): boolean {
 }
 
 function onlyFailure([first, ...others]: readonly ForwardedUpdate[]): ProviderFailure | undefined {
-  return first === undefined || others.length > 0 || first.answer.ok ? undefined : first.answer.error
+  return first === undefined || others.length > 0 || first.response.ok ? undefined : first.response.error
 }
 
 /** The part of an update of an entity that was not done because it is not held here. */
@@ -184,7 +184,7 @@ function joined(
 /** A response, or the place of those about an entity that are still being gathered. */
 type Placed = ElementResponse | Groups
 
-function headOf({ id, type, isPattern = false }: AnsweredName): Pick<ElementResponse, 'id' | 'type' | 'isPattern'> {
+function headOf({ id, type, isPattern = false }: ResponseEntity): Pick<ElementResponse, 'id' | 'type' | 'isPattern'> {
   return { id, type, isPattern }
 }
 
@@ -192,7 +192,7 @@ interface UpdateOutcome {
   readonly status: StatusText
   readonly attributes: readonly GivenAttribute[]
   /** The entity as a provider has named it; absent if none has. */
-  readonly entity?: AnsweredName | undefined
+  readonly entity?: ResponseEntity | undefined
 }
 
 /** The attributes of one entity by status, success first: one response for each status. */
@@ -279,7 +279,7 @@ function statusOfFailure({ kind }: ProviderFailure): StatusText {
     case 'responseRefusing':
       return statusOf(404, 'error forwarding update')
     case 'responseEmpty':
-      return statusOf(404, invalidAnswer)
+      return statusOf(404, invalidResponse)
     case 'responseUnreadable':
       return statusOf(404)
   }

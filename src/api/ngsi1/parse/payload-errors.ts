@@ -1,4 +1,4 @@
-import { filterTexts, type Wording, worded } from '../../../broker/operations/wording.js'
+import { filterTexts, textOf, type Wording } from '../../../broker/operations/wording.js'
 import type { FilterMalformed } from '../../../model/context/filter-parse.js'
 import type { AreaMalformed } from '../../../model/context/geo/area.js'
 import { detailsOfPlace, type PlaceMalformed } from '../../../model/context/geo/place.js'
@@ -81,7 +81,7 @@ export function isParserRefusal(refusal: PayloadRefusal): refusal is ParserRefus
 
 /** The details of the status of a refused payload; its code is always 400 [context 10.3], [subscriptions 2.1.1]. */
 export function detailsOfPayload(refusal: PayloadRefusal): string {
-  return worded(payloadWording, refusal)
+  return textOf(payloadWording, refusal)
 }
 
 const payloadWording: Wording<PayloadRefusal, string> = {
@@ -106,9 +106,9 @@ const payloadWording: Wording<PayloadRefusal, string> = {
   scopeValueEmpty: () => 'Empty value in restriction scope',
   scopeCharactersForbidden: () => 'illegal chars in scope',
   scopeValueUnknown: ({ type }) => `invalid value in restriction scope: ${type}`,
-  areaMalformed: ({ why }) => worded(areaWording, why),
+  areaMalformed: ({ why }) => textOf(areaWording, why),
   placeMalformed: ({ why }) => `Query not supported: ${placeDetails(why)}`,
-  filterMalformed: ({ why }) => worded(filterWording, why),
+  filterMalformed: ({ why }) => textOf(filterWording, why),
   actionEmpty: () => 'empty update action type',
   actionUnknown: ({ value }) => `invalid update action type: /${value}/`,
   shownNameEmpty: () => 'empty string',

@@ -1,5 +1,5 @@
 import type { ApiResponse, StatusText } from '../../../broker/operations/api.js'
-import { excessText, type Wording, worded } from '../../../broker/operations/wording.js'
+import { excessText, textOf, type Wording } from '../../../broker/operations/wording.js'
 import {
   describeUnavailable,
   tooMuchForCluster,
@@ -56,7 +56,7 @@ interface Attempt {
 type AnyRefusal = ElementRefusal | UpdateRefusal
 /** The status of a context element that was refused, or of a part of it [context 6.4, 6.5]. */
 export function statusOfRefusal(refusal: AnyRefusal, attempt: Attempt): StatusText {
-  return worded(wording, refusal, attempt)
+  return textOf(wording, refusal, attempt)
 }
 
 const wording: Wording<AnyRefusal, StatusText, [attempt: Attempt]> = {

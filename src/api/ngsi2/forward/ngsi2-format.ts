@@ -1,8 +1,8 @@
 import type {
   ForwardPage,
+  ParsedQueryResponse,
+  ParsedUpdateResponse,
   ProviderFormat,
-  QueryAnswer,
-  UpdateAnswer,
 } from '../../../broker/providers/provider-format.js'
 import type { ProviderFailure, ProviderResponse } from '../../../broker/providers/provider-request.js'
 import type { QueryForward, ShownAttribute, ShownEntity } from '../../../broker/providers/query-plan.js'
@@ -19,9 +19,9 @@ import { metadataText } from '../render/entity-text.js'
 /** Requests to providers in the form of NGSIv2 [NGSIv2 subscriptions 11.2, 11.3]. */
 export const ngsi2Format: ProviderFormat = {
   query: (forward, page) => ({ path: 'op/query', parameters: pageText(page), body: queryForProvider(forward) }),
-  readQuery: readQueryAnswer,
+  readQuery: readQueryResponse,
   update: (forward) => ({ path: 'op/update', parameters: '', body: updateForProvider(forward) }),
-  readUpdate: readUpdateAnswer,
+  readUpdate: readUpdateResponse,
   correlator: (correlator, nth) => `${correlator}; cbfwd=${nth}`,
 }
 
@@ -74,7 +74,9 @@ function valueText(value: Value, type: string): string {
 }
 
 /** The status covers the whole request: all was done, or some of it was not found. */
-async function readUpdateAnswer({ status }: ProviderResponse): Promise<Result<UpdateAnswer, ProviderFailure>> {
+async function readUpdateResponse({
+  status,
+}: ProviderResponse): Promise<Result<ParsedUpdateResponse, ProviderFailure>> {
   if (status >= 200 && status < 300) return ok({ elements: [], status: done })
   if (status === 404 || status === 422) return ok({ elements: [], status: undefined })
   return err({ kind: 'responseRefusing', status })
@@ -82,17 +84,17 @@ async function readUpdateAnswer({ status }: ProviderResponse): Promise<Result<Up
 
 const done = { code: '200', reasonPhrase: 'OK' }
 
-const notFound: QueryAnswer = { elements: [], details: undefined, count: 0 }
+const notFound: ParsedQueryResponse = { elements: [], details: undefined, count: 0 }
 
 /**
  * Parses the response of a provider to a query: normalized entities, with values, types and metadata as given [NGSIv2
  * subscriptions 11.2]. Providers are not trusted: malformed entities and attributes are left out.
  */
-async function readQueryAnswer({
+async function readQueryResponse({
   status,
   totalCount,
   body,
-}: ProviderResponse): Promise<Result<QueryAnswer, ProviderFailure>> {
+}: ProviderResponse): Promise<Result<ParsedQueryResponse, ProviderFailure>> {
   if (status === 404) return ok(notFound)
   if (status < 200 || status > 299) return err({ kind: 'responseRefusing', status })
   if (body.trim() === '') return err({ kind: 'responseEmpty' })

@@ -25,7 +25,7 @@ export async function foundEverywhere(
   page: Page,
   shown: NamesShown,
 ): Promise<Result<FoundEverywhere, Unavailable>> {
-  const names = namesAsked(shown)
+  const names = requestedNames(shown)
   if (names === undefined || query.limit === 0 || optionsOf(call.request.parameters).has('skipForwarding'))
     return ok(page)
   const reading = readAtProviders(call, { form: 'ngsi2', query, page, names })
@@ -47,7 +47,7 @@ export function isAllHeldHere({ services: { forwarding, broker }, tenant }: Ngsi
 /**
  * The names to ask providers for, empty for all; undefined when only builtin attributes are shown, which providers do not have.
  */
-function namesAsked(shown: NamesShown): readonly string[] | undefined {
+function requestedNames(shown: NamesShown): readonly string[] | undefined {
   if (shown.includes('*')) return []
   const names = shown.filter((name) => builtinAttribute(name) === undefined)
   return names.length === 0 && shown.length > 0 ? undefined : names

@@ -20,7 +20,7 @@ export interface BrokerRequest {
   readonly body?: unknown
 }
 
-export interface BrokerAnswer {
+export interface BrokerResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -39,7 +39,7 @@ const limit_ms = 120_000
  * Sends a request. One that is answered with 503 or 429 is repeated when the response says, a limited number of times. Throws
  * `CommandFailure` when the broker cannot be reached, or stays without room.
  */
-export async function askBroker({ url, token }: BrokerAddress, request: BrokerRequest): Promise<BrokerAnswer> {
+export async function askBroker({ url, token }: BrokerAddress, request: BrokerRequest): Promise<BrokerResponse> {
   const { method, path, tenant, servicePath, body } = request
   const address = new URL(`${url}${path}`)
   const headers: Record<string, string> = {
@@ -51,11 +51,11 @@ export async function askBroker({ url, token }: BrokerAddress, request: BrokerRe
   }
   const text = body === undefined ? null : JSON.stringify(body)
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await sentOnce(address, { method, headers, body: text })
-    if (answer.status !== 503 && answer.status !== 429) return answer
+    const response = await sentOnce(address, { method, headers, body: text })
+    if (response.status !== 503 && response.status !== 429) return response
     if (attempt === attempts)
-      throw new CommandFailure(`${url} has no room: ${answer.status} ${answer.text.slice(0, 200)}`)
-    const asked_s = Number(answer.headers.get('retry-after') ?? Number.NaN)
+      throw new CommandFailure(`${url} has no room: ${response.status} ${response.text.slice(0, 200)}`)
+    const asked_s = Number(response.headers.get('retry-after') ?? Number.NaN)
     await sleep(1000 * Math.min(longestWait_s, asked_s > 0 ? asked_s : Math.min(5, 0.2 * attempt)))
   }
 }
@@ -63,7 +63,7 @@ export async function askBroker({ url, token }: BrokerAddress, request: BrokerRe
 async function sentOnce(
   address: URL,
   request: { readonly method: string; readonly headers: Record<string, string>; readonly body: string | null },
-): Promise<BrokerAnswer> {
+): Promise<BrokerResponse> {
   try {
     const response = await fetch(address, { ...request, redirect: 'error', signal: AbortSignal.timeout(limit_ms) })
     return { status: response.status, headers: response.headers, text: await response.text() }

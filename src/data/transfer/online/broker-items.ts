@@ -36,9 +36,9 @@ export async function* brokerItems(address: BrokerAddress, filter: ExportFilter,
   const { kinds, type, tenant = '' as Tenant } = filter
   const named = type === undefined ? '' : `&type=${encodeURIComponent(type)}`
   const reads: readonly (readonly [kind: Item['kind'], path: string, read: (given: Given) => Item])[] = [
-    ['entity', `/v2/entities?${shown}${named}`, (given) => entityOfAnswer(given, tenant, filter.path)],
-    ['subscription', '/v2/subscriptions?', (given) => subscriptionOfAnswer(given, tenant, filter.path, lost)],
-    ['registration', '/v2/registrations?', (given) => registrationOfAnswer(given, tenant, filter.path)],
+    ['entity', `/v2/entities?${shown}${named}`, (given) => entityOfResponse(given, tenant, filter.path)],
+    ['subscription', '/v2/subscriptions?', (given) => subscriptionOfResponse(given, tenant, filter.path, lost)],
+    ['registration', '/v2/registrations?', (given) => registrationOfResponse(given, tenant, filter.path)],
   ]
   for (const [kind, path, read] of reads) {
     if (!kinds.has(kind)) continue
@@ -128,7 +128,7 @@ function nameOf(given: Given): string {
 /** What tells when and where an entity is. */
 const builtin = new Set(['dateCreated', 'dateModified', 'servicePath'])
 
-function entityOfAnswer(given: Given, tenant: Tenant, range: PathRange | undefined): EntityItem {
+function entityOfResponse(given: Given, tenant: Tenant, range: PathRange | undefined): EntityItem {
   const fields = new LineFields(given, '')
   const members = given as GivenObject // It is an object: its fields were just made.
   const builtinOf = (name: string): Given =>
@@ -136,7 +136,7 @@ function entityOfAnswer(given: Given, tenant: Tenant, range: PathRange | undefin
   const created = momentOf(builtinOf('dateCreated')) ?? now()
   const modified = momentOf(builtinOf('dateModified')) ?? created
   const names = Object.keys(members).filter((name) => name !== 'id' && name !== 'type' && !builtin.has(name))
-  const attributes = names.map((name) => attributeOfAnswer(name, members[name], created, modified))
+  const attributes = names.map((name) => attributeOfResponse(name, members[name], created, modified))
   const servicePath = builtinOf('servicePath') ?? (range === undefined || range.below ? '/' : range.path)
   const type = fields.storedName('type', '')
   return {
@@ -153,10 +153,10 @@ function entityOfAnswer(given: Given, tenant: Tenant, range: PathRange | undefin
   }
 }
 
-function attributeOfAnswer(name: string, given: Given, created: Milliseconds, modified: Milliseconds): Attribute {
+function attributeOfResponse(name: string, given: Given, created: Milliseconds, modified: Milliseconds): Attribute {
   const fields = new LineFields(given, name)
   const type = fields.storedName('type', '')
-  const elements = Object.entries(metadataOfAnswer(fields.given('metadata')))
+  const elements = Object.entries(metadataOfResponse(fields.given('metadata')))
   const dateOf = (element: string): Milliseconds | undefined =>
     momentOf(elements.find(([key]) => key === element)?.[1].value)
   const own = elements.filter(([key]) => key !== 'dateCreated' && key !== 'dateModified').map(([, element]) => element)
@@ -186,7 +186,7 @@ function stored(value: Value, type: string): Value {
   return isDateType(type) && typeof value === 'string' ? (parseDate(value) ?? value) : value
 }
 
-function metadataOfAnswer(given: Given): Readonly<Record<string, Metadata>> {
+function metadataOfResponse(given: Given): Readonly<Record<string, Metadata>> {
   if (given === undefined) return {}
   if (typeof given !== 'object' || given === null) refuse('metadata is not an object')
   return Object.fromEntries(
@@ -210,7 +210,7 @@ function withOneLocation(attributes: readonly Attribute[]): readonly Attribute[]
   return attributes.map((attribute) => (attribute === location ? attribute : { ...attribute, isLocation: false }))
 }
 
-function subscriptionOfAnswer(
+function subscriptionOfResponse(
   given: Given,
   tenant: Tenant,
   range: PathRange | undefined,
@@ -229,7 +229,7 @@ function subscriptionOfAnswer(
   return { kind: 'subscription', subscription: { ...made, id }, stats: undefined, ticked: undefined }
 }
 
-function registrationOfAnswer(given: Given, tenant: Tenant, range: PathRange | undefined): RegistrationItem {
+function registrationOfResponse(given: Given, tenant: Tenant, range: PathRange | undefined): RegistrationItem {
   const fields = new LineFields(given, '')
   const body = parseNewRegistration(JSON.stringify(given))
   if (!body.ok) refuse(body.error.description)

@@ -15,7 +15,7 @@ import {
   type UnnumberedEntity,
 } from '../items.js'
 import { pathText } from '../line-fields.js'
-import { askBroker, type BrokerAddress, type BrokerAnswer, type BrokerRequest } from './broker-connection.js'
+import { askBroker, type BrokerAddress, type BrokerRequest, type BrokerResponse } from './broker-connection.js'
 import { instanceUpdate, lossesOf, withoutInstances } from './instance-update.js'
 
 /** The entities and characters of one request: brokers take 1 MiB by default. */
@@ -61,14 +61,14 @@ export class BrokerSink implements Sink {
       return
     }
     if (wanted.length === 0) return
-    const answer = await this.#ask(first.item, '/v2/op/update', {
+    const response = await this.#ask(first.item, '/v2/op/update', {
       actionType: 'append',
       entities: wanted.map(({ body }) => body),
     })
     for (const each of wanted) {
       // Sending them one by one shows which of them is refused.
-      const own = isTaken(answer)
-        ? answer
+      const own = isTaken(response)
+        ? response
         : await this.#ask(each.item, '/v2/op/update', { actionType: 'append', entities: [each.body] })
       const refused = isTaken(own) ? await this.#instances(each.item) : refusalOf(own)
       outcomes.set(each.item, refused ?? { ...done(each.item), losses: lossesOf(each.item.entity) })
@@ -87,18 +87,18 @@ export class BrokerSink implements Sink {
     if (first === undefined) return new Set()
     const entities = batch.map(({ item: { entity } }) => ({ id: entity.id, ...typeOf(entity) }))
     const query = { entities, attrs: ['dateCreated'] }
-    const answer = await this.#ask(first.item, '/v2/op/query?limit=1000&options=keyValues', query)
-    if (answer.status === 400) {
+    const response = await this.#ask(first.item, '/v2/op/query?limit=1000&options=keyValues', query)
+    if (response.status === 400) {
       // Entities that cannot be asked for count as missing; writing them gives the reason.
       const found = new Set<string>()
       if (batch.length > 1) for (const each of batch) for (const key of await this.#held([each])) found.add(key)
       return found
     }
-    if (answer.status !== 200) {
-      const said = `${answer.status} ${answer.text.slice(0, 300)}`
+    if (response.status !== 200) {
+      const said = `${response.status} ${response.text.slice(0, 300)}`
       throw new CommandFailure(`${this.#address.url} was asked what is there already and answered ${said}`)
     }
-    const found: readonly { readonly id: string; readonly type: string }[] = JSON.parse(answer.text)
+    const found: readonly { readonly id: string; readonly type: string }[] = JSON.parse(response.text)
     return new Set(found.map(keyOf))
   }
 
@@ -106,9 +106,9 @@ export class BrokerSink implements Sink {
   async #instances(item: EntityItem): Promise<Outcome | undefined> {
     const body = instanceUpdate(item.entity)
     if (body === undefined) return undefined
-    const answer = await this.#ask(item, '/v1/updateContext', body)
-    if (answer.status === 200 && codesOf(answer.text).every((code) => code === '200')) return undefined
-    return { kind: 'refused', reason: `its instances: ${answer.status} ${answer.text.slice(0, 300)}` }
+    const response = await this.#ask(item, '/v1/updateContext', body)
+    if (response.status === 200 && codesOf(response.text).every((code) => code === '200')) return undefined
+    return { kind: 'refused', reason: `its instances: ${response.status} ${response.text.slice(0, 300)}` }
   }
 
   #other(item: Exclude<Item, EntityItem>): Promise<Outcome> | Outcome {
@@ -130,8 +130,8 @@ export class BrokerSink implements Sink {
       servicePath: pathText(path),
       body: kept,
     } as const
-    const answer = await askBroker(this.#address, request)
-    return isTaken(answer) ? { kind: 'created', losses: lossesOfSubscription(subscription) } : refusalOf(answer)
+    const response = await askBroker(this.#address, request)
+    return isTaken(response) ? { kind: 'created', losses: lossesOfSubscription(subscription) } : refusalOf(response)
   }
 
   /** Each of its contexts becomes a registration of its own, as NGSIv2 shows them. */
@@ -142,19 +142,19 @@ export class BrokerSink implements Sink {
       const { id: _, ...body } = JSON.parse(
         renderRegistration({ registration: { ...registration, order: 0 }, context, at }),
       )
-      const answer = await askBroker(this.#address, {
+      const response = await askBroker(this.#address, {
         method: 'POST',
         path: '/v2/registrations',
         tenant,
         servicePath,
         body,
       })
-      if (!isTaken(answer)) return refusalOf(answer)
+      if (!isTaken(response)) return refusalOf(response)
     }
     return { kind: 'created' }
   }
 
-  #ask({ tenant, entity }: EntityItem, path: string, body: BrokerRequest['body']): Promise<BrokerAnswer> {
+  #ask({ tenant, entity }: EntityItem, path: string, body: BrokerRequest['body']): Promise<BrokerResponse> {
     return askBroker(this.#address, { method: 'POST', path, tenant, servicePath: entity.path, body })
   }
 }
@@ -204,11 +204,11 @@ function typeOf({ type }: UnnumberedEntity): { readonly type?: string } {
   return type === '' ? {} : { type }
 }
 
-function isTaken({ status }: BrokerAnswer): boolean {
+function isTaken({ status }: BrokerResponse): boolean {
   return status >= 200 && status < 300
 }
 
-function refusalOf({ status, text }: BrokerAnswer): Outcome {
+function refusalOf({ status, text }: BrokerResponse): Outcome {
   return { kind: 'refused', reason: `the broker answered ${status} ${text.slice(0, 300)}` }
 }
 

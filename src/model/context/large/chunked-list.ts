@@ -89,7 +89,7 @@ export class ChunkedList<Item> {
    *
    * @param replaced called with each item that goes
    */
-  exchanged(
+  withReplaced(
     others: ReadonlyMap<string, Item>,
     textOf: (item: Item) => string,
     replaced: (item: Item) => void,

@@ -64,8 +64,8 @@ export class LargeEdits implements AttributeEdits {
     if (other !== undefined && !mayTakeOver) {
       return err({ kind: 'termsUnmet', why: { kind: 'locationsTooMany', name: located.name, held: other.name } })
     }
-    const settled = others.reduce((left, location) => withoutMark(left, location), list)
-    return ok(this.#with(updated, settled, located))
+    const edited = others.reduce((left, location) => withoutMark(left, location), list)
+    return ok(this.#with(updated, edited, located))
   }
 
   #count(attribute: Attribute, held: Attribute | undefined): void {
@@ -101,9 +101,9 @@ export class LargeEdits implements AttributeEdits {
 
   #asArray(updated: Updated, located: Attribute | undefined, mayTakeOver: boolean): Result<Entity, UpdateRefusal> {
     const attributes = this.#array()
-    const settled = located === undefined ? ok(attributes) : withOneLocation(attributes, located, mayTakeOver)
-    if (!settled.ok) return settled
-    return ok({ ...this.#entity, attributes: settled.value, ...updated })
+    const edited = located === undefined ? ok(attributes) : withOneLocation(attributes, located, mayTakeOver)
+    if (!edited.ok) return edited
+    return ok({ ...this.#entity, attributes: edited.value, ...updated })
   }
 
   #with(updated: Updated, list: ChunkedList<Attribute>, location: Attribute | undefined): LargeEntity {

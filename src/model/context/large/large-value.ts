@@ -165,7 +165,7 @@ export class LargeValue {
   changed(set: Members, unset: Members): LargeValue {
     const given = new Map<string, Member>(Object.entries(set).map(([text, value]) => [text, new Property(text, value)]))
     const dropped: Member[] = []
-    const list = this.#list.exchanged(given, textOf, (held) => dropped.push(held))
+    const list = this.#list.withReplaced(given, textOf, (held) => dropped.push(held))
     const held = new Set(dropped.map(textOf))
     const written = [...given.values()]
     const added = written.filter(({ text }) => !held.has(text))

@@ -65,7 +65,7 @@ export function measureText(text: string, from: number): TextMeasure {
   return { end: at, size, values }
 }
 
-/** The end of the value that begins at this position of a JSON text without blanks. */
+/** The end of the value that begins at this position of a JSON text without spaces. */
 export function valueEnd(text: string, from: number): number {
   const first = text.charCodeAt(from)
   if (first === quote) return stringAt(text, from).end

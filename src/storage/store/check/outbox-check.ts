@@ -13,13 +13,13 @@ export function checkOutbox(outbox: OutboxDatabases, path: string, findings: Fin
   const notices = checkNotices(outbox, file, last, findings)
   const groups = checkGroups(outbox, file, last, findings)
   const shown = checkShown(outbox, file, findings)
-  let accounts = 0
+  let stats = 0
   for (const _ of statsOf(outbox, (record, fault) =>
-    findings.add(`${file} accounts`, undefined, `${record}: ${fault}`),
+    findings.add(`${file} deliveryStats`, undefined, `${record}: ${fault}`),
   )) {
-    accounts += 1
+    stats += 1
   }
-  return notices + groups + shown + accounts
+  return notices + groups + shown + stats
 }
 
 function checkNotices({ notices }: OutboxDatabases, path: string, last: number, findings: Findings): number {

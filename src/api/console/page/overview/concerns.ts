@@ -3,7 +3,7 @@ import type { Live } from '../live-state.js'
 import type { Moment } from '../moment.js'
 import type { Tone } from '../parts/small-parts.js'
 
-/** A condition that an operator should look at, in words. */
+/** A condition that an operator should look at, as a text. */
 export interface Concern {
   readonly tone: Tone
   readonly text: string

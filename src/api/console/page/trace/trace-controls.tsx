@@ -168,7 +168,7 @@ function Areas({
         }}
       >
         <SearchField name="find" label="Search areas" isFirst />
-        <Field label="For so many seconds">
+        <Field label="For this many seconds">
           <input
             type="number"
             min="1"

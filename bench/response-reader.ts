@@ -1,10 +1,10 @@
 const lineEnd = '\r\n'
 const headEnd = '\r\n\r\n'
 
-/** One HTTP answer, its body still as the bytes that came: most answers of a load are counted and never looked at. */
-export class Answer {
+/** One HTTP response, its body still as the bytes that came: most responses of a load are counted and never looked at. */
+export class ReceivedResponse {
   readonly status: number
-  /** Whether the server closes the connection after this answer. */
+  /** Whether the server closes the connection after this response. */
   readonly closes: boolean
   readonly #body: string
 
@@ -21,15 +21,15 @@ export class Answer {
 }
 
 /**
- * Puts HTTP/1.1 answers together from the pieces that a socket delivers. Pieces are Latin-1 text, one character for
- * each byte, so that a length in bytes is a length in characters. It knows what a benchmark meets: answers with a length
+ * Puts HTTP/1.1 responses together from the pieces that a socket delivers. Pieces are Latin-1 text, one character for
+ * each byte, so that a length in bytes is a length in characters. It knows what a benchmark meets: responses with a length
  * or in chunks, one at a time. Anything else is a fault, not a guess.
  */
-export class AnswerReader {
+export class ResponseReader {
   #held = ''
 
-  /** The answer that this piece completes, or nothing yet. */
-  take(piece: string): Answer | undefined {
+  /** The response that this piece completes, or nothing yet. */
+  take(piece: string): ReceivedResponse | undefined {
     this.#held = this.#held === '' ? piece : this.#held + piece
     const end = this.#held.indexOf(headEnd)
     if (end === -1) return undefined
@@ -37,9 +37,9 @@ export class AnswerReader {
     const bodyStart = end + headEnd.length
     const body = chunked.test(head) ? this.#chunks(bodyStart) : this.#body(bodyStart, lengthOf(head))
     if (body === undefined) return undefined
-    if (body.end !== this.#held.length) throw new Error('the server sent more than one answer to a request')
+    if (body.end !== this.#held.length) throw new Error('the server sent more than one response to a request')
     this.#held = ''
-    return new Answer(statusOf(head), closing.test(head), body.text)
+    return new ReceivedResponse(statusOf(head), closing.test(head), body.text)
   }
 
   #body(start: number, length: number): Body | undefined {
@@ -66,7 +66,7 @@ export class AnswerReader {
 
 interface Body {
   readonly text: string
-  /** Where the answer ends in what is held. */
+  /** Where the response ends in what is held. */
   readonly end: number
 }
 
@@ -80,11 +80,11 @@ function lengthOf(head: string): number {
   if (length !== undefined) return Number(length)
   const status = statusOf(head)
   if (status === 204 || status === 304) return 0
-  throw new Error('the server sent an answer without a length')
+  throw new Error('the server sent an response without a length')
 }
 
 function statusOf(head: string): number {
   const status = statusLine.exec(head)?.[1]
-  if (status === undefined) throw new Error(`the server sent no HTTP answer: ${head.slice(0, 40)}`)
+  if (status === undefined) throw new Error(`the server sent no HTTP response: ${head.slice(0, 40)}`)
   return Number(status)
 }

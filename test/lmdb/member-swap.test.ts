@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { Checkpoints, restoreCheckpoint } from '../../src/storage/environment/checkpoint.js'
 import { openDatabase, openRoot } from '../../src/storage/environment/environment.js'
-import { exchangeMember, removeDraft } from '../../src/storage/folder/data-exchange.js'
 import { type FolderMember, notedBy } from '../../src/storage/folder/member.js'
+import { removeDraft, swapMember } from '../../src/storage/folder/member-swap.js'
 import { filled, made, tried } from './given-folder.js'
 
 const settings = { everyPage_bytes: 2 ** 26, maxReaders: 64 }
@@ -14,7 +14,7 @@ function memberOf(folder: string): FolderMember {
   return { name: 'partition-0', path: join(folder, 'partition-0') }
 }
 
-/** A data folder whose partition has so many records, as its last checkpoint says, of which the log has a number. */
+/** A data folder whose partition has this many records, as its last checkpoint says, of which the log has a number. */
 async function givenFolder(path: string, records: number, applied: number): Promise<string> {
   await made(path, 1)
   const member = memberOf(path)
@@ -54,13 +54,13 @@ async function givenBoth(t: Test) {
   return { fresh, file, id }
 }
 
-test('stopped after any step, a member is what it was or what it is to be, and the next exchange comes to its end', async (t) => {
+test('stopped after any step, a member is what it was or what it is to be, and the next swap comes to its end', async (t) => {
   const { fresh, file, id } = await givenBoth(t)
   const seen: string[] = []
   for (let stop = 0; ; stop += 1) {
     const folder = fresh(`stopped-${stop}`)
     const member = memberOf(folder)
-    const steps = exchangeMember(member, id, piecesOf(file), settings)
+    const steps = swapMember(member, id, piecesOf(file), settings)
     for (let step = 0; step < stop; step += 1) {
       const { done, value } = await steps.next()
       if (!done && step === seen.length) seen.push(value)
@@ -69,7 +69,7 @@ test('stopped after any step, a member is what it was or what it is to be, and t
     const isNew = stop >= 1 + seen.indexOf('it is in its place') && seen.includes('it is in its place')
     t.equal(await tried(folder), 'opened', `after ${stop} steps`)
     t.same([await recordsIn(member), await notedBy(member, settings)], isNew ? [100, 900] : [50, 7])
-    for await (const step of exchangeMember(member, id, piecesOf(file), settings)) t.type(step, 'string')
+    for await (const step of swapMember(member, id, piecesOf(file), settings)) t.type(step, 'string')
     t.equal(await tried(folder), 'opened')
     t.same([await recordsIn(member), await notedBy(member, settings)], [100, 900])
     t.notOk(existsSync(join(member.path, 'fetched')))
@@ -86,12 +86,12 @@ test('what ends before its end, or is damaged, takes no place', async (t) => {
     yield file.subarray(0, 50_000)
     throw new Error('cut')
   }
-  await t.rejects(exchangeMember(member, id, ending(), settings).next(), /cut/)
+  await t.rejects(swapMember(member, id, ending(), settings).next(), /cut/)
   const damaged = file.subarray(0, file.length / 2)
-  const exchange = async (): Promise<void> => {
-    for await (const step of exchangeMember(member, id, piecesOf(damaged), settings)) t.type(step, 'string')
+  const swap = async (): Promise<void> => {
+    for await (const step of swapMember(member, id, piecesOf(damaged), settings)) t.type(step, 'string')
   }
-  await t.rejects(exchange(), /is damaged/)
+  await t.rejects(swap(), /is damaged/)
   removeDraft(member)
   t.notOk(existsSync(join(member.path, 'fetched')))
   t.match(restoreCheckpoint(member.path), { ok: true, value: { note: 'cluster 7' } })

@@ -16,18 +16,18 @@ export interface HttpResponse {
   cut(reason: Error): void
 }
 
-/** How long an exchange may take. Deadlines are not signals: an `AbortSignal` for each notification doubles the time to send it. */
-export interface ExchangeLimits {
+/** How long a request and its response may take. Deadlines are not signals: an `AbortSignal` for each notification doubles the time to send it. */
+export interface RequestLimits {
   /** When the head of the response must have come, by `performance.now()`. */
   readonly headDeadline_ms?: number | undefined
   /** Time limit of the body. */
   readonly bodyLimit_ms?: number | undefined
-  /** Ends the exchange, head or body. */
+  /** Ends the request, while it waits for the head or for the body. */
   readonly signal?: AbortSignal | undefined
 }
 
-interface ExchangeParts {
-  readonly limits: ExchangeLimits
+interface ResponseHandlerParts {
+  readonly limits: RequestLimits
   readonly take: TakePiece
   readonly responded: (response: HttpResponse) => void
   /** There is no head of a response; `unanswered`: the connection broke before anything of it had come. */
@@ -36,15 +36,15 @@ interface ExchangeParts {
   readonly over: (complete: boolean) => void
 }
 
-/** One request and its response, as undici tells of them. */
-export class Exchange implements Dispatcher.DispatchHandlers {
-  readonly #parts: ExchangeParts
+/** Takes the response to one request from undici. */
+export class ResponseHandler implements Dispatcher.DispatchHandlers {
+  readonly #parts: ResponseHandlerParts
   #timer: NodeJS.Timeout | undefined
   #responding = false
   #over = false
   #bodyEnded: ((fault: unknown) => void) | undefined
 
-  constructor(parts: ExchangeParts) {
+  constructor(parts: ResponseHandlerParts) {
     this.#parts = parts
     const { headDeadline_ms, signal } = parts.limits
     if (headDeadline_ms !== undefined) this.#limit(headDeadline_ms - performance.now())
@@ -57,7 +57,7 @@ export class Exchange implements Dispatcher.DispatchHandlers {
   }
 
   onConnect(): void {
-    // Required by undici. Its way to abort is not needed: a connection whose exchange has failed is closed.
+    // Required by undici. Its way to abort is not needed: a connection whose request has failed is closed.
   }
 
   onResponseStarted(): void {
@@ -160,7 +160,7 @@ const reasons: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'malformed response',
 }
 
-/** What it means that a connection or an exchange failed; without addresses, which would only repeat the URL. */
+/** What it means that a connection or a request failed; without addresses, which would only repeat the URL. */
 export function reasonOfFault(fault: unknown): FaultReason {
   if (fault instanceof GivenUp) return { reason: fault.message, permanent: false }
   const code = fault instanceof Error && 'code' in fault ? String(fault.code) : ''

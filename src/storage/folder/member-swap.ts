@@ -15,7 +15,7 @@ function draftOf({ name, path }: FolderMember): FolderMember {
  * after each step what was done. Stopped after any of them, or within one, by whatever means, the member is what it was or what
  * it is to be. Throws what the file system says, what `pieces` throws, and what is wrong with the file that they are.
  */
-export async function* exchangeMember(
+export async function* swapMember(
   member: FolderMember,
   folder: string,
   pieces: AsyncIterable<Uint8Array>,
@@ -43,7 +43,7 @@ export async function* exchangeMember(
   yield 'nothing is left over'
 }
 
-/** Removes the rest of an exchange that was interrupted. */
+/** Removes the rest of a swap that was interrupted. */
 export function removeDraft(member: FolderMember): void {
   rmSync(draftOf(member).path, { recursive: true, force: true })
 }
