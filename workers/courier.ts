@@ -18,11 +18,11 @@ import { errorFacts } from '../src/observe/log/log.js'
 import { DamageLog, workerLog } from '../src/observe/log/worker-log.js'
 import { Measures, rowOf } from '../src/observe/measure/measures.js'
 import { Mailbox } from '../src/partition/mailbox/mailbox.js'
-import { noticesPerMB } from '../src/runtime/memory-needed.js'
+import { noticesPerMB, shownChanges_MiB } from '../src/runtime/memory-needed.js'
 import { renderingParts, templateSettings } from '../src/runtime/message-rendering.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/runtime/tasks.js'
 import { endAtOnce, watchThreads } from '../src/runtime/watchdog.js'
-import { OutboxReader } from '../src/storage/store/outbox-reader.js'
+import { OutboxReader, shownCache } from '../src/storage/store/outbox-reader.js'
 import { linkOver } from '../src/threads/calls/link.js'
 import { parkWhenTold } from '../src/threads/calls/parking.js'
 import { type Method, methodsOf } from '../src/threads/calls/service.js'
@@ -38,7 +38,8 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
   const measures = new Measures(memory.measures, rowOf(memory.measures.threads, 'courier', 0))
   const log = workerLog(task.log, measures.switches)
   const damages = new DamageLog(log, () => measures.damaged())
-  const open = (path: string) => new OutboxReader(path, storage, (damage) => damages.met(damage))
+  const shown = shownCache(shownChanges_MiB * 2 ** 20)
+  const open = (path: string) => new OutboxReader(path, storage, (damage) => damages.met(damage), shown)
   const mailboxes = storage.paths.map(newMailbox)
   const { frontEnds } = memory.measures.threads
   // Its counts by service are collected in the same way as those of front ends.

@@ -30,6 +30,9 @@ const thread_MiB = 96
 export const expressions_MiB = 4
 const templates_MiB = 2 * expressions_MiB
 
+/** What the courier caches of the changes that notifications show. */
+export const shownChanges_MiB = 16
+
 /** A heap is larger than its live objects: garbage is collected late. */
 const garbage = 1.5
 
@@ -55,7 +58,8 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
   const pages_MiB = (allQueryThreads * pagesPerThread * flags.pageMaxSize) / 2 ** 20
   const shared_MiB = perRequestByte * requestMemory_MiB + responseMemory_MiB
   const sent_MiB = perSentByte * flags.notifications.memory_MiB
-  const caches_MiB = httpThreads * readCache_MiB + partitions * entityCache_MiB + (partitions + 2) * templates_MiB
+  const caches_MiB =
+    httpThreads * readCache_MiB + partitions * entityCache_MiB + (partitions + 2) * templates_MiB + shownChanges_MiB
   const held_MiB = caches_MiB + shared_MiB + pages_MiB + sent_MiB
   return {
     process_MiB: Math.ceil(process_MiB + threads * thread_MiB + garbage * held_MiB),
@@ -103,7 +107,7 @@ export function threadHeaps(flags: HeapFlags, most_MiB: number): ThreadHeaps {
     query_MiB: limit(pages_MiB),
     // Subscriptions of both kinds.
     courier_MiB: limit(
-      perSentCharacter * notifications.memory_MiB,
+      perSentCharacter * notifications.memory_MiB + templates_MiB + shownChanges_MiB,
       2 * subscriptions_MiB + perNoticeByte * notifications.queueMax_MB,
     ),
   }

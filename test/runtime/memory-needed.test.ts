@@ -14,7 +14,7 @@ const notifications = { memory_MiB: 64 }
 
 test('every flag that lets the broker take memory counts', async (t) => {
   const { process_MiB } = memoryNeeded({ ...flags, notifications }, 1)
-  t.equal(process_MiB, 128 + 4 * 96 + 1.5 * (64 + 64 + 2 * 8 + 3 * 64 + 256 + 8 * 32 + 3 * 64))
+  t.equal(process_MiB, 128 + 4 * 96 + 1.5 * (64 + 64 + 3 * 8 + 16 + 3 * 64 + 256 + 8 * 32 + 3 * 64))
   for (const name of Object.keys(flags) as (keyof typeof flags)[]) {
     t.ok(memoryNeeded({ ...flags, [name]: 2 * flags[name], notifications }, 1).process_MiB > process_MiB, name)
   }
@@ -40,7 +40,7 @@ test('the heap of a thread may grow to twice what its flags let it hold, and nev
     {
       partition_MiB: 2 * (96 + 1.5 * (64 + 8 + 3 * 64)) + 3,
       query_MiB: 2 * (96 + 1.5 * 4 * 32),
-      courier_MiB: 2 * (96 + 1.5 * 2 * 16) + 6 + 48,
+      courier_MiB: 2 * (96 + 1.5 * (2 * 16 + 8 + 16)) + 6 + 48,
     },
   )
   t.ok(heaps({ entityCache_MiB: 128 }).partition_MiB > partition_MiB)

@@ -19,11 +19,19 @@ export class OutboxReader {
   readonly #unread: Unread
   readonly #root: RootDatabase<string, Key>
   readonly #outbox: OutboxDatabases
-  /** What groups show, by its number: notices of the same change are mostly read shortly after each other. */
-  readonly #shown = new LruCache<Shown>(shown_bytes)
+  readonly #shown: ShownCache
 
-  /** `damaged` is called each time for a record that cannot be read; the others are still returned. */
-  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, damaged: (damage: DamagedRecord) => void) {
+  /**
+   * `damaged` is called each time for a record that cannot be read; the others are still returned. Readers of one thread may share a
+   * cache.
+   */
+  constructor(
+    path: string,
+    settings: Omit<EnvironmentSettings, 'readOnly'>,
+    damaged: (damage: DamagedRecord) => void,
+    shown = shownCache(2 ** 20),
+  ) {
+    this.#shown = shown
     this.#path = path
     this.#unread = (record, fault) => damaged(unread(path, record, fault))
     this.#root = openRoot(path, { ...settings, readOnly: true })
@@ -75,7 +83,7 @@ export class OutboxReader {
   }
 
   #shownOf(group: NoticeGroup): Shown {
-    const name = String(group.shown)
+    const name = `${this.#path} ${group.shown}`
     const known = this.#shown.get(name)
     if (known !== undefined) return known
     const what = shownOf(this.#outbox, group)
@@ -84,9 +92,16 @@ export class OutboxReader {
   }
 }
 
-/** The most memory of an outbox for what its groups show, and of it for each byte on disk. */
-const shown_bytes = 2 ** 25
-const perStoredByte = 3
+/** What groups show, by path and number: notices of the same change are mostly read shortly after each other. */
+type ShownCache = LruCache<Shown>
+
+/** Makes a cache of this size. */
+export function shownCache(limit_bytes: number): ShownCache {
+  return new LruCache(limit_bytes)
+}
+
+/** The memory that an entity takes for each byte on disk. */
+const perStoredByte = 2
 
 /** What the notices of a group show. */
 type Shown =
