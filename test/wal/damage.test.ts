@@ -164,7 +164,7 @@ for (const [where, folderOf] of Object.entries(folders)) {
     append(opened.value.log, 'one')
     const { position } = opened.value.log
     opened.value.log.close()
-    t.match(LocalLog.open(folder, position, small), { value: { isBlank: false, cut_bytes: 0 } })
+    t.match(LocalLog.open(folder, position, small), { value: { isEmpty: false, cut_bytes: 0 } })
     t.same(textsIn(reopened(folder, from)), ['one'], 'also where the checkpoint before is the last one that is whole')
   })
 }
