@@ -7,6 +7,7 @@ import type { Query, Scope } from '../../src/model/context/query.js'
 import type { UpdateCommand } from '../../src/model/context/update.js'
 import { openEnvironment } from '../../src/storage/environment/environment.js'
 import { decodeEntity } from '../../src/storage/records/record.js'
+import { entriesOf } from '../../src/storage/store/index-entries.js'
 import { PartitionReader, type Snapshot } from '../../src/storage/store/partition-reader.js'
 import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
 import { scan } from '../../src/storage/store/scan.js'
@@ -119,12 +120,12 @@ function plainly(all: readonly Entity[], wanted: Query): unknown {
 }
 
 /** What is in the index of cells of a partition. */
-function entriesOf(folder: string): readonly unknown[] {
+function cellsIn(folder: string): readonly unknown[] {
   const environment = openEnvironment(folder, { ...storeSettings, readOnly: true })
   return [...environment.cells.getRange()]
 }
 
-test('a page of places and prefixes is the one that looking at every entity would give', async (t) => {
+test('a page of places and prefixes is the one that looking at every entity would give, and no cell is left behind', async (t) => {
   let found = 0
   await fc.assert(
     fc.asyncProperty(
@@ -144,6 +145,8 @@ test('a page of places and prefixes is the one that looking at every entity woul
           assert.deepEqual(page, plainly(all, wanted))
           if (all.length > 0 && wanted.scopes.length > 0) found += 1
         }
+        const cells = all.flatMap((entity) => entriesOf(tenant, entity)).filter(({ index }) => index === 'cells')
+        assert.deepEqual(new Set(cellsIn(folder)), new Set(cells.map(({ key, value }) => ({ key, value }))))
         snapshot.close()
         await reader.close()
         await store.close()
@@ -167,14 +170,14 @@ test('an update that leaves the location alone, and one that moves it, leave the
     takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, [next])
   }
   turn(['at', '1,2', { type: 'geo:point' }])
-  const first = entriesOf(folder)
+  const first = cellsIn(folder)
   t.equal(first.length, 1)
   turn(['level', 5])
-  t.same(entriesOf(folder), first)
+  t.same(cellsIn(folder), first)
   turn(['at', '1.5,2', { type: 'geo:point' }])
-  t.equal(entriesOf(folder).length, 1)
-  t.not(JSON.stringify(entriesOf(folder)), JSON.stringify(first))
+  t.equal(cellsIn(folder).length, 1)
+  t.not(JSON.stringify(cellsIn(folder)), JSON.stringify(first))
   turn(['at', null, { type: 'geo:point' }])
-  t.same(entriesOf(folder), [])
+  t.same(cellsIn(folder), [])
   await store.close()
 })

@@ -21,9 +21,8 @@ import {
 } from '../environment/environment.js'
 import { LoggedEnvironment, type LoggedParts } from '../environment/logged-environment.js'
 import { entityOf, missing, numberOf } from '../records/damage.js'
-import { idInPath, idKey, type Key, recordKey, typeKey } from '../records/keys.js'
+import { idInPath, type Key, recordKey } from '../records/keys.js'
 import type { NoticeWrite } from '../records/notice-write.js'
-import { encodeLocated } from '../records/record.js'
 import {
   type Expired,
   entityName,
@@ -42,9 +41,8 @@ import {
 } from '../records/turn-record.js'
 import type { LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
 import { CountChanges } from './count-changes.js'
-import { Expirations } from './expirations.js'
+import { expiredIn, writeEntries } from './index-entries.js'
 import { KnownEntities } from './known-entities.js'
-import { LocationCells } from './location-cells.js'
 import { Outbox } from './outbox.js'
 import { type HeldRecord, RecordCache } from './record-cache.js'
 
@@ -94,8 +92,6 @@ export class LmdbPartitionStore implements PartitionStore {
   readonly #environment: Environment
   readonly #logged: LoggedEnvironment
   readonly #outbox: Outbox
-  readonly #expirations: Expirations
-  readonly #cells: LocationCells
   readonly #cache: RecordCache
   readonly #large: KnownEntities
   readonly #disk: DiskRoom
@@ -125,8 +121,6 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#log = log
     const checkpoints = Checkpoints.open(path, settings)
     this.#environment = environmentOf(checkpoints.root)
-    this.#expirations = new Expirations(this.#environment)
-    this.#cells = new LocationCells(this.#environment)
     this.#outbox = new Outbox(this.#environment, path)
     this.#cache = new RecordCache((1 - largeShare) * cache_bytes)
     this.#large = new KnownEntities(largeShare * cache_bytes)
@@ -185,7 +179,7 @@ export class LmdbPartitionStore implements PartitionStore {
 
   expired(time: Milliseconds, limit: number): readonly Expired[] {
     try {
-      return this.#expirations.expired(time, limit)
+      return expiredIn(this.#environment, time, limit)
     } catch (fault) {
       throw faultOf(fault, this.#path)
     }
@@ -336,11 +330,9 @@ export class LmdbPartitionStore implements PartitionStore {
   #write({ highest, entities, notices, acks }: TurnRecord): void {
     const counts = new CountChanges()
     for (const write of entities) {
-      if (write.kind === 'remove') this.#remove(write)
-      else this.#put(write)
+      this.#writeRecord(write)
+      writeEntries(this.#environment, write)
       counts.note(write)
-      this.#expirations.note(write)
-      this.#cells.note(write)
     }
     this.#cacheChanges(entities)
     counts.write(this.#environment)
@@ -353,23 +345,14 @@ export class LmdbPartitionStore implements PartitionStore {
     this.#trace(entities)
   }
 
-  #put({ tenant, entity, before, text }: Extract<EntityWrite, { kind: 'put' }>): void {
-    const { records, ids, types } = this.#environment
-    const { id, path, type, sequence } = entity
-    if (before === undefined) {
-      ids.putSync(idKey(tenant, id, path, type), String(sequence))
-      types.putSync(typeKey(tenant, type, sequence), encodeLocated(entity))
-    }
-    records.putSync(recordKey(tenant, sequence), text)
-    this.#written += text.length
-    this.#large.put(sequence, text, entity)
-  }
-
-  #remove({ tenant, entity: { id, path, type, sequence } }: EntityWrite): void {
-    const { records, ids, types } = this.#environment
-    ids.removeSync(idKey(tenant, id, path, type))
-    types.removeSync(typeKey(tenant, type, sequence))
-    records.removeSync(recordKey(tenant, sequence))
+  #writeRecord(write: EntityWrite): void {
+    const { records } = this.#environment
+    const { tenant, entity } = write
+    const key = recordKey(tenant, entity.sequence)
+    if (write.kind === 'remove') return void records.removeSync(key)
+    records.putSync(key, write.text)
+    this.#written += write.text.length
+    this.#large.put(entity.sequence, write.text, entity)
   }
 
   #cacheChanges(entities: readonly EntityWrite[]): void {

@@ -1,14 +1,12 @@
 import { join } from 'node:path'
 import { fnv1a, shardOf } from '../../../hash.js'
 import type { Entity, Tenant } from '../../../model/context/entity.js'
-import { locationAttribute } from '../../../model/context/location.js'
-import { expirationOf } from '../../../model/context/value.js'
 import type { Sequence } from '../../../threads/shared-memory/sequences.js'
 import { type Environment, figuresOf } from '../../environment/environment.js'
-import { cellKey, expirationKey, idKey, type Key, recordKey, typeKey } from '../../records/keys.js'
-import { decodeEntity, encodeLocated } from '../../records/record.js'
+import { type Key, recordKey } from '../../records/keys.js'
+import { decodeEntity } from '../../records/record.js'
 import { CountChanges } from '../count-changes.js'
-import { cellsAt } from '../location-cells.js'
+import { entriesOf, hasEntry, type IndexName, indexes } from '../index-entries.js'
 import { highestFact } from '../partition-store.js'
 import type { Findings } from './findings.js'
 
@@ -22,17 +20,6 @@ export interface PartitionCheckParts {
   readonly findings: Findings
   /** Called after each record. */
   readonly checked: () => void
-}
-
-/** The databases that are made of the records. */
-const indexes = ['ids', 'types', 'expirations', 'cells'] as const
-type IndexName = (typeof indexes)[number]
-
-/** An entry that an index has for an entity. */
-interface Entry {
-  readonly index: IndexName
-  readonly key: Key
-  readonly value: string
 }
 
 /** The most counts in memory at a time; with more, the records are read several times. */
@@ -153,10 +140,7 @@ export class PartitionCheck {
       }
       const found = this.#record([at.tenant, at.sequence], text, false)
       if (found === undefined) continue
-      const name = JSON.stringify(key)
-      const isIts = entriesOf(at.tenant, found.entity).some(
-        (entry) => entry.index === index && JSON.stringify(entry.key) === name,
-      )
+      const isIts = hasEntry(entriesOf(at.tenant, found.entity), index, key)
       if (!isIts) this.#tell(index, key, `the record ${JSON.stringify([at.tenant, at.sequence])} has no such entry`)
     }
   }
@@ -164,26 +148,6 @@ export class PartitionCheck {
   #tell(database: string, key: Key, what: string): void {
     this.#parts.findings.add(`${this.#file} ${database}`, key, what)
   }
-}
-
-/** Everything that indexes hold of an entity. */
-function entriesOf(tenant: Tenant, entity: Entity): readonly Entry[] {
-  const { id, path, type, sequence } = entity
-  const located = encodeLocated(entity)
-  const entries: Entry[] = [
-    { index: 'ids', key: idKey(tenant, id, path, type), value: String(sequence) },
-    { index: 'types', key: typeKey(tenant, type, sequence), value: located },
-  ]
-  const expires = expirationOf(entity)
-  if (expires !== undefined) {
-    entries.push({ index: 'expirations', key: expirationKey(expires, tenant, sequence), value: located })
-  }
-  const location = locationAttribute(entity)
-  if (location === undefined) return entries
-  for (const cell of cellsAt(location)) {
-    entries.push({ index: 'cells', key: cellKey(tenant, cell, sequence), value: located })
-  }
-  return entries
 }
 
 /** The record that an entry refers to. */

@@ -12,7 +12,7 @@ import { locationAttribute } from '../../../model/context/location.js'
 import type { Sequence } from '../../../threads/shared-memory/sequences.js'
 import { idsBeginning, type Key, type KeyRange } from '../../records/keys.js'
 import { decodeLocated } from '../../records/record.js'
-import { cellsAt } from '../location-cells.js'
+import { cellsAt } from '../index-entries.js'
 import { mergeSorted } from '../merge-sorted.js'
 import { Candidate, type Snapshot } from '../partition-reader.js'
 
