@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { EntityId, ServicePath, Tenant } from '../src/model/context/entity.js'
 import { readCheckpoint } from '../src/storage/environment/checkpoint.js'
 import type { EntityChange } from '../src/storage/records/store.js'
+import { encodeTurnRecord, turnRecord } from '../src/storage/records/turn-record.js'
 import { LmdbPartitionStore } from '../src/storage/store/partition-store.js'
 import { DiskLogFolder } from '../src/storage/wal/log-folder.js'
 import { LogScan, parsePosition } from '../src/storage/wal/log-scan.js'
@@ -55,11 +56,12 @@ function append(partition: string, devices: number, more_bytes: number): void {
     if (number === devices && appended_bytes === 0) throw new Error(`${partition} has too few devices`)
     turn.push(...updateOf(store, deviceId(deviceInTurn(number, devices))))
     if (turn.length < updatesPerTurn && turn.length < devices) continue
-    const prepared = store.prepare({ entities: turn, notices: [], acks: [] })
-    if (prepared === undefined || !store.wal.appendSync(store.wal.last, prepared.bytes).ok) {
+    const record = turnRecord({ entities: turn, notices: [], acks: [] }, store.highestSequence)
+    const bytes = record && encodeTurnRecord(record)
+    if (bytes === undefined || !store.wal.appendSync(store.wal.last, bytes).ok) {
       throw new Error(`the log of ${partition} refuses a turn`)
     }
-    appended_bytes += prepared.bytes.length
+    appended_bytes += bytes.length
     turn = []
   }
 }

@@ -118,17 +118,16 @@ class StoreHistory {
 
   /** The power goes while a turn is logged and not applied. */
   async #end({ store, ...parts }: TurnParts & { readonly store: LmdbPartitionStore }): Promise<void> {
-    const turn = store.prepare(decideTurn({ ...parts, store }, this.#commands()).changes)
-    const appended = turn && store.wal.appendSync(store.wal.last, turn.bytes)
+    const { changes } = decideTurn({ ...parts, store }, this.#commands())
     const isTorn = this.#random.once(2)
     const next = join(this.#folder, `${this.#life + 1}`)
-    this.#losePower(next)
-    if (turn && appended?.ok) {
+    const isLogged = store.commit(changes, () => {
+      this.#losePower(next)
       const { segment, offset } = parsePosition(store.wal.note) ?? assert.fail('no place in the log')
       if (isTorn) overwritten(join(next, 'log', nameOf(segment)), offset - 16, Buffer.alloc(16, 'torn'))
-      turn.apply(appended.value)
-      if (!isTorn) this.#state = stateOf(store)
-    }
+    })
+    if (!isLogged) this.#losePower(next)
+    else if (!isTorn) this.#state = stateOf(store)
     await store.close()
     rmSync(this.#path, { recursive: true })
     this.#life += 1

@@ -7,7 +7,6 @@ import type { Command, Reply } from '../../src/partition/turn/commands.js'
 import { decideTurn } from '../../src/partition/turn/decide.js'
 import { commitTurn, type TurnParts } from '../../src/partition/turn/turn.js'
 import { openEnvironment } from '../../src/storage/environment/environment.js'
-import type { PartitionStore } from '../../src/storage/records/store.js'
 import { statsOf } from '../../src/storage/store/outbox.js'
 import { noticesAfter } from '../../src/storage/store/outbox-reader.js'
 import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
@@ -42,8 +41,13 @@ interface Outgoing {
   readonly stats: ReadonlyMap<SubscriptionId, DeliveryStats>
 }
 
-function around(t: Test, folder = t.testdir(), word: NoticeRenderer = shortWording): Around {
-  const store = new LmdbPartitionStore(folder, storeSettings)
+function around(
+  t: Test,
+  folder = t.testdir(),
+  word: NoticeRenderer = shortWording,
+  Store = LmdbPartitionStore,
+): Around {
+  const store = new Store(folder, storeSettings)
   t.teardown(() => store.close())
   const matcher = new Matcher({ word, ...rendering, log: silentLog, memory_bytes: 10_000 })
   const parts = { store, interpret: noWords, matcher, versions: versions() }
@@ -147,31 +151,22 @@ test('a turn that is long leaves the rest of its batch to the next one', (t) => 
 })
 
 test('a turn that can not be applied leaves neither entities nor notices nor moments nor versions changed', async (t) => {
-  const { parts, outbox, store } = around(t)
+  class Failing extends LmdbPartitionStore {
+    protected override write(): never {
+      t.equal(lastOf(memory), 1000)
+      t.equal(versions.commits, undefined, 'the caches of readers are invalid while the commit is under way')
+      t.equal(versions.endedChangesOf(group), undefined)
+      throw new StorageFull('no room for the commit')
+    }
+  }
+  const { parts, outbox, store } = around(t, t.testdir(), undefined, Failing)
   const { matcher, versions } = parts
   const memory = clock(7)
   matcher.put(nth(1, {}, memory))
   const group = Versions.groupOf(tenant, id('Silo1'))
   const { changes } = decideTurn(parts, [append('1')])
-  const full = (): never => {
-    t.equal(lastOf(memory), 1000)
-    t.equal(versions.commits, undefined, 'the caches of readers are invalid while the commit is under way')
-    t.equal(versions.endedChangesOf(group), undefined)
-    throw new StorageFull('no room for the commit')
-  }
-  const failing: PartitionStore = {
-    limits: store.limits,
-    isFull: store.isFull,
-    lastNotice: store.lastNotice,
-    wal: store.wal,
-    hasRoom: () => true,
-    entities: () => [],
-    expired: () => [],
-    logWasFull: () => {},
-    prepare: (given) => ({ bytes: store.prepare(given)?.bytes ?? Buffer.alloc(0), apply: full }),
-  }
   const { last } = store.wal
-  t.throws(() => commitTurn({ ...parts, store: failing }, changes), StorageFull)
+  t.throws(() => commitTurn(parts, changes), StorageFull)
   t.equal(store.wal.last, last, 'its record has left the log again')
   t.same(store.entities(tenant, root, id('Silo1')), [])
   t.same([store.entityCount, store.lastNotice, (await outbox()).notices], [0, 0, []])

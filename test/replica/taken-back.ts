@@ -53,9 +53,9 @@ export const mends: readonly Mend[] = [
   },
   {
     fault: 'a full etcd is taken for a full disk',
-    file: 'partition/turn/turn.ts',
-    now: "if (outcome.error.kind === 'diskFull') store.logWasFull()",
-    before: 'if (outcome.error.kind) store.logWasFull()',
+    file: 'storage/store/logged-store.ts',
+    now: "if (appended.error.kind === 'diskFull') this.disk.wasFull()",
+    before: 'if (appended.error.kind) this.disk.wasFull()',
   },
   {
     fault: 'a record that etcd has taken is refused since etcd says that it is full',

@@ -86,17 +86,9 @@ export class EntityBatch {
   commit(): void {
     for (const [number, store] of this.#partitions.entries()) {
       const entities = this.#changes[number] ?? []
-      if (entities.length > 0) commitOffline(store, { entities, notices: [], acks: [] })
+      if (entities.length === 0) continue
+      if (!store.hasRoom()) throw new StorageFull('no room for what is imported: see -dbSizeMax, and the disk')
+      store.commit({ entities, notices: [], acks: [] })
     }
   }
-}
-
-/** Commits a turn of a partition without readers. Throws `StorageFull` when there is no room for it. */
-function commitOffline(store: LmdbPartitionStore, changes: Parameters<LmdbPartitionStore['prepare']>[0]): void {
-  if (!store.hasRoom()) throw new StorageFull('no room for what is imported: see -dbSizeMax, and the disk')
-  const turn = store.prepare(changes)
-  if (turn === undefined) return
-  const appended = store.wal.appendSync(store.wal.last, turn.bytes)
-  if (!appended.ok) throw new StorageFull('no space for the log')
-  turn.apply(appended.value)
 }

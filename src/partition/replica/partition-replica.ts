@@ -34,9 +34,9 @@ function replicaStore(parts: PartitionReplicaParts): ReplicaStore {
   return {
     follow: (turns, last) => {
       try {
-        const notices = store.follow(turns, last, (changed) => versions.begin(changed))
+        const followed = store.follow(turns, last, (all) => versions.begin(all.flatMap(({ entities }) => entities)))
         versions.end()
-        for (const notice of notices) notify(notice, parts)
+        for (const { notices } of followed) for (const notice of notices) notify(notice, parts)
       } catch (fault) {
         versions.end()
         throw fault

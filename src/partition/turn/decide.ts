@@ -7,20 +7,16 @@ import { expirationOf } from '../../model/context/value.js'
 import { changeBy, untouchedBy } from '../../model/subscription/change.js'
 import type { Matcher } from '../../model/subscription/matcher.js'
 import type { NoticeAck } from '../../model/subscription/notice.js'
-import {
-  type EntityChange,
-  type Expired,
-  entityName,
-  type StoreView,
-  type TurnChanges,
-} from '../../storage/records/store.js'
+import { type EntityChange, type Expired, entityName, type TurnChanges } from '../../storage/records/store.js'
+import type { LmdbPartitionStore } from '../../storage/store/partition-store.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { Milliseconds } from '../../time.js'
 import type { Command, Interpreter, RawUpdateCommand, Reply, SweepCommand } from './commands.js'
 import { type DeprecatedLocation, gatherDeprecated } from './deprecated-locations.js'
 
 export interface DecidingParts {
-  readonly store: StoreView
+  /** As the last turn left it; read-only. */
+  readonly store: Pick<LmdbPartitionStore, 'limits' | 'hasRoom' | 'entities' | 'expired'>
   readonly interpret: Interpreter
   readonly matcher: Matcher
 }
@@ -200,11 +196,11 @@ class GatheredChanges {
 class Overlay {
   /** Whether the data may grow. Asked once per turn. */
   readonly hasRoom: boolean
-  readonly #store: StoreView
+  readonly #store: DecidingParts['store']
   /** The entities that the turn has seen, in their current form. */
   readonly #seen = new Map<string, readonly Entity[]>()
 
-  constructor(store: StoreView) {
+  constructor(store: DecidingParts['store']) {
     this.#store = store
     this.hasRoom = store.hasRoom()
   }

@@ -1,6 +1,5 @@
-import { DiskFault } from '../../faults.js'
-import type { PartitionStore, TurnChanges } from '../../storage/records/store.js'
-import { appendFault, type LogSequence } from '../../storage/wal/record-log.js'
+import type { TurnChanges } from '../../storage/records/store.js'
+import type { LmdbPartitionStore } from '../../storage/store/partition-store.js'
 import type { Versions } from '../../threads/shared-memory/versions.js'
 import type { DecidingParts } from './decide.js'
 
@@ -10,7 +9,7 @@ import type { DecidingParts } from './decide.js'
  * is durable, with the notices that the changes cause [subscriptions 5.2].
  */
 export interface TurnParts extends DecidingParts {
-  readonly store: PartitionStore
+  readonly store: LmdbPartitionStore
   /** Tells readers in other threads which of their cached entities may have changed. */
   readonly versions: Versions
 }
@@ -29,36 +28,14 @@ export function commitTurn(
   logged = (_bytes: number) => {},
 ): boolean {
   try {
-    const turn = store.prepare(changes)
-    if (turn === undefined) return false
-    const sequence = appended(store, turn.bytes)
-    orRetracted(store.wal, sequence, () => {
-      logged(turn.bytes.length)
-      // Some readers see the transaction before `apply` returns: none of them may show its cache any more.
+    return store.commit(changes, (bytes) => {
+      logged(bytes)
+      // Some readers see the transaction before it is over: none of them may show its cache any more.
       versions.begin(changes.entities)
-      turn.apply(sequence)
     })
-    return true
   } catch (fault) {
     versions.end()
     matcher.undo()
-    throw fault
-  }
-}
-
-function appended(store: PartitionStore, bytes: Uint8Array): LogSequence {
-  const outcome = store.wal.appendSync(store.wal.last, bytes)
-  if (outcome.ok) return outcome.value
-  if (outcome.error.kind === 'diskFull') store.logWasFull()
-  throw appendFault(outcome.error)
-}
-
-/** A record that is not applied is retracted from the log, unless the disk has failed: then the log decides at the next start. */
-function orRetracted(wal: PartitionStore['wal'], sequence: LogSequence, apply: () => void): void {
-  try {
-    apply()
-  } catch (fault) {
-    if (!(fault instanceof DiskFault)) wal.retract(sequence)
     throw fault
   }
 }

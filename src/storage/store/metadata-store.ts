@@ -1,18 +1,15 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Database, RootDatabase } from 'lmdb'
-import { DiskFault, EngineFull, LogFenced, LogGivenUp, StorageFull } from '../../faults.js'
+import { DiskFault, LogFenced, LogGivenUp, StorageFull } from '../../faults.js'
 import { InTurn } from '../../in-turn.js'
-import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../../model/subscription/subscription.js'
 import type { MetadataChange, SubscriptionStore } from '../../model/subscription/subscription-store.js'
 import type { Log } from '../../observe/log/log.js'
 import { type Packed, packedTexts } from '../../threads/shared-memory/packed.js'
 import type { Milliseconds } from '../../time.js'
 import { Checkpoints } from '../environment/checkpoint.js'
-import { faultOf } from '../environment/disk-fault.js'
-import { DiskRoom } from '../environment/disk-room.js'
 import { openDatabase, type WriterSettings } from '../environment/environment.js'
-import { LoggedEnvironment, type LoggedParts } from '../environment/logged-environment.js'
+import type { LoggedParts } from '../environment/logged-environment.js'
 import { numberOf, storedAs } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
 import {
@@ -23,8 +20,8 @@ import {
   type MetadataWrite,
 } from '../records/metadata-record.js'
 import { noticeWrite } from '../records/notice-write.js'
-import type { PinnedCommit, PinPurpose } from '../records/store.js'
-import { appendFault, type LogRecord, type LogSequence } from '../wal/record-log.js'
+import type { LogRecord, LogSequence } from '../wal/record-log.js'
+import { LoggedStore } from './logged-store.js'
 import { Outbox, openOutbox } from './outbox.js'
 
 /** A change that waits for the next record of the log. */
@@ -48,18 +45,14 @@ interface MetadataOwnership {
 }
 
 /** The metadata store: the coordinator's data in an environment of its own, of which this is the only writer. */
-export class MetadataStore implements SubscriptionStore {
+export class MetadataStore extends LoggedStore<Required<MetadataRecord>> implements SubscriptionStore {
   readonly #root: RootDatabase<string, Key>
   /** [id] to a subscription. */
   readonly #subscriptions: Database<string, Key>
   /** [id] to the moment when its last tick was due. */
   readonly #ticks: Database<string, Key>
   readonly #databases: Readonly<Record<MetadataDatabase, Database<string, Key>>>
-  readonly #outbox: Outbox
-  readonly #path: string
-  readonly #disk: DiskRoom
   readonly #broken: (reason: string) => void
-  readonly #logged: LoggedEnvironment
   #waiting: Waiting[] = []
   /** The queue of writes. */
   readonly #turns = new InTurn()
@@ -68,40 +61,28 @@ export class MetadataStore implements SubscriptionStore {
   /** `broken` is called when the disk has failed, so that the broker cannot continue. In a cluster `openLog` opens its log. */
   constructor(
     path: string,
-    settings: WriterSettings,
+    { durable, keepFree_bytes, ...settings }: WriterSettings,
     broken: (reason: string) => void,
     log?: Log,
     openLog?: LoggedParts['openLog'],
     writing?: LoggedParts['writing'],
   ) {
-    this.#path = path
-    this.#broken = broken
-    this.#disk = new DiskRoom(path, settings.keepFree_bytes, () => 0)
     const checkpoints = Checkpoints.open(path, settings)
+    const outbox = openOutbox(checkpoints.root)
+    const failed = (fault: unknown): void => broken(fault instanceof Error ? fault.message : String(fault))
+    const logged = { path, checkpoints, facts: outbox.facts, durable, log, failed, openLog, writing }
+    super(logged, new Outbox(outbox, path), keepFree_bytes, () => 0)
+    this.#broken = broken
     this.#root = checkpoints.root
     this.#subscriptions = this.database('subscriptions')
     this.#ticks = this.database('ticks')
-    const outbox = openOutbox(this.#root)
-    this.#outbox = new Outbox(outbox, path)
     this.#databases = {
       subscriptions: this.#subscriptions,
       ticks: this.#ticks,
       registrations: this.database('registrations'),
       availability: this.database('availability'),
     }
-    const { facts } = outbox
-    const failed = (fault: unknown): void => broken(fault instanceof Error ? fault.message : String(fault))
-    const { durable } = settings
-    this.#logged = new LoggedEnvironment({ path, checkpoints, facts, durable, log, failed, openLog, writing })
-    this.#logged.recover((bytes) => this.#write(decodeMetadataRecord(bytes)))
-  }
-
-  get outbox(): Outbox {
-    return this.#outbox
-  }
-
-  get lastNotice(): NoticeNumber {
-    return this.#outbox.last
+    this.recover()
   }
 
   /** A database of the environment, for others who store here. */
@@ -125,7 +106,7 @@ export class MetadataStore implements SubscriptionStore {
     const ticks = new Map<SubscriptionId, Milliseconds>()
     for (const { key, value } of this.#ticks.getRange({})) {
       const id = String(onlyPart(key)) as SubscriptionId
-      ticks.set(id, numberOf(value, this.#path, `the last tick of subscription ${id}`) as Milliseconds)
+      ticks.set(id, numberOf(value, this.path, `the last tick of subscription ${id}`) as Milliseconds)
     }
     return ticks
   }
@@ -149,8 +130,8 @@ export class MetadataStore implements SubscriptionStore {
    */
   transact(change: MetadataRecord, grows: boolean): Promise<void> {
     return new Promise((done, failed) => {
-      this.#disk.lookIfDue()
-      if (grows && !this.#disk.mayGrow) return failed(new StorageFull('no room for a change'))
+      this.disk.lookIfDue()
+      if (grows && !this.disk.mayGrow) return failed(new StorageFull('no room for a change'))
       this.#waiting.push({ change, grows, done, failed })
       if (this.#waiting.length === 1) void this.inTurn(() => this.#writeWaiting())
     })
@@ -161,31 +142,10 @@ export class MetadataStore implements SubscriptionStore {
     this.#ownership = ownership
   }
 
-  /** Applies what others have appended to the log, as recovery does, in one transaction. Throws `StorageFull` when there is no room. */
-  follow(turns: readonly LogRecord[], last: LogSequence): void {
-    if (turns.length > 0) this.#disk.enter()
-    const changes: Required<MetadataRecord>[] = []
-    const lastNotice = this.#outbox.last
-    const write = (bytes: Uint8Array): void => {
-      const change = decodeMetadataRecord(bytes)
-      this.#write(change)
-      changes.push(change)
-    }
-    try {
-      if (turns.length === 0) this.#logged.pass(last)
-      else this.#logged.follow(turns, last, write, () => {})
-    } catch (fault) {
-      this.#outbox.rewind(lastNotice)
-      const known = faultOf(fault, this.#path)
-      if (known instanceof StorageFull) this.#disk.wasFull()
-      throw known
-    }
+  override follow(records: readonly LogRecord[], last: LogSequence): readonly Required<MetadataRecord>[] {
+    const changes = super.follow(records, last)
     for (const change of changes) void this.#ownership?.applied(change)
-  }
-
-  /** Notes everything up to a record of the log as applied; the records since the last change do not change anything. */
-  pass(last: LogSequence): void {
-    this.#logged.pass(last)
+    return changes
   }
 
   /** Works with the log after the writes in progress and before any others. */
@@ -193,23 +153,9 @@ export class MetadataStore implements SubscriptionStore {
     return this.#turns.run(work)
   }
 
-  /** The last record of its log that is applied. */
-  get applied(): LogSequence {
-    return this.#logged.applied
-  }
-
-  pin(purpose: PinPurpose): PinnedCommit {
-    return this.#logged.pin(purpose)
-  }
-
-  unpin(purpose: PinPurpose): boolean {
-    return this.#logged.unpin(purpose)
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await this.#turns.ended()
-    await this.#logged.close()
-    await this.#root.close()
+    await super.close()
   }
 
   /** Writes the waiting changes: those of the same turn of the event loop share a record. */
@@ -229,7 +175,7 @@ export class MetadataStore implements SubscriptionStore {
 
   /** Writes one change; one that grows is refused when the space is needed for removals. */
   async #writeAlone(single: Waiting): Promise<void> {
-    const isFull = single.grows && !this.#disk.mayGrow
+    const isFull = single.grows && !this.disk.mayGrow
     const fault = isFull ? new StorageFull('no room for a change') : await this.#written([single])
     if (fault !== undefined) single.failed(fault)
   }
@@ -238,13 +184,11 @@ export class MetadataStore implements SubscriptionStore {
   async #written(batch: readonly Waiting[]): Promise<unknown> {
     let inForce: Promise<void> | undefined
     try {
-      this.#disk.enter()
+      this.disk.enter()
       inForce = (await this.#log(batch.map(({ change }) => change)))?.inForce
     } catch (fault) {
-      const known = faultOf(fault, this.#path)
-      if (known instanceof DiskFault) this.#broken(known.message)
-      if (known instanceof StorageFull && !(known instanceof EngineFull)) this.#disk.wasFull()
-      return known
+      if (fault instanceof DiskFault) this.#broken(fault.message)
+      return fault
     }
     for (const { change, done } of batch) {
       // An ack brings nothing into force, and what comes into force may wait for one.
@@ -256,34 +200,25 @@ export class MetadataStore implements SubscriptionStore {
 
   /** Appends changes to the log and applies them. When it throws, nothing of them stays, unless the disk has failed. */
   async #log(changes: readonly MetadataRecord[]): Promise<{ readonly inForce: Promise<void> } | undefined> {
-    const { wal } = this.#logged
     if (this.#ownership?.isOwner() === false) throw new LogFenced('another node coordinates the cluster')
     const bytes = encodeMetadataRecord(changes)
-    const appended = await wal.append(wal.last, bytes)
-    if (!appended.ok) {
-      if (appended.error.kind === 'fenced') this.#ownership?.fenced()
-      throw appendFault(appended.error)
-    }
-    const last = this.#outbox.last
-    const change = decodeMetadataRecord(bytes)
-    this.#ownership?.logged()
-    try {
-      this.#logged.apply(appended.value, () => this.#write(change))
-    } catch (fault) {
-      this.#outbox.rewind(last)
-      wal.retract(appended.value)
-      throw fault
-    }
+    const appended = await this.wal.append(this.wal.last, bytes)
+    if (!appended.ok && appended.error.kind === 'fenced') this.#ownership?.fenced()
+    const change = this.decode(bytes)
+    this.applyOwn(appended, change, () => this.#ownership?.logged())
     return this.#ownership && { inForce: this.#ownership.applied(change) }
   }
 
-  /** Writes a change within a transaction; recovery calls it as well. */
-  #write({ writes, notices, acks }: Required<MetadataRecord>): void {
+  protected override decode(bytes: Uint8Array): Required<MetadataRecord> {
+    return decodeMetadataRecord(bytes)
+  }
+
+  protected override write({ writes, notices, acks }: Required<MetadataRecord>): void {
     for (const { database, id, text } of writes) {
       if (text === undefined) this.#databases[database].removeSync([id])
       else this.#databases[database].putSync([id], text)
     }
-    this.#outbox.enqueue(notices)
-    this.#outbox.ack(acks)
+    this.outbox.enqueue(notices)
+    this.outbox.ack(acks)
   }
 }

@@ -1,9 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { StorageFull } from '../../faults.js'
 import type { Entity, EntityId, ServicePath, Tenant } from '../../model/context/entity.js'
 import { type EntityLimits, noLimits } from '../../model/context/entity-size.js'
-import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { Log } from '../../observe/log/log.js'
 import { traceArea } from '../../observe/log/trace.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
@@ -11,7 +9,6 @@ import type { WriteWatch } from '../../threads/shared-memory/thread-beats.js'
 import type { Milliseconds, Nanoseconds } from '../../time.js'
 import { Checkpoints } from '../environment/checkpoint.js'
 import { faultOf } from '../environment/disk-fault.js'
-import { DiskRoom } from '../environment/disk-room.js'
 import {
   type Environment,
   environmentOf,
@@ -19,19 +16,10 @@ import {
   usedBytes,
   type WriterSettings,
 } from '../environment/environment.js'
-import { LoggedEnvironment, type LoggedParts } from '../environment/logged-environment.js'
+import type { LoggedParts } from '../environment/logged-environment.js'
 import { entityOf, missing, numberOf } from '../records/damage.js'
 import { idInPath, type Key, recordKey } from '../records/keys.js'
-import type { NoticeWrite } from '../records/notice-write.js'
-import {
-  type Expired,
-  entityName,
-  type PartitionStore,
-  type PinnedCommit,
-  type PinPurpose,
-  type PreparedTurn,
-  type TurnChanges,
-} from '../records/store.js'
+import { type Expired, entityName, type TurnChanges } from '../records/store.js'
 import {
   decodeTurnRecord,
   type EntityWrite,
@@ -39,10 +27,11 @@ import {
   type TurnRecord,
   turnRecord,
 } from '../records/turn-record.js'
-import type { LogRecord, LogSequence, NotedLog } from '../wal/record-log.js'
+import type { LogRecord, LogSequence } from '../wal/record-log.js'
 import { CountChanges } from './count-changes.js'
 import { expiredIn, writeEntries } from './index-entries.js'
 import { KnownEntities } from './known-entities.js'
+import { LoggedStore } from './logged-store.js'
 import { Outbox } from './outbox.js'
 import { type HeldRecord, RecordCache } from './record-cache.js'
 
@@ -84,17 +73,13 @@ export function endThread(fault: unknown): void {
   })
 }
 
-/** A partition's store in an LMDB environment, of which this is the only writer. */
-export class LmdbPartitionStore implements PartitionStore {
+/** A partition's store in an LMDB environment, of which its thread is the only writer. */
+export class LmdbPartitionStore extends LoggedStore<TurnRecord> {
   readonly limits: EntityLimits
-  readonly #path: string
   readonly #log: Log | undefined
   readonly #environment: Environment
-  readonly #logged: LoggedEnvironment
-  readonly #outbox: Outbox
   readonly #cache: RecordCache
   readonly #large: KnownEntities
-  readonly #disk: DiskRoom
   readonly #sizeMax: number
   #highest: number
   /** Whether the data was below its limit at the last look. */
@@ -103,44 +88,31 @@ export class LmdbPartitionStore implements PartitionStore {
   /** Characters that were written since the last look. */
   #written = 0
 
-  constructor(
-    path: string,
-    settings: WriterSettings,
-    {
-      cache_bytes = 2 ** 20,
-      log,
-      limits = noLimits,
-      failed = endThread,
-      checkpointed,
-      openLog,
-      writing,
-    }: StoreParts = {},
-  ) {
-    this.limits = limits
-    this.#path = path
-    this.#log = log
+  constructor(path: string, settings: WriterSettings, { cache_bytes = 2 ** 20, ...parts }: StoreParts = {}) {
+    const { log, limits = noLimits, failed = endThread, checkpointed, openLog, writing } = parts
     const checkpoints = Checkpoints.open(path, settings)
-    this.#environment = environmentOf(checkpoints.root)
-    this.#outbox = new Outbox(this.#environment, path)
+    const environment = environmentOf(checkpoints.root)
+    const { facts } = environment
+    const outbox = new Outbox(environment, path)
+    const highest = numberOf(facts.get(highestFact), path, 'the highest sequence')
+    const { durable, keepFree_bytes } = settings
+    const logged = { path, checkpoints, facts, durable, log, failed, checkpointed, openLog, writing }
+    const inFile_bytes = (): number => statSync(join(path, 'data.mdb')).size - usedBytes(environment)
+    super(logged, outbox, keepFree_bytes, inFile_bytes)
+    this.limits = limits
+    this.#log = log
+    this.#environment = environment
     this.#cache = new RecordCache((1 - largeShare) * cache_bytes)
     this.#large = new KnownEntities(largeShare * cache_bytes)
     this.#sizeMax = settings.sizeMax_bytes
-    this.#highest = numberOf(this.#environment.facts.get(highestFact), path, 'the highest sequence')
-    const { facts } = this.#environment
-    const logged = { path, checkpoints, facts, durable: settings.durable, log, failed, checkpointed, openLog, writing }
-    this.#logged = new LoggedEnvironment(logged)
-    this.#logged.recover((bytes) => this.#write(decodeTurnRecord(bytes, (...of) => this.#held(...of))))
+    this.#highest = highest
+    this.recover()
     this.#cache.clear()
-    this.#disk = new DiskRoom(path, settings.keepFree_bytes, () => this.#freeInFile_bytes())
   }
 
   /** The highest sequence at which an entity of this partition was ever created. */
   get highestSequence(): number {
     return this.#highest
-  }
-
-  get lastNotice(): NoticeNumber {
-    return this.#outbox.last
   }
 
   get entityCount(): number {
@@ -152,141 +124,88 @@ export class LmdbPartitionStore implements PartitionStore {
     return { used_bytes: usedBytes(this.#environment), max_bytes: this.#sizeMax }
   }
 
+  /** Whether there was no room at the last look; growth may be tried again nevertheless. */
   get isFull(): boolean {
-    return !this.#isBelowLimit() || this.#disk.isFull
+    return !this.#isBelowLimit() || this.disk.isFull
   }
 
+  /**
+   * Whether the next turn may make the data grow; otherwise only removals are decided. Ask once per turn before deciding it: the
+   * call looks at the disk.
+   */
   hasRoom(): boolean {
     // Pages that were freed since the last checkpoint can not be used again: when they are needed, each turn is followed by one.
-    if (this.#disk.isLow) this.#logged.checkpoint()
-    this.#disk.lookIfDue()
-    return this.#isBelowLimit() && this.#disk.mayGrow
+    if (this.disk.isLow) this.logged.checkpoint()
+    this.disk.lookIfDue()
+    return this.#isBelowLimit() && this.disk.mayGrow
   }
 
   /** Looks for room on the disk, which may have changed while nothing was written. */
   lookForRoom(): void {
-    this.#disk.look()
+    this.disk.look()
   }
 
+  /** The entities of one id in one service path as the last turn left them, of all types, oldest first. */
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
     const name = entityName(tenant, path, id)
     const records = this.#cache.get(name) ?? this.#read(name, tenant, path, id)
     const found = records.map(({ sequence, text }) =>
-      this.#large.entity(sequence, text, () => entityOf(text, { path: this.#path, tenant, sequence })),
+      this.#large.entity(sequence, text, () => entityOf(text, { path: this.path, tenant, sequence })),
     )
     return found.length > 1 ? found.sort((a, b) => a.sequence - b.sequence) : found
   }
 
+  /** At most `limit` entities that have expired by a time, in the order of expiration [NGSIv2 context 3.4]. */
   expired(time: Milliseconds, limit: number): readonly Expired[] {
     try {
       return expiredIn(this.#environment, time, limit)
     } catch (fault) {
-      throw faultOf(fault, this.#path)
+      throw faultOf(fault, this.path)
     }
   }
 
-  /** The last record of its log that is applied. */
-  get applied(): LogSequence {
-    return this.#logged.applied
+  override follow(
+    turns: readonly LogRecord[],
+    last: LogSequence,
+    committing?: (turns: readonly TurnRecord[]) => void,
+  ): readonly TurnRecord[] {
+    const followed = super.follow(turns, last, committing)
+    this.#hasWritten(followed)
+    return followed
   }
 
   /**
-   * Applies what others have appended to the log, as recovery does, in one transaction; gives the notices that it has put into
-   * the outbox. `committing` hears which entities change, before anybody can see it. Throws `StorageFull` when there is no room.
+   * Logs and applies the changes of a turn, all of them or nothing; says whether there were any. `logged` is called with the size of
+   * the record when it is durable, before anybody can see the changes. Throws `StorageFull` when there is no room.
    */
-  follow(
-    turns: readonly LogRecord[],
-    last: LogSequence,
-    committing: (changed: readonly EntityWrite[]) => void,
-  ): readonly NoticeWrite[] {
-    if (turns.length === 0) {
-      this.#logged.pass(last)
-      return []
-    }
-    this.#disk.enter()
-    const highest = this.#highest
-    const lastNotice = this.#outbox.last
-    const changed: EntityWrite[] = []
-    const notices: NoticeWrite[] = []
-    const write = (bytes: Uint8Array): void => {
-      const turn = decodeTurnRecord(bytes, (...of) => this.#held(...of))
-      for (const entity of turn.entities) changed.push(entity)
-      for (const notice of turn.notices) notices.push(notice)
-      this.#write(turn)
-    }
-    try {
-      this.#logged.follow(turns, last, write, () => committing(changed))
-    } catch (fault) {
-      this.#cache.clear()
-      this.#highest = highest
-      this.#outbox.rewind(lastNotice)
-      throw this.#known(fault)
-    }
-    if (changed.some(({ kind }) => kind === 'put')) this.#disk.hasGrown()
-    this.#isLookDue = !this.#wasBelowLimit || this.#written >= charactersPerLook
-    return notices
-  }
-
-  /** Notes everything up to a record of the log as applied; the records since the last turn do not change anything. */
-  pass(last: LogSequence): void {
-    this.#logged.pass(last)
-  }
-
-  pin(purpose: PinPurpose): PinnedCommit {
-    return this.#logged.pin(purpose)
-  }
-
-  unpin(purpose: PinPurpose): boolean {
-    return this.#logged.unpin(purpose)
-  }
-
-  get wal(): NotedLog {
-    return this.#logged.wal
-  }
-
-  prepare(changes: TurnChanges): PreparedTurn | undefined {
+  commit(changes: TurnChanges, logged = (_bytes: number): void => {}): boolean {
     const turn = turnRecord(changes, this.#highest)
-    if (turn === undefined) return undefined
-    this.#disk.enter()
-    return { bytes: encodeTurnRecord(turn), apply: (sequence) => this.#apply(turn, sequence) }
+    if (turn === undefined) return false
+    this.disk.enter()
+    const bytes = encodeTurnRecord(turn)
+    this.applyOwn(this.wal.appendSync(this.wal.last, bytes), turn, () => logged(bytes.length))
+    this.#hasWritten([turn])
+    return true
   }
 
-  logWasFull(): void {
-    this.#disk.wasFull()
+  protected override decode(bytes: Uint8Array): TurnRecord {
+    return decodeTurnRecord(bytes, (...of) => this.#held(...of))
   }
 
-  #apply(turn: TurnRecord, sequence: LogSequence): void {
+  protected override savepoint(): () => void {
+    const rollBack = super.savepoint()
     const highest = this.#highest
-    const lastNotice = this.#outbox.last
-    try {
-      this.#logged.apply(sequence, () => this.#write(turn))
-    } catch (fault) {
+    return () => {
+      rollBack()
       this.#cache.clear()
       this.#highest = highest
-      this.#outbox.rewind(lastNotice)
-      throw this.#known(fault)
     }
-    // The turn is applied: what stands here must not throw, since a fault says that nothing was written.
-    if (turn.entities.some(({ kind }) => kind === 'put')) this.#disk.hasGrown()
+  }
+
+  /** The turns are applied: this must not throw, since a fault says that nothing was written. */
+  #hasWritten(turns: readonly TurnRecord[]): void {
+    if (turns.some(({ entities }) => entities.some(({ kind }) => kind === 'put'))) this.disk.hasGrown()
     this.#isLookDue = !this.#wasBelowLimit || this.#written >= charactersPerLook
-  }
-
-  /** Classifies the fault of a transaction. */
-  #known(fault: unknown): unknown {
-    const known = faultOf(fault, this.#path)
-    if (known instanceof StorageFull) this.#disk.wasFull()
-    return known
-  }
-
-  /** Closes the environment for this thread. Only between turns. */
-  async close(): Promise<void> {
-    await this.#logged.close()
-    await this.#environment.root.close()
-  }
-
-  #freeInFile_bytes(): number {
-    if (!this.#logged.isCheckpointed) return 0
-    return statSync(join(this.#path, 'data.mdb')).size - usedBytes(this.#environment)
   }
 
   /**
@@ -312,22 +231,21 @@ export class LmdbPartitionStore implements PartitionStore {
       this.#cache.put(name, records)
       return records
     } catch (fault) {
-      throw faultOf(fault, this.#path)
+      throw faultOf(fault, this.path)
     }
   }
 
   #record(tenant: Tenant, sequence: Sequence): HeldRecord {
     const text = this.#environment.records.get(recordKey(tenant, sequence))
-    if (text === undefined) throw missing({ path: this.#path, tenant, sequence })
+    if (text === undefined) throw missing({ path: this.path, tenant, sequence })
     return { sequence, text }
   }
 
   #held(tenant: Tenant, sequence: Sequence): Entity {
-    return entityOf(this.#record(tenant, sequence).text, { path: this.#path, tenant, sequence })
+    return entityOf(this.#record(tenant, sequence).text, { path: this.path, tenant, sequence })
   }
 
-  /** Writes the changes of a turn within its transaction; recovery calls it as well. */
-  #write({ highest, entities, notices, acks }: TurnRecord): void {
+  protected override write({ highest, entities, notices, acks }: TurnRecord): void {
     const counts = new CountChanges()
     for (const write of entities) {
       this.#writeRecord(write)
@@ -336,8 +254,8 @@ export class LmdbPartitionStore implements PartitionStore {
     }
     this.#cacheChanges(entities)
     counts.write(this.#environment)
-    this.#written += this.#outbox.enqueue(notices)
-    this.#outbox.ack(acks)
+    this.#written += this.outbox.enqueue(notices)
+    this.outbox.ack(acks)
     if (highest > this.#highest) {
       this.#highest = highest
       this.#environment.facts.putSync(highestFact, String(highest))

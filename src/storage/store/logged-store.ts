@@ -1,0 +1,135 @@
+import { DiskFault, StorageFull } from '../../faults.js'
+import type { NoticeNumber } from '../../model/subscription/notice.js'
+import { faultOf } from '../environment/disk-fault.js'
+import { DiskRoom } from '../environment/disk-room.js'
+import { LoggedEnvironment, type LoggedParts } from '../environment/logged-environment.js'
+import type { PinnedCommit, PinPurpose, Pins } from '../records/store.js'
+import { type Appended, appendFault, type LogRecord, type LogSequence, type NotedLog } from '../wal/record-log.js'
+import type { Outbox } from './outbox.js'
+
+/**
+ * A store with an outbox and the log before it, of which this is the only writer. What stands in the log has happened, so a record of
+ * it is applied as a whole or not at all: a new one of this store, one of another node, or one that a start finds.
+ */
+export abstract class LoggedStore<Content> implements Pins {
+  readonly outbox: Outbox
+  protected readonly path: string
+  protected readonly disk: DiskRoom
+  protected readonly logged: LoggedEnvironment
+  readonly #close: () => Promise<void>
+
+  /** Opens the log; to be followed by `recover`. `inFile_bytes` gives the free pages of the environment's file. */
+  protected constructor(parts: LoggedParts, outbox: Outbox, keepFree_bytes: number, inFile_bytes: () => number) {
+    this.path = parts.path
+    this.outbox = outbox
+    this.logged = new LoggedEnvironment(parts)
+    this.disk = new DiskRoom(parts.path, keepFree_bytes, () => (this.logged.isCheckpointed ? inFile_bytes() : 0))
+    this.#close = () => parts.checkpoints.root.close()
+  }
+
+  /** The content of a record of the log, within the transaction that writes it; throws when it cannot be read. */
+  protected abstract decode(bytes: Uint8Array): Content
+
+  /** Writes the content of a record within a transaction. */
+  protected abstract write(content: Content): void
+
+  /** Remembers what is in memory; returns a function that brings it back after a transaction was undone. */
+  protected savepoint(): () => void {
+    const { last } = this.outbox
+    return () => this.outbox.rewind(last)
+  }
+
+  /** The number of the last notice that was ever put into the outbox; 0 before the first. */
+  get lastNotice(): NoticeNumber {
+    return this.outbox.last
+  }
+
+  get wal(): NotedLog {
+    return this.logged.wal
+  }
+
+  /** The last record of its log that is applied. */
+  get applied(): LogSequence {
+    return this.logged.applied
+  }
+
+  pin(purpose: PinPurpose): PinnedCommit {
+    return this.logged.pin(purpose)
+  }
+
+  unpin(purpose: PinPurpose): boolean {
+    return this.logged.unpin(purpose)
+  }
+
+  /** Notes everything up to a record of the log as applied, since the records behind the last applied one change nothing. */
+  pass(last: LogSequence): void {
+    this.logged.pass(last)
+  }
+
+  /**
+   * Applies what others have appended to the log, as recovery does, in one transaction; returns what it was. `committing` is called
+   * with it before anybody can see it. Throws `StorageFull` when there is no room.
+   */
+  follow(
+    records: readonly LogRecord[],
+    last: LogSequence,
+    committing = (_: readonly Content[]): void => {},
+  ): readonly Content[] {
+    const contents: Content[] = []
+    const write = (bytes: Uint8Array): void => {
+      const content = this.decode(bytes)
+      contents.push(content)
+      this.write(content)
+    }
+    if (records.length > 0) this.disk.enter()
+    this.#attempt(() => {
+      if (records.length === 0) this.pass(last)
+      else this.logged.follow(records, last, write, () => committing(contents))
+    })
+    return contents
+  }
+
+  /** Closes the environment for this thread. Only between turns. */
+  async close(): Promise<void> {
+    await this.logged.close()
+    await this.#close()
+  }
+
+  /** Applies the records that the store lacks. */
+  protected recover(): void {
+    this.logged.recover((bytes) => this.write(this.decode(bytes)))
+  }
+
+  /**
+   * Applies a record of this store that was appended to the log, or throws why it was not. When it throws, nothing of the record stays,
+   * not even in the log, unless the disk has failed: then the log decides at the next start. `logged` is called between the two.
+   */
+  protected applyOwn(appended: Appended, content: Content, logged: () => void): void {
+    if (!appended.ok) {
+      // Refuses growth for a while, so that removals and acks find the space that is left.
+      if (appended.error.kind === 'diskFull') this.disk.wasFull()
+      throw appendFault(appended.error)
+    }
+    const sequence = appended.value
+    try {
+      logged()
+      this.#attempt(() => this.logged.apply(sequence, () => this.write(content)))
+    } catch (fault) {
+      if (!(fault instanceof DiskFault)) this.wal.retract(sequence)
+      throw fault
+    }
+  }
+
+  /** Carries out a transaction; if it fails, memory is as before, and its fault is classified. */
+  #attempt(apply: () => void): void {
+    const rollBack = this.savepoint()
+    try {
+      apply()
+    } catch (fault) {
+      rollBack()
+      const known = faultOf(fault, this.path)
+      if (known instanceof StorageFull) this.disk.wasFull()
+      throw known
+    }
+  }
+}
