@@ -4,7 +4,6 @@ import { type Test, test } from 'tap'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../src/model/context/entity.js'
 import type { RegistrationChange, RegistrationId } from '../src/model/registration/registration.js'
 import type { SubscriptionId } from '../src/model/subscription/subscription.js'
-import { LmdbRegistryStore } from '../src/storage/store/metadata-registry.js'
 import { MetadataStore } from '../src/storage/store/metadata-store.js'
 import { at, storeSettings } from './given.js'
 import { subscription } from './given-subscription.js'
@@ -25,10 +24,6 @@ function idOf(of: 'c0de' | 'feed', one: number): string {
 /** Puts subscriptions and registrations, each of an entity of its own, where a broker finds them. */
 async function prepare(folder: string): Promise<void> {
   const metadata = new MetadataStore(join(folder, 'control'), storeSettings, assert.fail)
-  const registry = new LmdbRegistryStore({
-    databases: { registrations: metadata.database('registrations'), availability: metadata.database('availability') },
-    transact: (change, grows) => metadata.transact(change, grows),
-  })
   for (let begin = 0; begin < number; begin += batch) {
     const ones = Array.from({ length: Math.min(batch, number - begin) }, (_, index) => begin + index)
     await Promise.all(
@@ -57,7 +52,7 @@ async function prepare(folder: string): Promise<void> {
         },
       }),
     )
-    await registry.commit({ registrations })
+    await metadata.commitRegistry({ registrations })
   }
   await metadata.close()
 }

@@ -23,7 +23,6 @@ import type { LogName } from '../storage/etcd/engine.js'
 import type { DataFolder } from '../storage/folder/data-folder.js'
 import type { MetadataRecord } from '../storage/records/metadata-record.js'
 import type { Pins } from '../storage/records/store.js'
-import { LmdbRegistryStore } from '../storage/store/metadata-registry.js'
 import { MetadataStore } from '../storage/store/metadata-store.js'
 import { PartitionPosition } from '../threads/shared-memory/partition-position.js'
 import { Bell } from '../threads/shared-memory/signals.js'
@@ -107,7 +106,7 @@ export class RunningDelivery {
     })
     this.registry = new Registry({
       ...parts,
-      store: this.#registryStore(),
+      store: this.#store,
       courier: this.#courier,
       bell,
       word: renderAvailabilityNotification,
@@ -204,14 +203,6 @@ export class RunningDelivery {
     disabling.catch((fault: unknown) =>
       this.#parts.log.error('subscriptions:disable', `subscription ${id} could not be disabled`, errorFacts(fault)),
     )
-  }
-
-  #registryStore(): LmdbRegistryStore {
-    const store = this.#store
-    return new LmdbRegistryStore({
-      databases: { registrations: store.database('registrations'), availability: store.database('availability') },
-      transact: (change, grows) => store.transact(change, grows),
-    })
   }
 
   #launch(begun: CourierStart): Launch<Task> {

@@ -7,47 +7,32 @@ import { StorageFull } from '../../src/faults.js'
 import type { RegistrationChange } from '../../src/model/registration/registration.js'
 import type { Notice } from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
-import { LmdbRegistryStore } from '../../src/storage/store/metadata-registry.js'
+import type { MetadataRecord } from '../../src/storage/records/metadata-record.js'
 import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import { noticeAt, noticesAfter } from '../../src/storage/store/outbox-reader.js'
 import type { Milliseconds } from '../../src/time.js'
 import { at, silentLog, storeSettings } from '../given.js'
 
-/** A metadata store on disk with a registry's store in it; while it is `full` or `broken` its transactions fail. */
-export class GivenMetadata {
+/** A metadata store on disk; while it is `full` or `broken` its transactions fail. */
+export class GivenMetadata extends MetadataStore {
   full = false
   broken = false
-  readonly store: LmdbRegistryStore
-  readonly #metadata: MetadataStore
 
   constructor(folder: string) {
-    const metadata = new MetadataStore(folder, storeSettings, assert.fail)
-    this.#metadata = metadata
-    this.store = new LmdbRegistryStore({
-      databases: { registrations: metadata.database('registrations'), availability: metadata.database('availability') },
-      transact: async (change, grows) => {
-        if (!this.broken && !this.full) return metadata.transact(change, grows)
-        const tooLong = { database: 'ticks', id: 'x'.repeat(5000), text: '' } as const
-        await assert.rejects(metadata.transact({ ...change, writes: [...(change.writes ?? []), tooLong] }, grows))
-        throw this.broken ? new Error('broken') : new StorageFull('no room for the commit')
-      },
-    })
+    super(folder, storeSettings, assert.fail)
+  }
+
+  override async transact(change: MetadataRecord, grows: boolean): Promise<void> {
+    if (!this.broken && !this.full) return super.transact(change, grows)
+    const tooLong = { database: 'ticks', id: 'x'.repeat(5000), text: '' } as const
+    await assert.rejects(super.transact({ ...change, writes: [...(change.writes ?? []), tooLong] }, grows))
+    throw this.broken ? new Error('broken') : new StorageFull('no room for the commit')
   }
 
   /** What lies in the outbox. */
   notices(): readonly Notice[] {
-    return noticesAfter(this.#metadata.outbox.databases, 0, 1000).map(
-      ({ number }) => noticeAt(this.#metadata.outbox.databases, number) as Notice,
-    )
-  }
-
-  /** How many notices were ever put into the outbox. */
-  get noticesMade(): number {
-    return this.#metadata.outbox.last
-  }
-
-  close(): Promise<void> {
-    return this.#metadata.close()
+    const { databases } = this.outbox
+    return noticesAfter(databases, 0, 1000).map(({ number }) => noticeAt(databases, number) as Notice)
   }
 }
 
@@ -100,7 +85,7 @@ export function openRegistry(folder: string, more: Partial<RegistryParts> = {}) 
   const counted = { notStored: 0, rung: 0 }
   const registry = new Registry({
     limits: { registrationsMax: 1000, subscriptionsMax: 1000 },
-    store: metadata.store,
+    store: metadata,
     courier,
     word: renderAvailabilityNotification,
     bell: {

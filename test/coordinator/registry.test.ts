@@ -69,7 +69,7 @@ test('a registration gets an id that begins with the second, and is on disk and 
   const { registry, metadata } = openRegistry(t.testdir(), {
     publish: async (changes) => {
       await nextTurn()
-      steps.push(`${changes.length} in force, ${[...metadata.store.registrations()].length} on disk`)
+      steps.push(`${changes.length} in force, ${[...metadata.registrations()].length} on disk`)
     },
   })
   t.teardown(() => metadata.close())
@@ -269,7 +269,7 @@ test('a subscription is known in its tenant only, and not any more after it was 
   t.match(await registry.unsubscribe(tenant, id), { ok: true })
   t.match(await registry.unsubscribe(tenant, id), unknown)
   t.match(await registry.change({ ...change, tenant }), unknown)
-  t.same([...metadata.store.availability()], [])
+  t.same([...metadata.availability()], [])
   t.same(courier.told, [`hold ${id}`, `put ${id}`, `remove ${id}`])
 })
 
@@ -322,7 +322,7 @@ test('what another registry tells again replaces what it told, and nothing else'
       ['', ['S4'], start + day_ms],
     ],
   )
-  t.same(new Set([...metadata.store.registrations()].map(({ id }) => id)), new Set(held.map(({ id }) => id)))
+  t.same(new Set([...metadata.registrations()].map(({ id }) => id)), new Set(held.map(({ id }) => id)))
 })
 
 test('when the disk is full nothing is registered, nobody is told, and it can be done later', async (t) => {
@@ -375,8 +375,8 @@ test('what expired is removed after the grace time, which 0 makes endless', asyn
     await registry.removeExpired()
     const left = grace_ms === 0 ? 2 : 1
     t.equal(registry.index.size, left)
-    t.equal([...metadata.store.registrations()].length, left)
-    t.equal([...metadata.store.availability()].length, left)
+    t.equal([...metadata.registrations()].length, left)
+    t.equal([...metadata.availability()].length, left)
     t.equal(registry.recipients().length, left)
     t.same(published.slice(2), grace_ms === 0 ? [] : [{ kind: 'remove', id }])
     t.equal(courier.told.includes(`remove ${subscription}`), grace_ms !== 0)
@@ -414,12 +414,12 @@ test('a registration is refused whose notifications would take too much, and not
   const large = { ...noise, attributes: [{ name: 'a'.repeat(2 ** 20), type: 'number', isDomain: false, metadata: [] }] }
   for (let count = 0; count < 15; count += 1) successOf(await registry.subscribe(listening()))
   const first = successOf(await registry.register(asked({ contexts: [large] })))
-  t.equal(metadata.noticesMade, 15)
+  t.equal(metadata.lastNotice, 15)
   successOf(await registry.subscribe(listening()))
-  const before = metadata.noticesMade
+  const before = metadata.lastNotice
   t.same(await registry.register(asked({ contexts: [large] })), { ok: false, error: { kind: 'noticesFull' } })
   t.same([...registry.index.all()].length, 1)
-  t.equal(metadata.noticesMade, before)
+  t.equal(metadata.lastNotice, before)
   t.match(await registry.notified({ ...asked({ contexts: [large] }), subscription: 'a' }), { ok: false })
   t.match(await registry.register(asked({ id: first, contexts: [noise] })), { ok: true }, 'a smaller one goes on')
 })
@@ -490,7 +490,7 @@ test('a resource is removed on disk and everywhere, and the rest of its registra
   t.teardown(() => again.metadata.close())
   t.same(again.registry.index.page(everything).resources.map(resourceIdOf), [second])
   t.match(await again.registry.remove(tenant, second), { ok: true })
-  t.same([...again.metadata.store.registrations()], [])
+  t.same([...again.metadata.registrations()], [])
 })
 
 const everything = { tenant, paths: undefined, offset: 0, limit: 100 }

@@ -13,20 +13,14 @@ import {
 } from '../../src/model/registration/registration.js'
 import type { Notice } from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
-import { LmdbRegistryStore } from '../../src/storage/store/metadata-registry.js'
 import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import { noticesAfter } from '../../src/storage/store/outbox-reader.js'
 import { at, id, path, root, storeSettings, tenant, type } from '../given.js'
 import { context, exact, registration } from '../registration/given.js'
 import { runs } from '../runs.js'
 
-function opened(folder: string) {
-  const metadata = new MetadataStore(folder, storeSettings, assert.fail)
-  const store = new LmdbRegistryStore({
-    databases: { registrations: metadata.database('registrations'), availability: metadata.database('availability') },
-    transact: (change, grows) => metadata.transact(change, grows),
-  })
-  return { metadata, store }
+function opened(folder: string): MetadataStore {
+  return new MetadataStore(folder, storeSettings, assert.fail)
 }
 
 const text = fc.string({ unit: 'grapheme', maxLength: 8 })
@@ -79,14 +73,14 @@ const subscriptions: fc.Arbitrary<AvailabilitySubscription> = fc.record({
 })
 
 test('what is stored comes back as it was', async (t) => {
-  const { metadata, store } = opened(t.testdir())
-  t.teardown(() => metadata.close())
+  const store = opened(t.testdir())
+  t.teardown(() => store.close())
   await fc.assert(
     fc.asyncProperty(registrations, subscriptions, async (each, put) => {
-      await store.commit({ registrations: [{ kind: 'put', registration: each }], put })
+      await store.commitRegistry({ registrations: [{ kind: 'put', registration: each }], put })
       assert.deepEqual([...store.registrations()], [structuredClone(each)])
       assert.deepEqual([...store.availability()], [structuredClone(put)])
-      await store.commit({ registrations: [{ kind: 'remove', id: each.id }], remove: [put.id] })
+      await store.commitRegistry({ registrations: [{ kind: 'remove', id: each.id }], remove: [put.id] })
       assert.deepEqual([[...store.registrations()], [...store.availability()]], [[], []])
     }),
     { numRuns: runs(50) },
@@ -110,32 +104,32 @@ test('a change with its notices is there whole when the store is opened again', 
   }
   const put = { id: notice.subscription, order: 1, tenant, selectors: [exact('S4')], attributes: [], expires: at(9) }
   const subscription = { ...put, reference: 'http://maps.example' }
-  await first.store.commit({
+  await first.commitRegistry({
     registrations: [{ kind: 'put', registration: told }],
     put: subscription,
     notices: [notice],
   })
-  await first.metadata.close()
-  const { metadata, store } = opened(folder)
-  t.teardown(() => metadata.close())
+  await first.close()
+  const store = opened(folder)
+  t.teardown(() => store.close())
   t.same([...store.registrations()], [{ ...told, copiedFrom: undefined, terms: undefined }])
   t.same([...store.availability()], [subscription])
   t.same(
-    noticesAfter(metadata.outbox.databases, 0, 9).map((each) => each.notice),
+    noticesAfter(store.outbox.databases, 0, 9).map((each) => each.notice),
     [notice],
   )
 })
 
 test('a registration as it was stored before there were terms is one of NGSIv1', async (t) => {
-  const { metadata, store } = opened(t.testdir())
-  t.teardown(() => metadata.close())
+  const store = opened(t.testdir())
+  t.teardown(() => store.close())
   const contexts = '[[[["S4","Street"]],[["noise","dB",1]],"http://p.example"],[[["S5",""]],[],"http://q.example"]]'
   const write = (id: string, text: string) => ({ database: 'registrations', id, text }) as const
   const writes = [
     write('65535a000000000000000001', `[7,"acme","/west",99,${contexts}]`),
     write('65535a000000000000000002', `[8,"","/",99,${contexts},"a"]`),
   ]
-  await metadata.transact({ writes }, true)
+  await store.transact({ writes }, true)
   const [first, second] = [...store.registrations()]
   t.same(first, {
     ...{ id: '65535a000000000000000001', order: 7, tenant: 'acme', path: '/west', expires: 99 },
@@ -154,10 +148,10 @@ test('a registration as it was stored before there were terms is one of NGSIv1',
 })
 
 test('what is left of the contexts of a registration keeps its positions', async (t) => {
-  const { metadata, store } = opened(t.testdir())
-  t.teardown(() => metadata.close())
+  const store = opened(t.testdir())
+  t.teardown(() => store.close())
   const [first, second] = [context('S4'), { ...context('S6'), ordinal: 2 }]
   const left = registration(1, [first, second])
-  await store.commit({ registrations: [{ kind: 'put', registration: left }] })
+  await store.commitRegistry({ registrations: [{ kind: 'put', registration: left }] })
   t.same([...store.registrations()][0]?.contexts, [first, second])
 })

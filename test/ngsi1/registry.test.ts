@@ -519,6 +519,6 @@ test('a full disk is answered 503, and nothing was stored', async (t) => {
   t.same(await ask('POST', 'subscribeContextAvailability', subscription), full)
   t.same(await ask('POST', 'updateContextAvailabilitySubscription', { subscriptionId, entities: [street4] }), full)
   t.same(await ask('POST', 'unsubscribeContextAvailability', { subscriptionId }), full)
-  t.same([...metadata.store.registrations()], [])
-  t.equal([...metadata.store.availability()].length, 1)
+  t.same([...metadata.registrations()], [])
+  t.equal([...metadata.availability()].length, 1)
 })

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Database } from 'lmdb'
 import { MetadataReplica } from '../../src/partition/replica/metadata-replica.js'
 import { ClusterLog } from '../../src/storage/etcd/cluster-log.js'
-import type { Key } from '../../src/storage/records/keys.js'
 import type { MetadataRecord } from '../../src/storage/records/metadata-record.js'
 import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
@@ -39,8 +37,7 @@ export class PlayedCoordinator extends PlayedMember {
     const settings = { ...storeSettings, keepFree_bytes, durable: false }
     this.#store = new MetadataStore(folder, settings, failed, silentLog, openLog)
     assert(wal)
-    const kept: Database<string, Key> = this.#store.database(database)
-    for (const id of keptIds) this.#put(id, kept.get([id]))
+    for (const id of keptIds) this.#put(id, this.#store.text(database, id))
     this.#replica = new MetadataReplica({
       ...{ store: this.#store, wal, node, log: silentLog, failed, owns },
       position: new PartitionPosition(position),

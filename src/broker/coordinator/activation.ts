@@ -4,9 +4,9 @@ import type { Origin } from '../../model/context/update.js'
 import { decided } from '../../model/subscription/decisions.js'
 import type { Notice, NoticeNumber } from '../../model/subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../../model/subscription/subscription.js'
-import type { MetadataChange, SubscriptionStore } from '../../model/subscription/subscription-store.js'
 import { errorFacts, type Log } from '../../observe/log/log.js'
 import { ok, type Result } from '../../result.js'
+import type { MetadataChange, MetadataStore } from '../../storage/store/metadata-store.js'
 import type { Bell } from '../../threads/shared-memory/signals.js'
 import type { Milliseconds } from '../../time.js'
 import type { Unavailable } from '../services/unavailable.js'
@@ -15,7 +15,7 @@ import { begun, type ChangeAnswer, type ChangeEvent, type ChangeState, nextOfCha
 import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js'
 
 interface ActivationParts extends StateParts {
-  readonly store: SubscriptionStore
+  readonly store: MetadataStore
   readonly bell: Bell
   /** In a cluster: resolves when everything stored is in force on all nodes. */
   readonly everywhere?: Everywhere | undefined

@@ -6,7 +6,6 @@ import {
   type AvailabilityRenderer,
   type AvailabilitySubscription,
   type RegistryChange,
-  type RegistryStore,
 } from '../../model/registration/availability.js'
 import { type Discovery, discovering, wholeDiscovery } from '../../model/registration/discovery.js'
 import { inForce, type Registration, type RegistrationChange } from '../../model/registration/registration.js'
@@ -16,6 +15,7 @@ import { newId, type SubscriptionClock, type SubscriptionId } from '../../model/
 import type { Log } from '../../observe/log/log.js'
 import { err, ok, type Result } from '../../result.js'
 import { inSlices, mapInSlices, type Steps } from '../../slices.js'
+import type { MetadataStore } from '../../storage/store/metadata-store.js'
 import type { Bell } from '../../threads/shared-memory/signals.js'
 import { after, type Milliseconds } from '../../time.js'
 import type {
@@ -32,7 +32,7 @@ import type { CourierThread } from './courier-thread.js'
 import { Clocks } from './held-subscriptions.js'
 
 export interface AvailabilitySubscriptionsParts {
-  readonly store: RegistryStore
+  readonly store: MetadataStore
   readonly courier: Pick<CourierThread<object>, 'put' | 'hold' | 'remove' | 'expire' | 'report'>
   readonly bell: Pick<Bell, 'ring'>
   readonly word: AvailabilityRenderer
@@ -266,5 +266,5 @@ export function committed(
   { store, log }: Pick<AvailabilitySubscriptionsParts, 'store' | 'log'>,
   change: RegistryChange,
 ): Promise<Result<undefined, Unavailable>> {
-  return resultOf(store.commit(change), log, 'registry:store', 'a change of the registry was not stored')
+  return resultOf(store.commitRegistry(change), log, 'registry:store', 'a change of the registry was not stored')
 }

@@ -25,10 +25,10 @@ import {
   type SubscriptionId,
   type SubscriptionInForce,
 } from '../../model/subscription/subscription.js'
-import type { SubscriptionStore } from '../../model/subscription/subscription-store.js'
 import { errorFacts, type Log } from '../../observe/log/log.js'
 import { err, ok, type Result } from '../../result.js'
 import { mapInSlices } from '../../slices.js'
+import type { MetadataStore } from '../../storage/store/metadata-store.js'
 import type { Bell } from '../../threads/shared-memory/signals.js'
 import { after, type Milliseconds, now } from '../../time.js'
 import type {
@@ -55,7 +55,7 @@ import { searched } from './subscription-search.js'
 import { Ticker } from './ticker.js'
 
 interface SubscriptionsParts extends StateParts {
-  readonly store: SubscriptionStore
+  readonly store: MetadataStore
   readonly partitions: Pick<Partitions<object>, 'subscribe' | 'unsubscribe'>
   readonly courier: Pick<
     CourierThread<object>,

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { advanceClock, lastNotified } from '../../model/subscription/clocks.js'
 import type { Notice } from '../../model/subscription/notice.js'
 import type { Subscription, SubscriptionId, SubscriptionInForce } from '../../model/subscription/subscription.js'
-import type { SubscriptionStore } from '../../model/subscription/subscription-store.js'
 import { errorFacts, type Log } from '../../observe/log/log.js'
+import type { MetadataStore } from '../../storage/store/metadata-store.js'
 import type { Bell } from '../../threads/shared-memory/signals.js'
 import { after, type Milliseconds, now } from '../../time.js'
 import type { HeldSubscriptions } from './held-subscriptions.js'
@@ -11,7 +11,7 @@ import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js
 
 interface TickerParts extends StateParts {
   readonly held: HeldSubscriptions
-  readonly store: Pick<SubscriptionStore, 'commit'>
+  readonly store: Pick<MetadataStore, 'commit'>
   readonly bell: Bell
   readonly log: Log
 }

@@ -12,7 +12,6 @@ import { type FolderFormat, readFormat } from '../../storage/folder/folder-forma
 import { decideSwap, finishSwap, isDecided, type SwapSource } from '../../storage/folder/folder-swap.js'
 import type { PinnedFile } from '../../storage/records/store.js'
 import { mergeSorted } from '../../storage/store/merge-sorted.js'
-import { LmdbRegistryStore } from '../../storage/store/metadata-registry.js'
 import { MetadataStore } from '../../storage/store/metadata-store.js'
 import { OutboxReader } from '../../storage/store/outbox-reader.js'
 import { LmdbPartitionStore } from '../../storage/store/partition-store.js'
@@ -89,7 +88,6 @@ export class StoredFolder {
   readonly folder: DataFolder
   readonly partitions: readonly LmdbPartitionStore[]
   readonly metadata: MetadataStore
-  readonly registry: LmdbRegistryStore
   readonly #settings: WriterSettings
   /** Readers, which are closed before the stores. */
   readonly #readers: { close(): Promise<void> }[] = []
@@ -104,10 +102,6 @@ export class StoredFolder {
     this.#settings = settings
     this.partitions = partitions
     this.metadata = metadata
-    this.registry = new LmdbRegistryStore({
-      databases: { registrations: metadata.database('registrations'), availability: metadata.database('availability') },
-      transact: (change, grows) => metadata.transact(change, grows),
-    })
   }
 
   /** Opens a folder. Throws `CommandFailure`, and leaves nothing open then. */

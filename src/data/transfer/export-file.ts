@@ -149,7 +149,7 @@ function* subscriptionsIn(stored: StoredFolder, { tenant, path }: ExportFilter):
 }
 
 function* registrationsIn(stored: StoredFolder, { tenant, path }: ExportFilter): Generator<Item> {
-  for (const registration of [...stored.registry.registrations()].sort((a, b) => a.order - b.order)) {
+  for (const registration of [...stored.metadata.registrations()].sort((a, b) => a.order - b.order)) {
     if (tenant !== undefined && registration.tenant !== tenant) continue
     if (path === undefined || inRange(registration.path, path)) yield { kind: 'registration', registration }
   }
@@ -158,7 +158,7 @@ function* registrationsIn(stored: StoredFolder, { tenant, path }: ExportFilter):
 /** Availability subscriptions mean every path of their tenant. */
 function* availabilityIn(stored: StoredFolder, { tenant, path }: ExportFilter): Generator<Item> {
   if (path !== undefined) return
-  for (const subscription of [...stored.registry.availability()].sort((a, b) => a.order - b.order)) {
+  for (const subscription of [...stored.metadata.availability()].sort((a, b) => a.order - b.order)) {
     if (tenant === undefined || subscription.tenant === tenant) yield { kind: 'availability', subscription }
   }
 }

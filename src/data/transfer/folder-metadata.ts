@@ -25,8 +25,8 @@ export class FolderMetadata {
     this.#stored = stored
     this.#settings = settings
     this.#subscriptions = new Map(stored.metadata.subscriptions().map(({ id, order }) => [id, order]))
-    this.#availability = new Map([...stored.registry.availability()].map(({ id, order }) => [id, order]))
-    this.#registrations = new Map([...stored.registry.registrations()].map(({ id, order }) => [id, order]))
+    this.#availability = new Map([...stored.metadata.availability()].map(({ id, order }) => [id, order]))
+    this.#registrations = new Map([...stored.metadata.registrations()].map(({ id, order }) => [id, order]))
     const orders = [this.#subscriptions, this.#availability, this.#registrations].map((held) =>
       [...held.values()].reduce((most, order) => Math.max(most, order), 0),
     )
@@ -57,13 +57,13 @@ export class FolderMetadata {
   #registration({ registration }: RegistrationItem): Promise<Outcome> {
     return this.#placed(this.#registrations, registration.id, (order) => {
       const put = { kind: 'put', registration: { ...registration, order } } as const
-      return this.#stored.registry.commit({ registrations: [put] })
+      return this.#stored.metadata.commitRegistry({ registrations: [put] })
     })
   }
 
   #availabilitySubscription({ subscription }: AvailabilityItem): Promise<Outcome> {
     return this.#placed(this.#availability, subscription.id, (order) => {
-      return this.#stored.registry.commit({ put: { ...subscription, order } })
+      return this.#stored.metadata.commitRegistry({ put: { ...subscription, order } })
     })
   }
 

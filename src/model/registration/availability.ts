@@ -170,13 +170,3 @@ export interface RegistryChange {
   readonly remove?: readonly SubscriptionId[]
   readonly notices?: readonly Notice[]
 }
-
-/** Registrations and availability subscriptions on disk. Their owner is the only writer. */
-export interface RegistryStore {
-  /** All that are stored, expired ones included, in no particular order. */
-  registrations(): Iterable<Registration>
-  /** All that are stored, expired ones included, in no particular order. */
-  availability(): Iterable<AvailabilitySubscription>
-  /** Resolves when the change is durable; rejects with `StorageFull` when there is no room for it. */
-  commit(change: RegistryChange): Promise<void>
-}

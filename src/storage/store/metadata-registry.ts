@@ -1,7 +1,6 @@
-import type { Database } from 'lmdb'
 import type { EntityId, EntityType, ServicePath, Tenant } from '../../model/context/entity.js'
 import type { Selector } from '../../model/context/query.js'
-import type { AvailabilitySubscription, RegistryChange, RegistryStore } from '../../model/registration/availability.js'
+import type { AvailabilitySubscription, RegistryChange } from '../../model/registration/availability.js'
 import type {
   ForwardingMode,
   RegisteredContext,
@@ -14,57 +13,15 @@ import type {
 } from '../../model/registration/registration.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Milliseconds } from '../../time.js'
-import { storedAs } from '../records/damage.js'
-import { type Key, onlyPart } from '../records/keys.js'
-import type { MetadataDatabase, MetadataRecord, MetadataWrite } from '../records/metadata-record.js'
-import { noticeWrite } from '../records/notice-write.js'
+import type { MetadataDatabase, MetadataWrite } from '../records/metadata-record.js'
 
-/** The databases of the registry in the metadata store. */
-export interface RegistryDatabases {
-  /** [registration] to its record. */
-  readonly registrations: Database<string, Key>
-  /** [availability subscription] to its record. */
-  readonly availability: Database<string, Key>
-}
-
-export interface RegistryStoreParts {
-  readonly databases: RegistryDatabases
-  /** Writes a change to the metadata store; resolves when it is on disk. */
-  readonly transact: (change: MetadataRecord, grows: boolean) => Promise<void>
-}
-
-/** Registrations and availability subscriptions on disk. */
-export class LmdbRegistryStore implements RegistryStore {
-  readonly #parts: RegistryStoreParts
-
-  constructor(parts: RegistryStoreParts) {
-    this.#parts = parts
-  }
-
-  *registrations(): Generator<Registration> {
-    for (const { key, value } of this.#parts.databases.registrations.getRange({})) {
-      const id = String(onlyPart(key)) as RegistrationId
-      yield storedAs('registration', id, () => decodeRegistration(id, value))
-    }
-  }
-
-  *availability(): Generator<AvailabilitySubscription> {
-    for (const { key, value } of this.#parts.databases.availability.getRange({})) {
-      const id = String(onlyPart(key)) as SubscriptionId
-      yield storedAs('availability subscription', id, () => decodeAvailability(id, value))
-    }
-  }
-
-  commit(change: RegistryChange): Promise<void> {
-    const { registrations = [], put, remove = [], notices = [] } = change
-    const grows = put !== undefined || notices.length > 0 || registrations.some(({ kind }) => kind !== 'remove')
-    const writes: readonly MetadataWrite[] = [
-      ...registrations.map(registrationWrite),
-      ...(put ? [{ database, id: put.id, text: encodeAvailability(put) }] : []),
-      ...remove.map((id) => ({ database, id, text: undefined })),
-    ]
-    return this.#parts.transact({ writes, notices: notices.map(noticeWrite) }, grows)
-  }
+/** What a change writes into the metadata store. */
+export function registryWrites({ registrations = [], put, remove = [] }: RegistryChange): readonly MetadataWrite[] {
+  return [
+    ...registrations.map(registrationWrite),
+    ...(put ? [{ database, id: put.id, text: encodeAvailability(put) }] : []),
+    ...remove.map((id) => ({ database, id, text: undefined })),
+  ]
 }
 
 /** The database of availability subscriptions. */

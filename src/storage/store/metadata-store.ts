@@ -1,9 +1,11 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
-import type { Database, RootDatabase } from 'lmdb'
+import type { Database } from 'lmdb'
 import { DiskFault, LogFenced, LogGivenUp, StorageFull } from '../../faults.js'
 import { InTurn } from '../../in-turn.js'
+import type { AvailabilitySubscription, RegistryChange } from '../../model/registration/availability.js'
+import type { Registration } from '../../model/registration/registration.js'
+import type { Notice, NoticeAck } from '../../model/subscription/notice.js'
 import type { Subscription, SubscriptionId } from '../../model/subscription/subscription.js'
-import type { MetadataChange, SubscriptionStore } from '../../model/subscription/subscription-store.js'
 import type { Log } from '../../observe/log/log.js'
 import { type Packed, packedTexts } from '../../threads/shared-memory/packed.js'
 import type { Milliseconds } from '../../time.js'
@@ -22,7 +24,21 @@ import {
 import { noticeWrite } from '../records/notice-write.js'
 import type { LogRecord, LogSequence } from '../wal/record-log.js'
 import { LoggedStore } from './logged-store.js'
+import { decodeAvailability, decodeRegistration, registryWrites } from './metadata-registry.js'
 import { Outbox, openOutbox } from './outbox.js'
+
+/** One transaction of the coordinator; absent members stay as they are. */
+export interface MetadataChange {
+  readonly put?: Subscription
+  readonly remove?: SubscriptionId
+  /** Notices that no single change of an entity has caused. */
+  readonly notices?: readonly Notice[]
+  readonly acks?: readonly NoticeAck[]
+  /** Whether it withdraws a change: that is written even when the store is full. */
+  readonly withdraws?: boolean
+  /** The moment up to which ticks of a subscription have been made. */
+  readonly ticked?: { readonly id: SubscriptionId; readonly due: Milliseconds }
+}
 
 /** A change that waits for the next record of the log. */
 interface Waiting {
@@ -45,12 +61,8 @@ interface MetadataOwnership {
 }
 
 /** The metadata store: the coordinator's data in an environment of its own, of which this is the only writer. */
-export class MetadataStore extends LoggedStore<Required<MetadataRecord>> implements SubscriptionStore {
-  readonly #root: RootDatabase<string, Key>
-  /** [id] to a subscription. */
-  readonly #subscriptions: Database<string, Key>
-  /** [id] to the moment when its last tick was due. */
-  readonly #ticks: Database<string, Key>
+export class MetadataStore extends LoggedStore<Required<MetadataRecord>> {
+  /** [id] to its record; of `ticks` the moment when the last one of a subscription was due. */
   readonly #databases: Readonly<Record<MetadataDatabase, Database<string, Key>>>
   readonly #broken: (reason: string) => void
   #waiting: Waiting[] = []
@@ -73,44 +85,63 @@ export class MetadataStore extends LoggedStore<Required<MetadataRecord>> impleme
     const logged = { path, checkpoints, facts: outbox.facts, durable, log, failed, openLog, writing }
     super(logged, new Outbox(outbox, path), keepFree_bytes, () => 0)
     this.#broken = broken
-    this.#root = checkpoints.root
-    this.#subscriptions = this.database('subscriptions')
-    this.#ticks = this.database('ticks')
     this.#databases = {
-      subscriptions: this.#subscriptions,
-      ticks: this.#ticks,
-      registrations: this.database('registrations'),
-      availability: this.database('availability'),
+      subscriptions: openDatabase(checkpoints.root, 'subscriptions'),
+      ticks: openDatabase(checkpoints.root, 'ticks'),
+      registrations: openDatabase(checkpoints.root, 'registrations'),
+      availability: openDatabase(checkpoints.root, 'availability'),
     }
     this.recover()
   }
 
-  /** A database of the environment, for others who store here. */
-  database(name: string): Database<string, Key> {
-    return openDatabase(this.#root, name)
+  /** The text that is stored under an id. */
+  text(database: MetadataDatabase, id: string): string | undefined {
+    return this.#databases[database].get([id])
   }
 
+  /** All stored subscriptions in their stored form, to send to threads; in no particular order. */
   packedSubscriptions(): Packed<Subscription> {
-    return packedTexts(this.#subscriptions.getRange({}).map(({ value }) => value))
+    return packedTexts(this.#databases.subscriptions.getRange({}).map(({ value }) => value))
   }
 
+  /** All stored subscriptions, in the order of creation; throws with the name of the first one that cannot be read. */
   subscriptions(): readonly Subscription[] {
-    const stored: Subscription[] = []
-    for (const { key, value } of this.#subscriptions.getRange({})) {
-      stored.push(storedAs('subscription', String(onlyPart(key)), () => JSON.parse(value) as Subscription))
-    }
-    return stored.sort((a, b) => a.order - b.order)
+    const all = [...this.#all('subscriptions', 'subscription', (_, text) => JSON.parse(text) as Subscription)]
+    return all.sort((a, b) => a.order - b.order)
   }
 
+  /** When the last tick of each subscription that has ticked was due. */
   ticks(): ReadonlyMap<SubscriptionId, Milliseconds> {
     const ticks = new Map<SubscriptionId, Milliseconds>()
-    for (const { key, value } of this.#ticks.getRange({})) {
+    for (const { key, value } of this.#databases.ticks.getRange({})) {
       const id = String(onlyPart(key)) as SubscriptionId
       ticks.set(id, numberOf(value, this.path, `the last tick of subscription ${id}`) as Milliseconds)
     }
     return ticks
   }
 
+  /** All stored registrations, expired ones included, in no particular order. */
+  registrations(): Iterable<Registration> {
+    return this.#all('registrations', 'registration', decodeRegistration)
+  }
+
+  /** All stored availability subscriptions, expired ones included, in no particular order. */
+  availability(): Iterable<AvailabilitySubscription> {
+    return this.#all('availability', 'availability subscription', decodeAvailability)
+  }
+
+  *#all<Id extends string, Thing>(
+    database: MetadataDatabase,
+    kind: string,
+    decode: (id: Id, text: string) => Thing,
+  ): Generator<Thing> {
+    for (const { key, value } of this.#databases[database].getRange({})) {
+      const id = String(onlyPart(key)) as Id
+      yield storedAs(kind, id, () => decode(id, value))
+    }
+  }
+
+  /** Resolves when the change is durable; rejects with `StorageFull` when there is no room for it. */
   commit({ put, remove, notices = [], acks = [], ticked, withdraws = false }: MetadataChange): Promise<void> {
     const writes: MetadataWrite[] = []
     if (put) writes.push({ database: 'subscriptions', id: put.id, text: JSON.stringify(put) })
@@ -121,6 +152,13 @@ export class MetadataStore extends LoggedStore<Required<MetadataRecord>> impleme
     if (ticked) writes.push({ database: 'ticks', id: ticked.id, text: String(ticked.due) })
     const grows = (put !== undefined && !withdraws) || notices.length > 0 || ticked !== undefined
     return this.transact({ writes, notices: notices.map(noticeWrite), acks }, grows)
+  }
+
+  /** Resolves when the change is durable; rejects with `StorageFull` when there is no room for it. */
+  commitRegistry(change: RegistryChange): Promise<void> {
+    const { registrations = [], put, notices = [] } = change
+    const grows = put !== undefined || notices.length > 0 || registrations.some(({ kind }) => kind !== 'remove')
+    return this.transact({ writes: registryWrites(change), notices: notices.map(noticeWrite) }, grows)
   }
 
   /**
