@@ -139,7 +139,7 @@ export const noDamages = new DamageLog({ error: assert.fail }, () => {})
 
 const renderingParts = {
   ...{ expressions: new Expressions(100_000), views: new ChangeViews(), max_bytes: 100_000, fillsIn: true },
-  word: ({ id }: { readonly id: string }) => id,
+  legacyBody: ({ id }: { readonly id: string }) => id,
 }
 
 /** What makes the messages of a matcher in the forms of NGSIv2. */
@@ -151,7 +151,7 @@ export const rendering = {
 
 /** Nobody has subscribed to anything, unless a test puts it in. */
 export function matcher(): Matcher {
-  return new Matcher({ word: ({ id }) => id, ...rendering, log: silentLog, memory_bytes: 10_000 })
+  return new Matcher({ legacyBody: ({ id }) => id, ...rendering, log: silentLog, memory_bytes: 10_000 })
 }
 
 /** A whole turn, however long; what fails in it is thrown. */

@@ -95,7 +95,7 @@ export class RunningDelivery {
       partitions,
       courier: this.#courier,
       state: parts.state,
-      wording: renderNotice,
+      legacyBody: renderNotice,
       message: messageRenderer(renderingParts(templateSettings(options))),
       limit: options.initialLimit,
       bell,
@@ -109,7 +109,7 @@ export class RunningDelivery {
       store: this.#store,
       courier: this.#courier,
       bell,
-      word: renderAvailabilityNotification,
+      render: renderAvailabilityNotification,
       grace_ms,
       limits: options,
     })

@@ -17,7 +17,7 @@ export function templateSettings({ customDisabled, forwardMaxSize }: Notificatio
 /** The parts that render the messages of one thread, with its own cache of expressions. */
 export function renderingParts(settings: TemplateSettings): RendererParts {
   const expressions = new Expressions(expressions_MiB * 2 ** 20)
-  return { ...settings, expressions, views: new ChangeViews(), word: renderNotice }
+  return { ...settings, expressions, views: new ChangeViews(), legacyBody: renderNotice }
 }
 
 /**
@@ -29,7 +29,7 @@ export function matcherMaker(settings: TemplateSettings, log: Log, memory_bytes 
   return () => {
     made ??= renderingParts(settings)
     return new Matcher({
-      ...{ word: renderNotice, message: messageRenderer(made), holds: conditionEvaluator(made) },
+      ...{ legacyBody: renderNotice, message: messageRenderer(made), holds: conditionEvaluator(made) },
       ...{ expressions: made.expressions, log, memory_bytes },
     })
   }

@@ -36,7 +36,7 @@ function givenSubscriptions(t: Test, link?: LogLinkEnd) {
     work()
   }
   const subscriptions = new Subscriptions({
-    ...{ store, bell: new Bell(), grace_ms: 0, limit: 100, wording: ({ id }) => id, message: rendering.message },
+    ...{ store, bell: new Bell(), grace_ms: 0, limit: 100, legacyBody: ({ id }) => id, message: rendering.message },
     limits: { subscriptionsMax: 100, patternSteps: 1000, perEntity: 100, turnLimit_ms: 30_000 },
     state: async () => ok({ entities: [], more: false, count: undefined, lastNotices: [] }),
     partitions: {

@@ -87,7 +87,7 @@ export function openRegistry(folder: string, more: Partial<RegistryParts> = {}) 
     limits: { registrationsMax: 1000, subscriptionsMax: 1000 },
     store: metadata,
     courier,
-    word: renderAvailabilityNotification,
+    render: renderAvailabilityNotification,
     bell: {
       ring: () => {
         counted.rung += 1

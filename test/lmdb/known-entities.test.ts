@@ -22,7 +22,7 @@ import {
   tenant,
   versions,
 } from '../given.js'
-import { shortWording } from '../subscription/given.js'
+import { shortBody } from '../subscription/given.js'
 
 const level = (value: string): Entity => {
   const attributes = Array.from({ length: 200 }, (_, at) => attribute(`a${1000 + at}`, value))
@@ -67,7 +67,7 @@ test('small entities, those that have nothing but a long text, and those for whi
 test('the next turn goes on with a large entity as the last one has left it, and another thread reads the same', async (t) => {
   const folder = t.testdir()
   const store = new LmdbPartitionStore(folder, storeSettings)
-  const matcher = new Matcher({ word: shortWording, ...rendering, log: silentLog, memory_bytes: 10_000 })
+  const matcher = new Matcher({ legacyBody: shortBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
   const parts = { store, interpret: noWords, matcher, versions: versions() }
   for (let turn = 0; turn < 8; turn += 1) {
     const batch = Array.from({ length: 50 }, (_, at) =>

@@ -19,7 +19,7 @@ import {
   type,
   versions,
 } from '../given.js'
-import { shortWording } from '../subscription/given.js'
+import { shortBody } from '../subscription/given.js'
 
 const limits = { size: 2_000_000, attributes: 50_000, values: 1_000_000, metadata: 100_000, types: 1000 }
 
@@ -39,7 +39,7 @@ const linear = 10
  */
 async function isLinear(t: Test, batchOf: BatchOf, n: number, first: BatchOf = () => []): Promise<boolean> {
   const store = new LmdbPartitionStore(t.testdir(), storeSettings, { limits, cache_bytes: 2 ** 26 })
-  const matcher = new Matcher({ word: shortWording, ...rendering, log: silentLog, memory_bytes: 10_000 })
+  const matcher = new Matcher({ legacyBody: shortBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
   const parts = { store, interpret: noWords, matcher, versions: versions() }
   const time = (size: number, attempt: number): number => {
     const id = `Tank${size}-${attempt}`
@@ -100,7 +100,7 @@ test('an element that means all entities of an id looks at each of them a few ti
       ),
     )
     const store = { limits, hasRoom: () => true, entities: () => all, expired: () => [] }
-    const matcher = new Matcher({ word: shortWording, ...rendering, log: silentLog, memory_bytes: 10_000 })
+    const matcher = new Matcher({ legacyBody: shortBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
     const { changes } = decideTurn({ store, interpret: noWords, matcher }, [
       command('UPDATE', 'Silo1', [given('a', '2')]),
     ])

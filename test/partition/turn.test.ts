@@ -25,7 +25,7 @@ import {
   tenant,
   versions,
 } from '../given.js'
-import { clock, lastOf, nth, nthId, shortWording } from '../subscription/given.js'
+import { clock, lastOf, nth, nthId, shortBody } from '../subscription/given.js'
 
 interface Around {
   readonly store: LmdbPartitionStore
@@ -44,12 +44,12 @@ interface Outgoing {
 function around(
   t: Test,
   folder = t.testdir(),
-  word: NoticeRenderer = shortWording,
+  legacyBody: NoticeRenderer = shortBody,
   Store = LmdbPartitionStore,
 ): Around {
   const store = new Store(folder, storeSettings)
   t.teardown(() => store.close())
-  const matcher = new Matcher({ word, ...rendering, log: silentLog, memory_bytes: 10_000 })
+  const matcher = new Matcher({ legacyBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
   const parts = { store, interpret: noWords, matcher, versions: versions() }
   return {
     store,

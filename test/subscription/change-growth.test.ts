@@ -7,7 +7,7 @@ import type { Subscription } from '../../src/model/subscription/subscription.js'
 import type { FiringCondition, NotificationTerms } from '../../src/model/subscription/terms.js'
 import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
 import { at, command, given, id, metadata, path, rendering, silentLog, type } from '../given.js'
-import { nth, shortWording } from './given.js'
+import { nth, shortBody } from './given.js'
 
 const names = (count: number) => Array.from({ length: count }, (_, one) => `a${String(one).padStart(5, '0')}`)
 
@@ -62,7 +62,7 @@ type Asked = (count: number, order: number) => Partial<Subscription>
 
 /** How many looks at attributes it takes to match a change with subscriptions; there is a notice for each of them. */
 function looksFor(count: number, subscriptions: number, asked: Asked): number {
-  const matcher = new Matcher({ word: shortWording, ...rendering, log: silentLog, memory_bytes: 10_000 })
+  const matcher = new Matcher({ legacyBody: shortBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
   for (let order = 1; order <= subscriptions; order += 1) matcher.put(nth(order, asked(count, order)))
   const change = changeOf(count)
   looks = 0

@@ -14,7 +14,7 @@ import { Matcher } from '../../src/model/subscription/matcher.js'
 import type { Proposal, Subscription } from '../../src/model/subscription/subscription.js'
 import { command, given, rendering, silentLog } from '../given.js'
 import { subscription } from '../given-subscription.js'
-import { lastOf, nthId, shortWording } from './given.js'
+import { lastOf, nthId, shortBody } from './given.js'
 
 const standing = subscription({ id: nthId(1), reference: 'http://old' })
 const by = { ...standing, reference: 'http://new' }
@@ -86,7 +86,7 @@ test('what is remembered of changes that were withdrawn has a bound', async (t) 
 
 /** A matcher of one subscription with a change that is undecided, both of whose clocks can be read. */
 function undecided(record: Subscription) {
-  const matcher = new Matcher({ word: shortWording, ...rendering, log: silentLog, memory_bytes: 10_000 })
+  const matcher = new Matcher({ legacyBody: shortBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
   const clock = { moments: new BigInt64Array(new SharedArrayBuffer(16)), at: 0 }
   matcher.put({ subscription: record, clock })
   const update = (name: string, value: string) => {

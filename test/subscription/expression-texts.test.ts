@@ -12,7 +12,7 @@ import type { Subscription } from '../../src/model/subscription/subscription.js'
 import type { HttpTemplate } from '../../src/model/subscription/terms.js'
 import { atOnce } from '../../src/slices.js'
 import { command, given, silentLog } from '../given.js'
-import { nth, nthId, shortWording } from './given.js'
+import { nth, nthId, shortBody } from './given.js'
 
 const terms = termsOf({})
 
@@ -34,9 +34,9 @@ function counted() {
     read.push(text)
     return parseExpression(text)
   })
-  const parts = { expressions, views: new ChangeViews(), max_bytes: 1_000_000, fillsIn: true, word: shortWording }
+  const parts = { expressions, views: new ChangeViews(), max_bytes: 1_000_000, fillsIn: true, legacyBody: shortBody }
   const matcher = new Matcher({
-    ...{ word: shortWording, message: messageRenderer(parts), holds: conditionEvaluator(parts), expressions },
+    ...{ legacyBody: shortBody, message: messageRenderer(parts), holds: conditionEvaluator(parts), expressions },
     ...{ log: silentLog, memory_bytes: 10_000 },
   })
   const bodyOf = (value: string): string | undefined => {

@@ -44,7 +44,7 @@ export function lastOf({ moments, at }: SubscriptionClock): number {
 }
 
 /** Says what a notification would show, in short. */
-export const shortWording: NoticeRenderer = ({ attributes }, entities) =>
+export const shortBody: NoticeRenderer = ({ attributes }, entities) =>
   entities
     .map((entity) => {
       const shown = shownAttributes(entity, attributes)

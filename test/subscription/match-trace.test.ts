@@ -7,7 +7,7 @@ import { Matcher } from '../../src/model/subscription/matcher.js'
 import type { Facts, LineContext } from '../../src/observe/log/log.js'
 import type { TraceArea } from '../../src/observe/log/trace.js'
 import { at, command, given, id, metadata, rendering, silentLog } from '../given.js'
-import { clock, exact, nth, nthId, shortWording } from './given.js'
+import { clock, exact, nth, nthId, shortBody } from './given.js'
 
 interface TraceLine {
   readonly area: TraceArea
@@ -23,7 +23,7 @@ function traced(...areas: readonly TraceArea[]) {
     lines.push({ area, facts, context })
   }
   const matcher = new Matcher({
-    word: shortWording,
+    legacyBody: shortBody,
     ...rendering,
     log: { ...silentLog, isTraced, trace },
     memory_bytes: 10_000,

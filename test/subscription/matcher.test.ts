@@ -8,7 +8,7 @@ import type { Notice } from '../../src/model/subscription/notice.js'
 import { termsOf } from '../../src/model/subscription/patch.js'
 import type { Subscription } from '../../src/model/subscription/subscription.js'
 import { at, command, given, id, metadata, path, rendering, silentLog, type } from '../given.js'
-import { any, clock, exact, lastOf, nth, nthId, pattern, shortWording } from './given.js'
+import { any, clock, exact, lastOf, nth, nthId, pattern, shortBody } from './given.js'
 
 const silo = { type: type('Silo') }
 
@@ -17,7 +17,7 @@ const unconditional = { alterations: [], onMetadata: true, expression: {}, scope
 
 /** Entities and who has subscribed to them: every update is a turn of its own. */
 class World {
-  readonly matcher = new Matcher({ word: shortWording, ...rendering, log: silentLog, memory_bytes: 10_000 })
+  readonly matcher = new Matcher({ legacyBody: shortBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
   #held: readonly Entity[] = []
 
   constructor(...subscriptions: readonly Partial<Subscription>[]) {
@@ -72,7 +72,7 @@ test('each condition may take an equal part of what all may take of a change, wh
   const warnings: string[] = []
   const shares: number[] = []
   const matcher = new Matcher({
-    ...{ word: shortWording, ...rendering, memory_bytes: 10_000 },
+    ...{ legacyBody: shortBody, ...rendering, memory_bytes: 10_000 },
     log: { ...silentLog, warn: (_, message) => warnings.push(message) },
     holds: (expression, _change, _cause, budget) => {
       shares.push(budget.left)

@@ -19,11 +19,11 @@ import { decodeSections, encodeSections } from '../../src/storage/records/sectio
 import { attribute, entity } from '../context/given-entity.js'
 import { at, command, given, metadata, silentLog, tenant } from '../given.js'
 import { runs } from '../runs.js'
-import { nth, shortWording } from './given.js'
+import { nth, shortBody } from './given.js'
 
 const parts = {
   ...{ expressions: new Expressions(100_000), views: new ChangeViews(), max_bytes: 2_000_000, fillsIn: true },
-  word: renderNotice,
+  legacyBody: renderNotice,
 }
 const renderer = messageRenderer(parts)
 
@@ -132,7 +132,7 @@ test('a body that is rendered later, from what is stored, is the one that the tu
 /** Matches a change of an entity with this value with subscriptions, each of which has its own template. */
 function matched(held: Value, template: (order: number) => HttpTemplate, count: number): readonly NewNotice[] {
   const matcher = new Matcher({
-    ...{ word: shortWording, message: renderer, holds: conditionEvaluator(parts), expressions: parts.expressions },
+    ...{ legacyBody: shortBody, message: renderer, holds: conditionEvaluator(parts), expressions: parts.expressions },
     ...{ log: silentLog, memory_bytes: 10_000 },
   })
   for (let order = 1; order <= count; order += 1) {

@@ -35,7 +35,7 @@ export interface AvailabilitySubscriptionsParts {
   readonly store: MetadataStore
   readonly courier: Pick<CourierThread<object>, 'put' | 'hold' | 'remove' | 'expire' | 'report'>
   readonly bell: Pick<Bell, 'ring'>
-  readonly word: AvailabilityRenderer
+  readonly render: AvailabilityRenderer
   readonly clock: () => Milliseconds
   /** Availability subscriptions, of 1 KiB each on average. */
   readonly limits: { readonly subscriptionsMax: number }
@@ -231,7 +231,7 @@ export class AvailabilitySubscriptions {
     const lookup = { tenant, paths: [everywhere], now: made }
     const { contexts } = yield* discovering(this.#registrations, lookup, discovery, wholeDiscovery, changes)
     if (contexts.length === 0) return []
-    const body = yield* this.#parts.word(id, contexts)
+    const body = yield* this.#parts.render(id, contexts)
     const orderingKey = { kind: 'availability' } as const
     const from = { correlator, token: '', service, via }
     return [{ subscription: id, orderingKey, made, tenant, paths: [root], ...from, body }]

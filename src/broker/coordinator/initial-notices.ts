@@ -15,7 +15,7 @@ import type { StatePage } from '../services/partition-readers.js'
 /** The parts that notifications about the state of entities are made with. */
 export interface StateParts {
   readonly state: (query: Query) => Promise<Result<StatePage, Unavailable>>
-  readonly wording: NoticeRenderer
+  readonly legacyBody: NoticeRenderer
   /** Renders the messages in the forms of NGSIv2. */
   readonly message: MessageRenderer
   /** The most entities that a notification shows. */
@@ -50,7 +50,7 @@ export async function stateToShow(
 export function noticesAbout(
   entities: readonly Entity[],
   subscription: Subscription,
-  { wording, message }: Pick<StateParts, 'wording' | 'message'>,
+  { legacyBody, message }: Pick<StateParts, 'legacyBody' | 'message'>,
   common: {
     readonly orderingKey: OrderingKey
     readonly made: Milliseconds
@@ -69,7 +69,7 @@ export function noticesAbout(
     correlator: origin.correlator,
     token: origin.token,
     service: origin.service,
-    body: wording(subscription, portion),
+    body: legacyBody(subscription, portion),
     after,
   }))
 }

@@ -18,7 +18,7 @@ import type { Subscription, SubscriptionId, SubscriptionInForce } from './subscr
 import type { SubscriptionTerms } from './terms.js'
 
 interface MatcherParts {
-  readonly word: NoticeRenderer
+  readonly legacyBody: NoticeRenderer
   /** Renders the messages of subscriptions in the forms of NGSIv2. */
   readonly message: MessageRenderer
   /** Evaluates the template expressions that subscriptions have as conditions. */
@@ -36,7 +36,7 @@ interface MatcherParts {
  */
 export class Matcher {
   readonly #index: MatcherIndex
-  readonly #renderBody: NoticeRenderer
+  readonly #legacyBody: NoticeRenderer
   readonly #message: MessageRenderer
   readonly #holds: ConditionEvaluator
   readonly #expressions: ExpressionHolder
@@ -49,10 +49,10 @@ export class Matcher {
   /** The number of messages that the current change has caused. */
   #sent = 0
 
-  constructor({ word, message, holds, expressions, log, memory_bytes }: MatcherParts) {
+  constructor({ legacyBody, message, holds, expressions, log, memory_bytes }: MatcherParts) {
     this.#index = new MatcherIndex(memory_bytes, expressions)
     this.#expressions = expressions
-    this.#renderBody = word
+    this.#legacyBody = legacyBody
     this.#message = message
     this.#holds = holds
     this.#log = log
@@ -296,7 +296,7 @@ export class Matcher {
     const notices: Notice[] = []
     let characters = 0
     for (const subscription of due) {
-      const body = this.#renderBody(subscription, [entity])
+      const body = this.#legacyBody(subscription, [entity])
       characters += body.length
       if (due.length > 1 && characters > maxRendered_characters) {
         this.#notices.push({ ...common, subscriptions: due.map(({ id }) => id), entity })

@@ -39,7 +39,7 @@ export interface RendererParts {
   /** Whether templates are filled in (`-disableCustomNotifications`). */
   readonly fillsIn: boolean
   /** Renders bodies in the form of NGSIv1. */
-  readonly word: NoticeRenderer
+  readonly legacyBody: NoticeRenderer
 }
 
 /**
@@ -76,7 +76,7 @@ export function bodyRenderer(parts: RendererParts): BodyRenderer {
 }
 
 /** Evaluates conditions that are JEXL expressions: only `true` itself fulfils them [NGSIv2 subscriptions 4.1]. */
-export function conditionEvaluator(parts: Omit<RendererParts, 'word' | 'fillsIn'>): ConditionEvaluator {
+export function conditionEvaluator(parts: Omit<RendererParts, 'legacyBody' | 'fillsIn'>): ConditionEvaluator {
   return (expression, change, cause, budget) =>
     parts.expressions.holds(expression, scopeOf(change, cause, parts, budget))
 }
@@ -86,8 +86,8 @@ function customOf({ notification }: BodyTerms, { fillsIn }: RendererParts): Temp
   return fillsIn ? notification.target.custom : undefined
 }
 
-function usualBody({ word, views }: RendererParts, terms: BodyTerms, change: Change): string | undefined {
-  return formatOf(terms) === undefined ? word(terms, [change.entity]) : views.of(change).body(terms)
+function usualBody({ legacyBody, views }: RendererParts, terms: BodyTerms, change: Change): string | undefined {
+  return formatOf(terms) === undefined ? legacyBody(terms, [change.entity]) : views.of(change).body(terms)
 }
 
 /** The value of the header `Ngsiv2-AttrsFormat`; undefined for the form of NGSIv1 [NGSIv2 subscriptions 9]. */
@@ -176,7 +176,7 @@ function typeGiven(given: Value | undefined): string {
 function scopeOf(
   change: Change,
   cause: BodyCause,
-  { expressions: { sizes }, views, max_bytes }: Omit<RendererParts, 'word' | 'fillsIn'>,
+  { expressions: { sizes }, views, max_bytes }: Omit<RendererParts, 'legacyBody' | 'fillsIn'>,
   budget: StepBudget,
 ): ExpressionScope {
   let names: ExpressionScope['lookUp'] | undefined
