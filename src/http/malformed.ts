@@ -200,7 +200,7 @@ function parsed(head: string, socket: Socket): UnknownVerb {
   return { kind: 'request', incoming }
 }
 
-/** Without the spaces and tabs at both ends; other white space, such as U+00A0, are part of a value. */
+/** Without the spaces and tabs at both ends; other white space, such as U+00A0, is part of a value. */
 function withoutBlanksAround(text: string): string {
   let start = 0
   let end = text.length
