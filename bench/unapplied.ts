@@ -4,7 +4,7 @@ import type { EntityId, ServicePath, Tenant } from '../src/model/context/entity.
 import { readCheckpoint } from '../src/storage/environment/checkpoint.js'
 import type { EntityChange } from '../src/storage/records/store.js'
 import { encodeTurnRecord, turnRecord } from '../src/storage/records/turn-record.js'
-import { LmdbPartitionStore } from '../src/storage/store/partition-store.js'
+import { PartitionStore } from '../src/storage/store/partition-store.js'
 import { DiskLogFolder } from '../src/storage/wal/log-folder.js'
 import { LogScan, parsePosition } from '../src/storage/wal/log-scan.js'
 import { now } from '../src/time.js'
@@ -49,7 +49,7 @@ function unappliedIn(partition: string): number {
  * store is left as it was. The process has to end without closing the store, which would take a checkpoint.
  */
 function append(partition: string, devices: number, more_bytes: number): void {
-  const store = new LmdbPartitionStore(partition, storeSettings)
+  const store = new PartitionStore(partition, storeSettings)
   let turn: EntityChange[] = []
   let appended_bytes = 0
   for (let number = 0; appended_bytes < more_bytes; number += 1) {
@@ -67,7 +67,7 @@ function append(partition: string, devices: number, more_bytes: number): void {
 }
 
 /** The same values again, which cost what others do; nothing when the device is in another partition. */
-function updateOf(store: LmdbPartitionStore, id: string): readonly EntityChange[] {
+function updateOf(store: PartitionStore, id: string): readonly EntityChange[] {
   const [before] = store.entities(tenant, root, id as EntityId)
   if (before === undefined) return []
   return [{ kind: 'put', tenant, entity: { ...before, modified: now() }, before }]

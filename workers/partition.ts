@@ -21,7 +21,7 @@ import { matcherMaker } from '../src/runtime/message-rendering.js'
 import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
 import { ClusterLog } from '../src/storage/etcd/cluster-log.js'
 import type { PinnedCommit, PinPurpose } from '../src/storage/records/store.js'
-import { endThread, LmdbPartitionStore } from '../src/storage/store/partition-store.js'
+import { endThread, PartitionStore } from '../src/storage/store/partition-store.js'
 import { linkOver } from '../src/threads/calls/link.js'
 import { parkWhenTold } from '../src/threads/calls/parking.js'
 import { methodsOf, oneByOne } from '../src/threads/calls/service.js'
@@ -48,7 +48,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   let clusterLog: ClusterLog | undefined
   const storageMeter = logLink === undefined ? measures.storage(number) : waitingMeter(measures, number)
   const replicaFigures = position && measures.replicas.row(number)
-  const store = new LmdbPartitionStore(numbered(storage.paths, number), storage, {
+  const store = new PartitionStore(numbered(storage.paths, number), storage, {
     cache_bytes: entityCache_bytes,
     limits,
     log,
@@ -170,7 +170,7 @@ function byCreation(subscriptions: PartitionTask['subscriptions']): readonly Sub
   return all.sort((a, b) => a.subscription.order - b.subscription.order)
 }
 
-function watchSizes(store: LmdbPartitionStore, meter: StorageMeter): () => void {
+function watchSizes(store: PartitionStore, meter: StorageMeter): () => void {
   const look = (): void => {
     const { used_bytes, max_bytes } = store.size
     meter.size(store.entityCount, used_bytes, max_bytes)
@@ -183,7 +183,7 @@ function watchSizes(store: LmdbPartitionStore, meter: StorageMeter): () => void 
 }
 
 /** Pins the last commit; undefined when its file cannot be read. */
-function pinned(store: LmdbPartitionStore, purpose: PinPurpose, log: Log): PinnedCommit | undefined {
+function pinned(store: PartitionStore, purpose: PinPurpose, log: Log): PinnedCommit | undefined {
   try {
     return store.pin(purpose)
   } catch (fault) {

@@ -14,7 +14,7 @@ import type { DataFolder } from '../storage/folder/data-folder.js'
 import type { ClusterFact } from '../storage/folder/folder-cluster.js'
 import { type FolderMember, notedBy } from '../storage/folder/member.js'
 import { MetadataStore } from '../storage/store/metadata-store.js'
-import { LmdbPartitionStore } from '../storage/store/partition-store.js'
+import { PartitionStore } from '../storage/store/partition-store.js'
 import type { LogSequence } from '../storage/wal/record-log.js'
 
 export type AppliedRecords = ReadonlyMap<LogName, LogSequence>
@@ -155,7 +155,7 @@ export async function ownRecordsOf(
 ): Promise<AppliedRecords> {
   const applied = new Map<LogName, LogSequence>()
   for (let partition = 0; partition < folder.partitions; partition += 1) {
-    const store = new LmdbPartitionStore(folder.partitionPath(partition), storage, { log })
+    const store = new PartitionStore(folder.partitionPath(partition), storage, { log })
     applied.set(partition, store.applied)
     await store.close()
   }

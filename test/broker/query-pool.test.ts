@@ -6,7 +6,7 @@ import { QueryPool } from '../../src/broker/services/query-pool.js'
 import { ScanStops } from '../../src/broker/services/scan-queue.js'
 import { Measures, rowOf, rowsOf } from '../../src/observe/measure/measures.js'
 import { openRoot } from '../../src/storage/environment/environment.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { ReadPool } from '../../src/storage/store/read-pool.js'
 import { CounterTable } from '../../src/threads/shared-memory/counter-table.js'
 import { Versions } from '../../src/threads/shared-memory/versions.js'
@@ -19,7 +19,7 @@ const long = query({ order: [{ by: 'level', reversed: false }], limit: 1 })
 
 /** A store with enough in it that a scan takes a while. */
 async function filled(folder: string): Promise<void> {
-  const store = new LmdbPartitionStore(folder, storeSettings)
+  const store = new PartitionStore(folder, storeSettings)
   const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }
   takeTurn(
     parts,

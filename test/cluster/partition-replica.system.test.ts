@@ -6,7 +6,7 @@ import { Measures } from '../../src/observe/measure/measures.js'
 import { partitionReplica } from '../../src/partition/replica/partition-replica.js'
 import { readLease_ms } from '../../src/partition/replica/read-lease.js'
 import { ClusterLog } from '../../src/storage/etcd/cluster-log.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import {
@@ -47,7 +47,7 @@ async function startedReplica(t: Test, prefix: string, node: string) {
     wal = new ClusterLog(writer, applied)
     return wal
   }
-  const store = new LmdbPartitionStore(join(t.testdirName, node), storeSettings, { openLog })
+  const store = new PartitionStore(join(t.testdirName, node), storeSettings, { openLog })
   if (wal === undefined) throw new Error('the log was not opened')
   const position = new PartitionPosition(PartitionPosition.memory())
   const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }

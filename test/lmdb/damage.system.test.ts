@@ -5,7 +5,7 @@ import { type Environment, openEnvironment } from '../../src/storage/environment
 import { recordKey } from '../../src/storage/records/keys.js'
 import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import { PartitionReader } from '../../src/storage/store/partition-reader.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { scan } from '../../src/storage/store/scan.js'
 import { answering, FarEnd } from '../far-end.js'
 import {
@@ -41,7 +41,7 @@ const damages = [
 
 async function damaged(t: Test, text: string | undefined): Promise<string> {
   const folder = t.testdir()
-  const store = new LmdbPartitionStore(folder, storeSettings)
+  const store = new PartitionStore(folder, storeSettings)
   const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }
   const attributes = [given('level', '1')]
   takeTurn(parts, [command('APPEND', 'Silo1', attributes), command('APPEND', 'Silo2', attributes)])
@@ -59,7 +59,7 @@ async function damaged(t: Test, text: string | undefined): Promise<string> {
 for (const [what, text, message] of damages) {
   test(`a record that ${what} is a fault that names it for all who read it, and other entities go on`, async (t) => {
     const folder = await damaged(t, text)
-    const store = new LmdbPartitionStore(folder, storeSettings)
+    const store = new PartitionStore(folder, storeSettings)
     const reader = new PartitionReader(folder, storeSettings, versions())
     t.teardown(async () => {
       await reader.close()
@@ -185,6 +185,6 @@ test('a number that the next numbers follow is not made up when it is damaged: t
   facts.putSync(['notice'], '1x')
   await environment.close()
   const message = /data\.mdb: the number of the last notice is no number \(1x\): restore the data folder from a backup/
-  t.throws(() => new LmdbPartitionStore(folder, storeSettings), { name: 'DamagedRecord', message })
+  t.throws(() => new PartitionStore(folder, storeSettings), { name: 'DamagedRecord', message })
   t.throws(() => new MetadataStore(folder, storeSettings, () => {}), { name: 'DamagedRecord', message })
 })

@@ -3,15 +3,15 @@ import { test } from 'tap'
 import type { UpdateCommand } from '../../src/model/context/update.js'
 import { expirationOf, parseDate } from '../../src/model/context/value.js'
 import type { Command, Reply } from '../../src/partition/turn/commands.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { at, command, given, id, matcher, noWords, root, storeSettings, takeTurn, tenant, versions } from '../given.js'
 import { runs } from '../runs.js'
 
-function opened(folder: string): LmdbPartitionStore {
-  return new LmdbPartitionStore(folder, storeSettings)
+function opened(folder: string): PartitionStore {
+  return new PartitionStore(folder, storeSettings)
 }
 
-function turn(store: LmdbPartitionStore, ...batch: readonly Command[]): readonly Reply[] {
+function turn(store: PartitionStore, ...batch: readonly Command[]): readonly Reply[] {
   return takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, batch)
 }
 
@@ -24,7 +24,7 @@ function sweep(time: number): Command {
   return { kind: 'sweep', time: at(time) }
 }
 
-function isHeld(store: LmdbPartitionStore, name: string): boolean {
+function isHeld(store: PartitionStore, name: string): boolean {
   return store.entities(tenant, root, id(name)).length > 0
 }
 

@@ -7,7 +7,7 @@ import { Matcher } from '../../src/model/subscription/matcher.js'
 import { encodeEntity } from '../../src/storage/records/record.js'
 import { CountChanges } from '../../src/storage/store/count-changes.js'
 import { KnownEntities } from '../../src/storage/store/known-entities.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { attribute, entity } from '../context/given-entity.js'
 import {
   command,
@@ -66,7 +66,7 @@ test('small entities, those that have nothing but a long text, and those for whi
 
 test('the next turn goes on with a large entity as the last one has left it, and another thread reads the same', async (t) => {
   const folder = t.testdir()
-  const store = new LmdbPartitionStore(folder, storeSettings)
+  const store = new PartitionStore(folder, storeSettings)
   const matcher = new Matcher({ legacyBody: shortBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
   const parts = { store, interpret: noWords, matcher, versions: versions() }
   for (let turn = 0; turn < 8; turn += 1) {
@@ -78,7 +78,7 @@ test('the next turn goes on with a large entity as the last one has left it, and
   const held = store.entities(tenant, root, id('Tank1'))
   t.equal(held[0], store.entities(tenant, root, id('Tank1'))[0])
   await store.close()
-  const again = new LmdbPartitionStore(folder, storeSettings)
+  const again = new PartitionStore(folder, storeSettings)
   t.teardown(() => again.close())
   const stored = again.entities(tenant, root, id('Tank1'))
   t.equal(stored[0]?.attributes.length, 8 * 39 + 1)

@@ -7,7 +7,7 @@ import { LargeValue } from '../../src/model/context/large/large-value.js'
 import { measureText, piecesOf } from '../../src/model/context/large/text-measure.js'
 import { decodeLarge } from '../../src/storage/records/large-record.js'
 import { decodeEntity, encodeEntity } from '../../src/storage/records/record.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { attribute, entity } from '../context/given-entity.js'
 import { command, given, matcher, metadata, noWords, storeSettings, takeTurn, versions } from '../given.js'
 import { runs } from '../runs.js'
@@ -160,7 +160,7 @@ test('records without large values, and what is no record, are left to whoever d
 })
 
 test('an update of one attribute, or of one member of an object, does not make an object of thousands of members', async (t) => {
-  const store = new LmdbPartitionStore(t.testdir(), storeSettings, { cache_bytes: 2 ** 24 })
+  const store = new PartitionStore(t.testdir(), storeSettings, { cache_bytes: 2 ** 24 })
   t.teardown(() => store.close())
   const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }
   const held = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`k${at}`, at]))

@@ -9,7 +9,7 @@ import { openEnvironment } from '../../src/storage/environment/environment.js'
 import { decodeEntity } from '../../src/storage/records/record.js'
 import { entriesOf } from '../../src/storage/store/index-entries.js'
 import { PartitionReader, type Snapshot } from '../../src/storage/store/partition-reader.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { scan } from '../../src/storage/store/scan.js'
 import { command, given, matcher, noWords, query, storeSettings, takeTurn, tenant, type, versions } from '../given.js'
 import { meetings, runs } from '../runs.js'
@@ -133,7 +133,7 @@ test('a page of places and prefixes is the one that looking at every entity woul
       fc.array(asked, { minLength: 1, maxLength: 10 }),
       async (updates, queries) => {
         const folder = t.testdir({})
-        const store = new LmdbPartitionStore(folder, storeSettings)
+        const store = new PartitionStore(folder, storeSettings)
         for (const next of updates) {
           takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, [next])
         }
@@ -159,7 +159,7 @@ test('a page of places and prefixes is the one that looking at every entity woul
 
 test('an update that leaves the location alone, and one that moves it, leave the index as it should be', async (t) => {
   const folder = t.testdir({})
-  const store = new LmdbPartitionStore(folder, storeSettings)
+  const store = new PartitionStore(folder, storeSettings)
   const turn = (...attributes: Parameters<typeof given>[]): void => {
     const next = command(
       'APPEND',

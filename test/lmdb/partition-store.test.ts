@@ -14,7 +14,7 @@ import { openEnvironment } from '../../src/storage/environment/environment.js'
 import { decodeEntity, encodeEntity } from '../../src/storage/records/record.js'
 import type { TurnChanges } from '../../src/storage/records/store.js'
 import { PartitionReader } from '../../src/storage/store/partition-reader.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { Versions } from '../../src/threads/shared-memory/versions.js'
 import { entity } from '../context/given-entity.js'
 import {
@@ -37,7 +37,7 @@ import { runs } from '../runs.js'
 import { nthId } from '../subscription/given.js'
 
 /** A turn of commands, none of them a raw update. */
-function takeTurn(store: LmdbPartitionStore, batch: readonly UpdateCommand[], told = versions()): readonly Reply[] {
+function takeTurn(store: PartitionStore, batch: readonly UpdateCommand[], told = versions()): readonly Reply[] {
   return takeAnyTurn({ store, interpret: noWords, matcher: matcher(), versions: told }, batch)
 }
 
@@ -45,12 +45,12 @@ function takeTurn(store: LmdbPartitionStore, batch: readonly UpdateCommand[], to
 const unstorable = { subscription: 'x'.repeat(5000) as SubscriptionId, gone: [], stats: undefined }
 
 /** Logs and applies changes as a turn does. */
-function commit(store: LmdbPartitionStore, changes: TurnChanges): void {
+function commit(store: PartitionStore, changes: TurnChanges): void {
   commitTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, changes)
 }
 
-function opened(folder: string): LmdbPartitionStore {
-  return new LmdbPartitionStore(folder, storeSettings)
+function opened(folder: string): PartitionStore {
+  return new PartitionStore(folder, storeSettings)
 }
 
 function silo(value: string): UpdateCommand {
@@ -151,7 +151,7 @@ test('changes that can not be applied change nothing, neither on disk nor in mem
 })
 
 test('a store at its limit refuses what may make it grow, until something is removed', async (t) => {
-  const store = new LmdbPartitionStore(t.testdir(), { ...storeSettings, sizeMax_bytes: 2 ** 20 })
+  const store = new PartitionStore(t.testdir(), { ...storeSettings, sizeMax_bytes: 2 ** 20 })
   t.teardown(() => store.close())
   const level = given('level', 'x'.repeat(50_000))
   const names = Array.from({ length: 40 }, (_, n) => `Silo${n}`)
@@ -388,7 +388,7 @@ test('what a store keeps in memory is what it has on disk, also after turns that
       fc.array(turn, { maxLength: 12 }),
       fc.integer({ min: 0, max: 4000 }),
       async (turns, cache_bytes) => {
-        const store = new LmdbPartitionStore(t.testdir(), storeSettings, { cache_bytes })
+        const store = new PartitionStore(t.testdir(), storeSettings, { cache_bytes })
         const model = new Model()
         for (const { commands, fails } of turns) {
           const parts = { store, interpret: noWords, matcher: matcher(), versions: versions() }

@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { damageOf } from '../../src/storage/environment/file-check.js'
 import { MetadataStore } from '../../src/storage/store/metadata-store.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { command, given, id, matcher, noWords, root, storeSettings, takeTurn, tenant, versions } from '../given.js'
 import { made, tried } from './given-folder.js'
 
 const everyPage = 2 ** 40
 const names = Array.from({ length: 200 }, (_, number) => `Silo${number}`)
 
-function turn(store: LmdbPartitionStore, value: string): void {
+function turn(store: PartitionStore, value: string): void {
   const commands = names.map((name) => command('APPEND', name, [given('level', value)]))
   takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, commands)
 }
 
-function levelsIn(store: LmdbPartitionStore): readonly unknown[] {
+function levelsIn(store: PartitionStore): readonly unknown[] {
   const levels = names.flatMap((name) =>
     store.entities(tenant, root, id(name)).map((held) => held.attributes[0]?.value),
   )
@@ -28,10 +28,10 @@ async function cutFolder(t: Test): Promise<string> {
   await made(running, 1)
   const [partition, metadata] = [join(running, 'partition-0'), join(running, 'control')]
   await new MetadataStore(metadata, storeSettings, t.fail).close()
-  const first = new LmdbPartitionStore(partition, storeSettings)
+  const first = new PartitionStore(partition, storeSettings)
   turn(first, '0')
   await first.close()
-  const store = new LmdbPartitionStore(partition, storeSettings)
+  const store = new PartitionStore(partition, storeSettings)
   const flushed = readFileSync(join(partition, 'data.mdb'))
   for (let n = 1; n <= 20; n += 1) turn(store, `${n}`)
   cpSync(running, cut, { recursive: true })
@@ -51,7 +51,7 @@ test('a folder opens after a loss of power with all that was acknowledged', asyn
   const cut = await cutFolder(t)
   t.ok(damageOf(join(cut, 'partition-0', 'data.mdb'), everyPage), 'the loss of power has damaged it')
   t.equal(await tried(cut), 'opened')
-  const store = new LmdbPartitionStore(join(cut, 'partition-0'), storeSettings)
+  const store = new PartitionStore(join(cut, 'partition-0'), storeSettings)
   t.same(levelsIn(store), ['20'])
   await store.close()
 })

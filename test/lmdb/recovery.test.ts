@@ -6,7 +6,7 @@ import type { UpdateCommand } from '../../src/model/context/update.js'
 import { decideTurn } from '../../src/partition/turn/decide.js'
 import { commitTurn, publishTurn, type TurnParts } from '../../src/partition/turn/turn.js'
 import { readCheckpoint, restoreCheckpoint } from '../../src/storage/environment/checkpoint.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { parsePosition } from '../../src/storage/wal/log-scan.js'
 import { nameOf } from '../../src/storage/wal/segments.js'
 import { Random } from '../fuzz/random.js'
@@ -76,14 +76,14 @@ class StoreHistory {
     return checkpoint.value?.number ?? 0
   }
 
-  #opened(): TurnParts & { readonly store: LmdbPartitionStore } {
+  #opened(): TurnParts & { readonly store: PartitionStore } {
     mkdirSync(this.#path, { recursive: true })
     const restored = restoreCheckpoint(this.#path)
     if (!restored.ok) throw new Error(restored.error.reason)
     const number = this.#checkpointNumber
     if (number > 0) this.#flushed.set(number, readFileSync(this.#data))
     this.#timers.length = 0
-    const store = new LmdbPartitionStore(this.#path, storeSettings)
+    const store = new PartitionStore(this.#path, storeSettings)
     if (this.#checkpointNumber !== number) this.#flushed.set(this.#checkpointNumber, readFileSync(this.#data))
     const found = stateOf(store)
     if (found !== this.#state) throw new Error(`found ${found} instead of ${this.#state}`)
@@ -101,7 +101,7 @@ class StoreHistory {
     })
   }
 
-  #turn(parts: TurnParts & { readonly store: LmdbPartitionStore }): void {
+  #turn(parts: TurnParts & { readonly store: PartitionStore }): void {
     commitTurn(parts, decideTurn(parts, this.#commands()).changes)
     publishTurn(parts)
     this.#state = stateOf(parts.store)
@@ -117,7 +117,7 @@ class StoreHistory {
   }
 
   /** The power goes while a turn is logged and not applied. */
-  async #end({ store, ...parts }: TurnParts & { readonly store: LmdbPartitionStore }): Promise<void> {
+  async #end({ store, ...parts }: TurnParts & { readonly store: PartitionStore }): Promise<void> {
     const { changes } = decideTurn({ ...parts, store }, this.#commands())
     const isTorn = this.#random.once(2)
     const next = join(this.#folder, `${this.#life + 1}`)
@@ -150,7 +150,7 @@ class StoreHistory {
 }
 
 /** All that a store holds, as one text. */
-function stateOf(store: LmdbPartitionStore): string {
+function stateOf(store: PartitionStore): string {
   const entities = names.flatMap((name) => store.entities(tenant, root, id(name)))
   if (entities.length !== store.entityCount) throw new Error(`${store.entityCount} of ${entities.length} are counted`)
   return JSON.stringify(entities)

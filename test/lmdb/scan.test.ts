@@ -7,7 +7,7 @@ import { compareEntities } from '../../src/model/context/order.js'
 import { type Page, type Query, type Selector, shownAttributes } from '../../src/model/context/query.js'
 import { decodeEntity } from '../../src/storage/records/record.js'
 import { PartitionReader, type Snapshot } from '../../src/storage/store/partition-reader.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { scan } from '../../src/storage/store/scan.js'
 import {
   command,
@@ -95,7 +95,7 @@ test('a page is the one that looking at every entity would give, whatever index 
       fc.array(asked, { minLength: 1, maxLength: 8 }),
       async (creations, queries) => {
         const folders = t.testdir({ one: {}, two: {} })
-        const stores = ['one', 'two'].map((name) => new LmdbPartitionStore(`${folders}/${name}`, storeSettings))
+        const stores = ['one', 'two'].map((name) => new PartitionStore(`${folders}/${name}`, storeSettings))
         for (const creation of creations) {
           const store = stores[shardOf(tenant, creation.id, stores.length)]
           if (store) takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, [creation])
@@ -121,7 +121,7 @@ async function stored(
   folder: string,
   values: readonly string[],
 ): Promise<{ snapshot: Snapshot; close(): Promise<void> }> {
-  const store = new LmdbPartitionStore(folder, storeSettings)
+  const store = new PartitionStore(folder, storeSettings)
   const commands = values.map((value, n) => command('APPEND', `Silo${n}`, [given('v', value)], { type: type('Silo') }))
   takeTurn({ store, interpret: noWords, matcher: matcher(), versions: versions() }, commands)
   const reader = new PartitionReader(folder, storeSettings, versions())

@@ -3,13 +3,13 @@ import { type Test, test } from 'tap'
 import { askAll } from '../../src/partition/mailbox/ask-all.js'
 import { Inbox } from '../../src/partition/mailbox/inbox.js'
 import { Mailbox } from '../../src/partition/mailbox/mailbox.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { MailboxCapacity } from '../../src/threads/shared-memory/limits.js'
 import { command, given, storeSettings } from '../given.js'
 import { inboxParts } from './given.js'
 
 interface Partition {
-  readonly store: LmdbPartitionStore
+  readonly store: PartitionStore
   readonly mailbox: Mailbox
   readonly room: MailboxCapacity
   /** The commands of each turn. */
@@ -25,7 +25,7 @@ function partition(
   room = new MailboxCapacity(100_000),
   committed: (answered: number) => void = () => {},
 ): Partition {
-  const store = new LmdbPartitionStore(folder, storeSettings)
+  const store = new PartitionStore(folder, storeSettings)
   const turns: number[] = []
   const parts = inboxParts(store)
   const inbox = new Inbox({

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { Measures } from '../../src/observe/measure/measures.js'
 import type { InboxParts } from '../../src/partition/mailbox/inbox.js'
 import type { Command } from '../../src/partition/turn/commands.js'
-import type { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import type { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { Bell } from '../../src/threads/shared-memory/signals.js'
 import { command, given, id, matcher, noDamages, noWords, origin, root, silentLog, versions } from '../given.js'
 import { givenSteps } from '../given-steps.js'
@@ -10,7 +10,7 @@ import { givenSteps } from '../given-steps.js'
 const unmeasured = { on: false, free: () => {}, waited: () => {} }
 
 /** What an inbox on a store is made of; a test puts its own in the place of what it looks at. */
-export function inboxParts(store: LmdbPartitionStore) {
+export function inboxParts(store: PartitionStore) {
   return {
     store,
     interpret: noWords,

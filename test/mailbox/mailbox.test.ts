@@ -6,7 +6,7 @@ import { Inbox } from '../../src/partition/mailbox/inbox.js'
 import { Mailbox } from '../../src/partition/mailbox/mailbox.js'
 import type { Command } from '../../src/partition/turn/commands.js'
 import { encodeReplies } from '../../src/partition/turn/encoding.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { MailboxCapacity } from '../../src/threads/shared-memory/limits.js'
 import { Bell } from '../../src/threads/shared-memory/signals.js'
 import type { Versions } from '../../src/threads/shared-memory/versions.js'
@@ -35,7 +35,7 @@ class Noted implements WaitMeter {
 }
 
 interface Around {
-  readonly store: LmdbPartitionStore
+  readonly store: PartitionStore
   readonly inbox: Inbox
   readonly faults: unknown[]
   readonly turns: number[]
@@ -47,7 +47,7 @@ interface Around {
 }
 
 function around(t: Test, measured = false, told = versions()): Around {
-  const store = new LmdbPartitionStore(t.testdir(), storeSettings)
+  const store = new PartitionStore(t.testdir(), storeSettings)
   const faults: unknown[] = []
   const turns: number[] = []
   const bell = new Bell()

@@ -6,20 +6,20 @@ import { Inbox } from '../../src/partition/mailbox/inbox.js'
 import { Mailbox } from '../../src/partition/mailbox/mailbox.js'
 import type { Command } from '../../src/partition/turn/commands.js'
 import { encodeReplies } from '../../src/partition/turn/encoding.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { MailboxCapacity } from '../../src/threads/shared-memory/limits.js'
 import { command, given, id, root, storeSettings } from '../given.js'
 import { inboxParts, slow_ms, slowElements, slowWords } from './given.js'
 
 interface Partition {
-  readonly store: LmdbPartitionStore
+  readonly store: PartitionStore
   readonly inbox: Inbox
   mailbox(room?: MailboxCapacity, patience_ms?: number): Mailbox
 }
 
 /** A partition whose raw updates are names of entities; it takes long to parse one that begins with `Slow`. */
 function partition(t: Test): Partition {
-  const store = new LmdbPartitionStore(t.testdir(), storeSettings)
+  const store = new PartitionStore(t.testdir(), storeSettings)
   const inbox = new Inbox({
     ...inboxParts(store),
     interpret: slowWords,

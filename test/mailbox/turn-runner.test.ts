@@ -3,7 +3,7 @@ import type { SubscriptionId } from '../../src/model/subscription/subscription.j
 import { DamageLog } from '../../src/observe/log/worker-log.js'
 import { TurnRunner, TurnTimes } from '../../src/partition/mailbox/turn-runner.js'
 import type { Command, Reply } from '../../src/partition/turn/commands.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { LocalLog } from '../../src/storage/wal/local-log.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { Bell } from '../../src/threads/shared-memory/signals.js'
@@ -15,7 +15,7 @@ const ack: Command = { kind: 'ack', acks: [{ subscription: 'x' as SubscriptionId
 test('when the log has no space for a turn, what removes something is carried out, and what grows is refused', async (t) => {
   const { folder, fill } = fullLogFolder()
   const openLog = (applied: LogSequence) => LocalLog.begin(folder, applied, { durable: true, failed: () => t.fail() })
-  const store = new LmdbPartitionStore(t.testdir(), storeSettings, { openLog })
+  const store = new PartitionStore(t.testdir(), storeSettings, { openLog })
   t.teardown(() => store.close())
   const full: boolean[] = []
   const storage = {

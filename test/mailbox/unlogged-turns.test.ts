@@ -4,7 +4,7 @@ import { TurnRunner, TurnTimes } from '../../src/partition/mailbox/turn-runner.j
 import { partitionReplica } from '../../src/partition/replica/partition-replica.js'
 import type { Command, Reply } from '../../src/partition/turn/commands.js'
 import { ClusterLog } from '../../src/storage/etcd/cluster-log.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { Bell } from '../../src/threads/shared-memory/signals.js'
@@ -22,7 +22,7 @@ async function ownedPartition(t: Test) {
     wal = new ClusterLog(link, applied)
     return wal
   }
-  const store = new LmdbPartitionStore(t.testdir(), storeSettings, { openLog })
+  const store = new PartitionStore(t.testdir(), storeSettings, { openLog })
   if (wal === undefined) throw new Error('the log was not opened')
   const position = new PartitionPosition(PartitionPosition.memory())
   const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })

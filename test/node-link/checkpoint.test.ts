@@ -7,7 +7,7 @@ import type { SnapshotTransferService } from '../../src/broker/services/services
 import { fetchCheckpoint } from '../../src/cluster/link/checkpoint-fetch.js'
 import type { NodeAddress } from '../../src/cluster/membership/route-table.js'
 import type { PinnedCommit } from '../../src/storage/records/store.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { id, root, storeSettings, tenant } from '../given.js'
 import { until } from '../until.js'
@@ -84,7 +84,7 @@ test('a partition is copied as it was at one commit, while it goes on; what open
   const folder = t.testdir({ snapshot: {} })
   await pipeline(snapshot.value.pieces, createWriteStream(join(folder, 'snapshot', 'data.mdb')))
   t.equal(snapshot.value.applied, applied)
-  const opened = new LmdbPartitionStore(join(folder, 'snapshot'), storeSettings)
+  const opened = new PartitionStore(join(folder, 'snapshot'), storeSettings)
   t.same([opened.entityCount, opened.applied, store.entityCount], [300, applied, 600])
   t.equal(opened.entities(tenant, root, id('E299'))[0]?.attributes[0]?.value, 'x'.repeat(500))
   await opened.close()

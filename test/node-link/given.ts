@@ -19,7 +19,7 @@ import { Inbox } from '../../src/partition/mailbox/inbox.js'
 import { Mailbox } from '../../src/partition/mailbox/mailbox.js'
 import type { Command } from '../../src/partition/turn/commands.js'
 import { err } from '../../src/result.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { MailboxCapacity } from '../../src/threads/shared-memory/limits.js'
 import { PartitionPosition, type Tenure } from '../../src/threads/shared-memory/partition-position.js'
 import { SenderTable } from '../../src/threads/shared-memory/sender-table.js'
@@ -34,7 +34,7 @@ const notCoordinator = err({ kind: 'notCoordinator', owner: undefined } as const
 
 /** A partition in this process: its store, and the mailbox before it. */
 export interface Partition {
-  readonly store: LmdbPartitionStore
+  readonly store: PartitionStore
   readonly mailbox: Mailbox
   readonly position: PartitionPosition
   /** Whether its thread takes turns. */
@@ -45,7 +45,7 @@ export interface Partition {
 export function partition(t: Test): Partition {
   const folder = mkdtempSync(join(tmpdir(), 'rigel-link-'))
   // A flush would keep this thread from everything else, and may take longer than a sender waits.
-  const store = new LmdbPartitionStore(folder, { ...storeSettings, durable: false })
+  const store = new PartitionStore(folder, { ...storeSettings, durable: false })
   const position = new PartitionPosition(PartitionPosition.memory())
   position.own(1)
   const ownership = {

@@ -7,7 +7,7 @@ import { LocalRoute } from '../../src/cluster/link/node-route.js'
 import { type NodeRoutes, RemoteMailbox, type RemoteMailboxSettings } from '../../src/cluster/link/remote-mailbox.js'
 import type { Command } from '../../src/partition/turn/commands.js'
 import { ok } from '../../src/result.js'
-import type { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import type { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { MailboxCapacity } from '../../src/threads/shared-memory/limits.js'
 import { id, root, tenant } from '../given.js'
 import { slowElements } from '../mailbox/given.js'
@@ -69,7 +69,7 @@ function levelIn(update: Extract<Command, { kind: 'update' }>): number {
 }
 
 /** The level of an entity that the partition has; 0 for none. */
-function shownLevel(store: LmdbPartitionStore, entity: string): number {
+function shownLevel(store: PartitionStore, entity: string): number {
   return Number(store.entities(tenant, root, id(entity))[0]?.attributes[0]?.value ?? 0)
 }
 

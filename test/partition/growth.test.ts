@@ -3,7 +3,7 @@ import type { Value } from '../../src/model/context/entity.js'
 import { Matcher } from '../../src/model/subscription/matcher.js'
 import type { Command } from '../../src/partition/turn/commands.js'
 import { decideTurn } from '../../src/partition/turn/decide.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { RecordCache } from '../../src/storage/store/record-cache.js'
 import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
 import { attribute, entity } from '../context/given-entity.js'
@@ -38,7 +38,7 @@ const linear = 10
  * @param first gives what an earlier turn takes
  */
 async function isLinear(t: Test, batchOf: BatchOf, n: number, first: BatchOf = () => []): Promise<boolean> {
-  const store = new LmdbPartitionStore(t.testdir(), storeSettings, { limits, cache_bytes: 2 ** 26 })
+  const store = new PartitionStore(t.testdir(), storeSettings, { limits, cache_bytes: 2 ** 26 })
   const matcher = new Matcher({ legacyBody: shortBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
   const parts = { store, interpret: noWords, matcher, versions: versions() }
   const time = (size: number, attempt: number): number => {

@@ -9,7 +9,7 @@ import { commitTurn, type TurnParts } from '../../src/partition/turn/turn.js'
 import { openEnvironment } from '../../src/storage/environment/environment.js'
 import { statsOf } from '../../src/storage/store/outbox.js'
 import { noticesAfter } from '../../src/storage/store/outbox-reader.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { Versions } from '../../src/threads/shared-memory/versions.js'
 import {
   at,
@@ -28,7 +28,7 @@ import {
 import { clock, lastOf, nth, nthId, shortBody } from '../subscription/given.js'
 
 interface Around {
-  readonly store: LmdbPartitionStore
+  readonly store: PartitionStore
   readonly matcher: Matcher
   readonly parts: TurnParts
   turn(...batch: readonly Command[]): readonly Reply[]
@@ -41,12 +41,7 @@ interface Outgoing {
   readonly stats: ReadonlyMap<SubscriptionId, DeliveryStats>
 }
 
-function around(
-  t: Test,
-  folder = t.testdir(),
-  legacyBody: NoticeRenderer = shortBody,
-  Store = LmdbPartitionStore,
-): Around {
+function around(t: Test, folder = t.testdir(), legacyBody: NoticeRenderer = shortBody, Store = PartitionStore): Around {
   const store = new Store(folder, storeSettings)
   t.teardown(() => store.close())
   const matcher = new Matcher({ legacyBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
@@ -151,7 +146,7 @@ test('a turn that is long leaves the rest of its batch to the next one', (t) => 
 })
 
 test('a turn that can not be applied leaves neither entities nor notices nor moments nor versions changed', async (t) => {
-  class Failing extends LmdbPartitionStore {
+  class Failing extends PartitionStore {
     protected override write(): never {
       t.equal(lastOf(memory), 1000)
       t.equal(versions.commits, undefined, 'the caches of readers are invalid while the commit is under way')

@@ -5,7 +5,7 @@ import { partitionReplica } from '../../src/partition/replica/partition-replica.
 import type { Replica } from '../../src/partition/replica/replica.js'
 import type { Command, Reply } from '../../src/partition/turn/commands.js'
 import { ClusterLog } from '../../src/storage/etcd/cluster-log.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { PartitionPosition } from '../../src/threads/shared-memory/partition-position.js'
 import { Bell } from '../../src/threads/shared-memory/signals.js'
@@ -19,7 +19,7 @@ export const tanks = ['Tank1', 'Tank2']
 /** The thread of a partition in a node's process, with the program's own parts: store, log, replica and turns. */
 export class PlayedPartition extends PlayedMember {
   readonly #position: PartitionPosition
-  readonly #store: LmdbPartitionStore
+  readonly #store: PartitionStore
   readonly #replica: Replica
   readonly #runner: TurnRunner
   /** What the main thread has told it. */
@@ -36,7 +36,7 @@ export class PlayedPartition extends PlayedMember {
       return wal
     }
     this.#position = new PartitionPosition(position)
-    this.#store = new LmdbPartitionStore(folder, { ...storeSettings, keepFree_bytes, durable: false }, { openLog })
+    this.#store = new PartitionStore(folder, { ...storeSettings, keepFree_bytes, durable: false }, { openLog })
     assert(wal)
     const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
     this.#replica = partitionReplica({
@@ -113,7 +113,7 @@ export class PlayedPartition extends PlayedMember {
 }
 
 /** What a store shows of the tanks. */
-export function levels(store: LmdbPartitionStore): string {
+export function levels(store: PartitionStore): string {
   const shown = tanks.map((tank) =>
     store.entities(tenant, root, id(tank)).map(({ attributes }) => attributes[0]?.value),
   )

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { Command, Reply } from '../../src/partition/turn/commands.js'
 import { decodeClusterRecord } from '../../src/storage/etcd/cluster-record.js'
-import { LmdbPartitionStore } from '../../src/storage/store/partition-store.js'
+import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { command, given, matcher, noWords, storeSettings, takeTurn, versions } from '../given.js'
 import { keepFree_bytes } from './played-disk.js'
 import type { SentRecord } from './played-logs.js'
@@ -23,7 +23,7 @@ type Node = PlayedNode<PlayedPartition>
 export class PlayedUpdates implements PlayedLoad<PlayedPartition> {
   readonly #world: PlayedWorld
   readonly #nodes: readonly Node[]
-  readonly #alone: LmdbPartitionStore
+  readonly #alone: PartitionStore
   #unknown: readonly UnknownOutcome[] = []
   /** What a broker alone has shown, one after the other. */
   readonly #shown: string[]
@@ -33,7 +33,7 @@ export class PlayedUpdates implements PlayedLoad<PlayedPartition> {
   constructor(world: PlayedWorld, folder: string, nodes: readonly Node[]) {
     this.#world = world
     this.#nodes = nodes
-    this.#alone = new LmdbPartitionStore(join(folder, 'alone'), { ...storeSettings, keepFree_bytes, durable: false })
+    this.#alone = new PartitionStore(join(folder, 'alone'), { ...storeSettings, keepFree_bytes, durable: false })
     this.#shown = [levels(this.#alone)]
   }
 

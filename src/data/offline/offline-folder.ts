@@ -14,7 +14,7 @@ import type { PinnedFile } from '../../storage/records/store.js'
 import { mergeSorted } from '../../storage/store/merge-sorted.js'
 import { MetadataStore } from '../../storage/store/metadata-store.js'
 import { OutboxReader } from '../../storage/store/outbox-reader.js'
-import { LmdbPartitionStore } from '../../storage/store/partition-store.js'
+import { PartitionStore } from '../../storage/store/partition-store.js'
 import { RecordWalk } from '../../storage/store/record-walk.js'
 import { CommandFailure, failureText, Unfinished } from './command.js'
 
@@ -66,7 +66,7 @@ export async function currentFiles(
   // Removing expired data needs space too, so none is kept free.
   const settings: WriterSettings = { durable: true, keepFree_bytes: 0, sizeMax_bytes: 2 ** 40, maxReaders }
   const members = membersOf(folder)
-  for (const member of members) await new LmdbPartitionStore(member, settings).close()
+  for (const member of members) await new PartitionStore(member, settings).close()
   await new MetadataStore(folder.metadataPath, settings, (reason) => {
     throw new CommandFailure(reason)
   }).close()
@@ -86,7 +86,7 @@ const cache_bytes = 2 ** 22
  */
 export class StoredFolder {
   readonly folder: DataFolder
-  readonly partitions: readonly LmdbPartitionStore[]
+  readonly partitions: readonly PartitionStore[]
   readonly metadata: MetadataStore
   readonly #settings: WriterSettings
   /** Readers, which are closed before the stores. */
@@ -95,7 +95,7 @@ export class StoredFolder {
   private constructor(
     folder: DataFolder,
     settings: WriterSettings,
-    partitions: readonly LmdbPartitionStore[],
+    partitions: readonly PartitionStore[],
     metadata: MetadataStore,
   ) {
     this.folder = folder
@@ -108,12 +108,12 @@ export class StoredFolder {
   static async open({ path, make, sizeMax_bytes, keepFree_bytes }: FolderOpening): Promise<StoredFolder> {
     const folder = await openFolder(path, make, 2 ** 30)
     const settings = { durable: false, keepFree_bytes, sizeMax_bytes, maxReaders }
-    const partitions: LmdbPartitionStore[] = []
+    const partitions: PartitionStore[] = []
     const broken = (reason: string): never => {
       throw new Error(reason)
     }
     try {
-      for (const member of membersOf(folder)) partitions.push(new LmdbPartitionStore(member, settings, { cache_bytes }))
+      for (const member of membersOf(folder)) partitions.push(new PartitionStore(member, settings, { cache_bytes }))
       return new StoredFolder(folder, settings, partitions, new MetadataStore(folder.metadataPath, settings, broken))
     } catch (fault) {
       for (const partition of partitions) await partition.close()

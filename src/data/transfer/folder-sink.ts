@@ -2,7 +2,7 @@ import { StorageFull } from '../../faults.js'
 import { shardOf } from '../../hash.js'
 import type { Entity, Tenant } from '../../model/context/entity.js'
 import { type EntityChange, entityName } from '../../storage/records/store.js'
-import type { LmdbPartitionStore } from '../../storage/store/partition-store.js'
+import type { PartitionStore } from '../../storage/store/partition-store.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { StoredFolder } from '../offline/offline-folder.js'
 import { FolderMetadata } from './folder-metadata.js'
@@ -55,7 +55,7 @@ export class FolderSink implements Sink {
 
 /** Changes of entities, committed as one turn per partition. */
 export class EntityBatch {
-  readonly #partitions: readonly LmdbPartitionStore[]
+  readonly #partitions: readonly PartitionStore[]
   readonly #changes: EntityChange[][]
   /** Entities that the batch has put and the stores do not have yet. */
   readonly #put = new Map<string, Entity[]>()

@@ -4,14 +4,14 @@ import type { replicaFigures } from '../../observe/measure/figures.js'
 import { ClockSkew } from '../../storage/etcd/clock-skew.js'
 import type { LogWriter } from '../../storage/etcd/log-view.js'
 import { type NoticeWrite, noted } from '../../storage/records/notice-write.js'
-import type { LmdbPartitionStore } from '../../storage/store/partition-store.js'
+import type { PartitionStore } from '../../storage/store/partition-store.js'
 import type { LogSequence } from '../../storage/wal/record-log.js'
 import type { Versions } from '../../threads/shared-memory/versions.js'
 import type { Milliseconds } from '../../time.js'
 import { type OwnershipChange, Replica, type ReplicaParts, type ReplicaStore } from './replica.js'
 
 export interface PartitionReplicaParts extends Omit<ReplicaParts, 'store' | 'owns'> {
-  readonly store: LmdbPartitionStore
+  readonly store: PartitionStore
   readonly versions: Versions
   readonly figures: RowOf<typeof replicaFigures>
   /** Called when this node has come to own the partition, with the epoch, or has ceased to. */

@@ -8,7 +8,7 @@ import { changeBy, untouchedBy } from '../../model/subscription/change.js'
 import type { Matcher } from '../../model/subscription/matcher.js'
 import type { NoticeAck } from '../../model/subscription/notice.js'
 import { type EntityChange, type Expired, entityName, type TurnChanges } from '../../storage/records/store.js'
-import type { LmdbPartitionStore } from '../../storage/store/partition-store.js'
+import type { PartitionStore } from '../../storage/store/partition-store.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { Milliseconds } from '../../time.js'
 import type { Command, Interpreter, RawUpdateCommand, Reply, SweepCommand } from './commands.js'
@@ -16,7 +16,7 @@ import { type DeprecatedLocation, gatherDeprecated } from './deprecated-location
 
 export interface DecidingParts {
   /** As the last turn left it; read-only. */
-  readonly store: Pick<LmdbPartitionStore, 'limits' | 'hasRoom' | 'entities' | 'expired'>
+  readonly store: Pick<PartitionStore, 'limits' | 'hasRoom' | 'entities' | 'expired'>
   readonly interpret: Interpreter
   readonly matcher: Matcher
 }

@@ -1,5 +1,5 @@
 import type { TurnChanges } from '../../storage/records/store.js'
-import type { LmdbPartitionStore } from '../../storage/store/partition-store.js'
+import type { PartitionStore } from '../../storage/store/partition-store.js'
 import type { Versions } from '../../threads/shared-memory/versions.js'
 import type { DecidingParts } from './decide.js'
 
@@ -9,7 +9,7 @@ import type { DecidingParts } from './decide.js'
  * is durable, with the notices that the changes cause [subscriptions 5.2].
  */
 export interface TurnParts extends DecidingParts {
-  readonly store: LmdbPartitionStore
+  readonly store: PartitionStore
   /** Tells readers in other threads which of their cached entities may have changed. */
   readonly versions: Versions
 }

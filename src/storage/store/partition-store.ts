@@ -74,7 +74,7 @@ export function endThread(fault: unknown): void {
 }
 
 /** A partition's store in an LMDB environment, of which its thread is the only writer. */
-export class LmdbPartitionStore extends LoggedStore<TurnRecord> {
+export class PartitionStore extends LoggedStore<TurnRecord> {
   readonly limits: EntityLimits
   readonly #log: Log | undefined
   readonly #environment: Environment
