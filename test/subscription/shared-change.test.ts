@@ -176,3 +176,18 @@ test('short bodies are rendered in the turn, unless their templates take many st
   const [shared] = notices.filter((notice) => 'messages' in notice)
   t.ok((shared?.messages.length ?? 0) >= 10)
 })
+
+test('however many subscriptions show a long text, each body has it', async (t) => {
+  const held = 'x'.repeat(900_000)
+  const notices = matched(held, (order) => ({ json: { order, a: '${a}' } }), 300)
+  const [first] = notices
+  t.match(first, { body: JSON.stringify({ order: 1, a: held }) })
+  const [shared] = notices.filter((notice) => 'messages' in notice)
+  const last = shared?.messages.at(-1)
+  if (shared === undefined || last === undefined) throw new Error('nothing is rendered later')
+  const { change, steps } = shared.shown
+  t.strictSame(renderer.body(last.terms, change, cause, new StepBudget(steps)), {
+    ok: true,
+    value: JSON.stringify({ order: 300, a: held }),
+  })
+})

@@ -25,6 +25,11 @@ export class StepBudget {
     return this.#left
   }
 
+  /** The steps that were taken, at most as many as there were. */
+  get spent(): number {
+    return Math.min(this.#limit, this.#limit - this.#left)
+  }
+
   /** Takes this many steps; false when fewer are left. */
   spend(steps: number): boolean {
     this.#left -= steps

@@ -315,20 +315,25 @@ function isAlike(standing: NewNotice, proposed: Notice): boolean {
   return said === JSON.stringify({ ...proposed, correlator: standing.correlator })
 }
 
-/** From these sums on, the other bodies of a change are rendered when they are sent, not in the turn: characters, and steps of templates. */
+/** From these sums on, the other bodies of a change are rendered when they are sent, not in the turn: characters of long ones, and steps. */
 const mostCharacters = 2 ** 16
-const mostTemplateSteps = 2 ** 19
+const mostSteps = 2 ** 19
+
+/** The characters of long bodies, on average: shorter ones are stored as fast as what it takes to render them. */
+const longFrom = 2 ** 10
 
 /** The messages of one change. Each head is rendered once. */
 class Messages {
   /** Those whose bodies are rendered later. */
   readonly later: BodilessMessage[] = []
+  /** The steps of a body that is rendered later. */
   readonly steps: number
   readonly #renderer: MessageRenderer
   readonly #change: Change
   readonly #cause: Cause
   readonly #share: StepShare
   #last: { readonly of: Subscription; readonly head: NoticeMessage | undefined } | undefined
+  #rendered = 0
   #characters = 0
 
   constructor(renderer: MessageRenderer, change: Change, cause: Cause, share: StepShare) {
@@ -336,7 +341,7 @@ class Messages {
     this.#change = change
     this.#cause = cause
     this.#share = share
-    this.steps = share.steps
+    this.steps = share.bodySteps
   }
 
   /** The message beside its body; undefined when it would show nothing. */
@@ -349,13 +354,15 @@ class Messages {
 
   /** Whether the bodies of this change have taken so long that a turn should not render more of them. */
   get areLong(): boolean {
-    return this.#characters > mostCharacters || this.#share.spent > mostTemplateSteps
+    const areLong = this.#characters > Math.max(mostCharacters, this.#rendered * longFrom)
+    return areLong || this.#share.spent > mostSteps
   }
 
   whole(subscription: Subscription, message: NoticeMessage): Pick<Notice, 'body' | 'message'> {
     if (message.undeliverable !== undefined) return { message, body: '' }
-    const body = this.#renderer.body(bodyTermsOf(subscription), this.#change, this.#cause, this.#share.budget())
+    const body = this.#renderer.body(bodyTermsOf(subscription), this.#change, this.#cause, this.#share.bodyBudget())
     if (!body.ok) return { message: { undeliverable: body.error }, body: '' }
+    this.#rendered += 1
     this.#characters += body.value.length
     return { message, body: body.value }
   }
