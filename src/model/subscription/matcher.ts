@@ -207,10 +207,20 @@ export class Matcher {
     const { id, tenant, terms } = subscription
     const { correlator, message } = this.#headed(subscription, messages, cause)
     const { origin, time } = cause
+    const rendered = messages.whole(subscription, message)
+    // Written out, since spreading several objects takes as long as rendering a short body.
     return {
-      ...{ subscription: id, orderingKey: orderingKeyOf(entity), made: terms ? madeAt(terms, time) : time, tenant },
-      ...{ paths: [entity.path], correlator, token: origin.token, service: origin.service, via: origin.via },
-      ...messages.whole(subscription, message),
+      subscription: id,
+      orderingKey: orderingKeyOf(entity),
+      made: terms ? madeAt(terms, time) : time,
+      tenant,
+      paths: [entity.path],
+      correlator,
+      token: origin.token,
+      service: origin.service,
+      via: origin.via,
+      message: rendered.message,
+      body: rendered.body,
     }
   }
 
