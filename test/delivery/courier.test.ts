@@ -2,8 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import type { CourierSettings } from '../../src/delivery/courier.js'
 import type { ServicePath, Tenant } from '../../src/model/context/entity.js'
+import { stateOf } from '../../src/model/subscription/change.js'
 import { lastNotified } from '../../src/model/subscription/clocks.js'
+import type { BodyTerms } from '../../src/model/subscription/message.js'
 import type { OrderingKey } from '../../src/model/subscription/notice.js'
+import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
+import type { HttpTemplate } from '../../src/model/subscription/terms.js'
 import { clockStart, type Milliseconds, now } from '../../src/time.js'
 import { versionFacts } from '../../src/version.js'
 import { attribute, entity } from '../context/given-entity.js'
@@ -618,6 +622,43 @@ test('what many are told of one change goes to each rendered for it, in order, a
         : [['level=1'], ['level=2']],
     )
   }
+})
+
+/** The terms of a body with this template. */
+function withTemplate(id: SubscriptionId, custom: HttpTemplate): BodyTerms {
+  const target = { kind: 'http', timeout_ms: 0, custom } as const
+  const shown = { format: 'normalized', excepts: false, metadata: [], onlyChanged: false, covered: false } as const
+  return { id, attributes: [], onMetadata: true, notification: { target, ...shown } }
+}
+
+test('bodies by templates are rendered when they are sent, by the terms of their change; one that cannot be is dropped', async (t) => {
+  const end = await FarEnd.listen(t, answering(200))
+  const ids = [1, 2, 3, 4].map(subscriptionId)
+  const recipients = ids.map((id) => recipient(id, end.url()))
+  const running = courier(t, { recipients })
+  await running.start()
+  const { subscription: _, body: __, correlator: ___, message: ____, after: _____, ...common } = notice(one, 'a', '')
+  const templates: readonly HttpTemplate[] = [
+    { payload: '${level} of ${id}' },
+    { json: { all: '${level}' } },
+    { payload: '${level' },
+    { payload: '${level|len}${door|len}${door|len}' },
+  ]
+  const messages = templates.map((custom, at) => ({
+    correlator: `c; cbnotif=${at + 1}`,
+    message: { format: 'custom', url: `${end.url()}/${at}`, headers: [['x-own', String(at)]] as const },
+    terms: withTemplate(nth(ids, at), custom),
+  }))
+  const tank = entity({ id: 'Tank1', attributes: [attribute('door', 'x'.repeat(50_000)), attribute('level', '7')] })
+  const shown = { change: stateOf(common.tenant, tank), time: common.made, steps: 4000 }
+  nth(running.partitions, 0).enqueue({ ...common, subscriptions: ids, messages, shown })
+  running.ring()
+  await until(() => nth(running.partitions, 0).numbers.length === 0)
+  t.same([...end.bodies].sort(), ['1nullnull', '7 of Tank1', '{"all":"7"}'])
+  t.match(await running.state(nth(ids, 2)), { discarded: 1, timesSent: 0 })
+  const lines = running.lines.map((line) => JSON.stringify(line)).join('\n')
+  t.match(lines, /a notification of subscription \w+3 is dropped: a macro of its template does not end/)
+  t.match(lines, /the template of subscription \w+4 takes too long for Tank1 \(.*\): beyond 4000 steps/)
 })
 
 test('a notification that turns out too long when it is rendered is dropped and counted, and the next one goes', async (t) => {

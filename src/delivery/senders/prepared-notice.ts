@@ -66,12 +66,19 @@ export function preparedNotice(
 function bodyOf(
   notice: StoredNotice,
   { id, attributes }: Recipient,
-  { render, body }: Pick<PreparingParts, 'render' | 'body'>,
+  { render, body, log }: Pick<PreparingParts, 'render' | 'body' | 'log'>,
 ): Result<string, Undeliverable> {
   if (notice.body !== undefined) return ok(notice.body)
   if ('entity' in notice) return ok(render({ id, attributes }, [notice.entity]))
   const { shown, terms, token, service } = notice
-  return body(terms, shown.change, { time: shown.time, origin: { token, service } }, new StepBudget(shown.steps))
+  const budget = new StepBudget(shown.steps)
+  const rendered = body(terms, shown.change, { time: shown.time, origin: { token, service } }, budget)
+  if (budget.isSpent) {
+    const { entity } = shown.change
+    const what = `the template of subscription ${id} takes too long for ${entity.id} (${entity.type})`
+    log.warn('subscriptions:steps', `${what}: beyond ${shown.steps} steps its macros are null`, { subscription: id })
+  }
+  return rendered
 }
 
 /** A notification is at most this much longer than its record on disk, by the names of headers and their constant parts. */
