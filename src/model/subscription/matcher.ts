@@ -5,12 +5,13 @@ import type { Entity } from '../context/entity.js'
 import { rootOf } from '../context/lay.js'
 import type { ExpressionHolder } from '../expression/expressions.js'
 import type { Cause, Change } from './change.js'
+import { ChangeMessages } from './change-messages.js'
 import { advanceClock, lastNotified, Reservations, reserveMoment } from './clocks.js'
 import { expressionsRead } from './expression-texts.js'
 import { type IndexedSubscription, type MatchGroup, Triggered } from './match-group.js'
 import { MatchTrace, type Silence } from './match-trace.js'
 import { type ConditionEvaluator, MatcherIndex } from './matcher-index.js'
-import { type BodilessMessage, bodyTermsOf, type MessageRenderer, type NoticeMessage } from './message.js'
+import { bodyTermsOf, type MessageRenderer, type NoticeMessage } from './message.js'
 import { type NewNotice, type Notice, type NoticeRenderer, orderingKeyOf } from './notice.js'
 import { hasFired, isLegacy } from './patch.js'
 import { StepShare } from './step-share.js'
@@ -112,7 +113,7 @@ export class Matcher {
     const isTraced = this.#trace.isOfTriggered
     const due: Subscription[] = []
     const share = new StepShare(triggered)
-    const messages = new Messages(this.#message, change, cause, share)
+    const messages = new ChangeMessages(this.#message, change, cause, share)
     let undecided: IndexedSubscription[] | undefined
     for (const indexed of triggered) {
       if (indexed.provisional !== undefined) {
@@ -147,7 +148,7 @@ export class Matcher {
     const isShown = showing(change.entity)
     const triggered = triggeredOf(this.#changes, groups, change)
     const share = new StepShare(triggered)
-    const messages = new Messages(this.#message, change, cause, share)
+    const messages = new ChangeMessages(this.#message, change, cause, share)
     for (const indexed of triggered) {
       if (indexed.provisional?.by === 'proposed') continue
       outcomes.set(indexed.subscription.id, this.#reserve(indexed, isShown, messages, change, cause, share))
@@ -172,7 +173,7 @@ export class Matcher {
   #reserve(
     { subscription, clock, accepts }: IndexedSubscription,
     isShown: Showing,
-    messages: Messages,
+    messages: ChangeMessages,
     change: Change,
     cause: Cause,
     share: StepShare,
@@ -195,7 +196,7 @@ export class Matcher {
   }
 
   /** Makes the notice of a subscription in the forms of NGSIv2: with its body, unless the bodies of the change are rendered later. */
-  #send(subscription: Subscription, messages: Messages, change: Change, cause: Cause): void {
+  #send(subscription: Subscription, messages: ChangeMessages, change: Change, cause: Cause): void {
     const { terms } = subscription
     const isNow = terms === undefined || madeAt(terms, cause.time) === cause.time
     if (!isNow || !messages.areLong) this.#notices.push(this.#whole(subscription, messages, change, cause))
@@ -203,7 +204,7 @@ export class Matcher {
   }
 
   /** The notice of a subscription with its body. */
-  #whole(subscription: Subscription, messages: Messages, { entity }: Change, cause: Cause): Notice {
+  #whole(subscription: Subscription, messages: ChangeMessages, { entity }: Change, cause: Cause): Notice {
     const { id, tenant, terms } = subscription
     const { correlator, message } = this.#headed(subscription, messages, cause)
     const { origin, time } = cause
@@ -226,7 +227,7 @@ export class Matcher {
 
   #headed(
     subscription: Subscription,
-    messages: Messages,
+    messages: ChangeMessages,
     { origin }: Cause,
   ): { readonly correlator: string; readonly message: NoticeMessage } {
     const message = messages.head(subscription)
@@ -236,7 +237,7 @@ export class Matcher {
   }
 
   /** Stores the change once for the messages whose bodies are rendered when they are sent. */
-  #sendLater({ later, steps }: Messages, change: Change, { origin, time }: Cause): void {
+  #sendLater({ later, steps }: ChangeMessages, change: Change, { origin, time }: Cause): void {
     if (later.length === 0) return
     const { tenant, entity } = change
     const { token, service, via } = origin
@@ -256,7 +257,7 @@ export class Matcher {
   #matchUndecided(
     undecided: readonly IndexedSubscription[],
     isShown: Showing,
-    messages: Messages,
+    messages: ChangeMessages,
     change: Change,
     cause: Cause,
     share: StepShare,
@@ -323,59 +324,6 @@ function isAlike(standing: NewNotice, proposed: Notice): boolean {
   const said = JSON.stringify({ ...standing, provisional: undefined })
   if (!('correlator' in standing)) return false
   return said === JSON.stringify({ ...proposed, correlator: standing.correlator })
-}
-
-/** From these sums on, the other bodies of a change are rendered when they are sent, not in the turn: characters of long ones, and steps. */
-const mostCharacters = 2 ** 16
-const mostSteps = 2 ** 19
-
-/** The characters of long bodies, on average: shorter ones are stored as fast as what it takes to render them. */
-const longFrom = 2 ** 10
-
-/** The messages of one change. Each head is rendered once. */
-class Messages {
-  /** Those whose bodies are rendered later. */
-  readonly later: BodilessMessage[] = []
-  /** The steps of a body that is rendered later. */
-  readonly steps: number
-  readonly #renderer: MessageRenderer
-  readonly #change: Change
-  readonly #cause: Cause
-  readonly #share: StepShare
-  #last: { readonly of: Subscription; readonly head: NoticeMessage | undefined } | undefined
-  #rendered = 0
-  #characters = 0
-
-  constructor(renderer: MessageRenderer, change: Change, cause: Cause, share: StepShare) {
-    this.#renderer = renderer
-    this.#change = change
-    this.#cause = cause
-    this.#share = share
-    this.steps = share.bodySteps
-  }
-
-  /** The message beside its body; undefined when it would show nothing. */
-  head(subscription: Subscription): NoticeMessage | undefined {
-    if (this.#last?.of === subscription) return this.#last.head
-    const head = this.#renderer.head(subscription, this.#change, this.#cause, this.#share.budget())
-    this.#last = { of: subscription, head }
-    return head
-  }
-
-  /** Whether the bodies of this change have taken so long that a turn should not render more of them. */
-  get areLong(): boolean {
-    const areLong = this.#characters > Math.max(mostCharacters, this.#rendered * longFrom)
-    return areLong || this.#share.spent > mostSteps
-  }
-
-  whole(subscription: Subscription, message: NoticeMessage): Pick<Notice, 'body' | 'message'> {
-    if (message.undeliverable !== undefined) return { message, body: '' }
-    const body = this.#renderer.body(bodyTermsOf(subscription), this.#change, this.#cause, this.#share.bodyBudget())
-    if (!body.ok) return { message: { undeliverable: body.error }, body: '' }
-    this.#rendered += 1
-    this.#characters += body.value.length
-    return { message, body: body.value }
-  }
 }
 
 /** Not before the oneshot was set, whatever the front end's clock says. */

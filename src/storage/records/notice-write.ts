@@ -1,9 +1,8 @@
-import type { BodilessMessage } from '../../model/subscription/message.js'
 import type { NewNotice, NoticeHead } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import type { Milliseconds } from '../../time.js'
 import { encodeChange } from './change-record.js'
-import { decodeGroup, decodeNotice, encodeGroup, encodeNotice } from './outbox-record.js'
+import { decodeGroup, decodeNotice, encodeGroup, encodeMessage, encodeNotice } from './outbox-record.js'
 import { encodeEntity } from './record.js'
 import type { Section } from './sections.js'
 
@@ -16,8 +15,8 @@ export type NoticeWrite =
       readonly common: Omit<NoticeHead, 'subscription'>
       /** The entity, or with messages the change, that all of them show. */
       readonly shown: string
-      /** The messages by subscription, in the forms of NGSIv2. */
-      readonly messages?: readonly BodilessMessage[] | undefined
+      /** The texts of the messages by subscription, in the forms of NGSIv2. */
+      readonly messages?: readonly string[] | undefined
     }
 
 /** The texts of a notice. */
@@ -30,7 +29,7 @@ export function noticeWrite(notice: NewNotice): NoticeWrite {
       subscriptions,
       common: { ...common, correlator: '' },
       shown: encodeChange(shown),
-      messages,
+      messages: messages.map(encodeMessage),
     }
   }
   const { subscriptions, entity, ...common } = notice
@@ -67,6 +66,6 @@ export function noticesIn(sections: readonly Section[]): readonly NoticeWrite[] 
     const shown = sections[at + 1]
     if (shown?.tag !== 'shown') throw new Error('a group of notices shows nothing')
     const ids = subscriptions.flatMap((id) => id ?? [])
-    return [{ kind: 'shared', subscriptions: ids, common, shown: shown.text, messages }]
+    return [{ kind: 'shared', subscriptions: ids, common, shown: shown.text, messages: messages?.map(encodeMessage) }]
   })
 }

@@ -101,20 +101,24 @@ export function decodeNotice(text: string): Notice {
   }
 }
 
-/** The text that is stored for a group. */
+/** The text that is stored for a group; messages are those of `encodeMessage`. */
 export function encodeGroup({
   subscriptions,
   common,
   messages,
   shown,
   shown_bytes,
-}: Omit<NoticeGroup, 'first'>): string {
+}: Omit<NoticeGroup, 'first' | 'messages'> & { readonly messages?: readonly string[] | undefined }): string {
   const ids = subscriptions.map((id) => id ?? 0)
   const head = [ids, ...commonOf(common), shown, shown_bytes] as const
-  const own = messages?.map(
-    ({ correlator, message, terms }): StoredMessage => [correlator, message ?? 0, storedTerms(terms)],
-  )
-  const stored: StoredGroup = own ? [...head, common.via ?? '', own] : common.via ? [...head, common.via] : head
+  const stored: StoredGroup = messages || common.via ? [...head, common.via ?? ''] : head
+  const text = JSON.stringify(stored)
+  return messages ? `${text.slice(0, -1)},[${messages.join(',')}]]` : text
+}
+
+/** The text that is stored for a message of a group: templates may be long, so it is made once. */
+export function encodeMessage({ correlator, message, terms }: BodilessMessage): string {
+  const stored: StoredMessage = [correlator, message ?? 0, storedTerms(terms)]
   return JSON.stringify(stored)
 }
 

@@ -1,12 +1,11 @@
 import type { Database, RootDatabase, Transaction } from 'lmdb'
-import type { BodilessMessage } from '../../model/subscription/message.js'
 import type { DeliveryStats, NoticeAck, NoticeNumber } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { openDatabase } from '../environment/environment.js'
 import { numberOf, type Unread, unreadThrows } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
 import type { NoticeWrite } from '../records/notice-write.js'
-import { decodeGroup, encodeGroup, type NoticeGroup } from '../records/outbox-record.js'
+import { decodeGroup, encodeGroup, encodeMessage, type NoticeGroup } from '../records/outbox-record.js'
 
 /** The databases of an outbox. */
 export interface OutboxDatabases {
@@ -132,7 +131,8 @@ export class Outbox {
     for (const { group, gone } of left) {
       const subscriptions = group.subscriptions.map((id, at) => (gone.has(group.first + at) ? undefined : id))
       if (subscriptions.some((id) => id !== undefined)) {
-        this.#databases.groups.putSync([group.first], encodeGroup({ ...group, subscriptions }))
+        const messages = group.messages?.map(encodeMessage)
+        this.#databases.groups.putSync([group.first], encodeGroup({ ...group, subscriptions, messages }))
       } else this.#removeGroup(group)
     }
   }
@@ -152,21 +152,14 @@ export class Outbox {
 }
 
 /** Where the group that begins at a notice of a change ends. */
-function endOfGroup(from: number, notices: number, messages: readonly BodilessMessage[] | undefined): number {
+function endOfGroup(from: number, notices: number, messages: readonly string[] | undefined): number {
   const end = Math.min(notices, from + groupSize)
-  if (messages === undefined) return end
   let characters = 0
   for (let at = from; at < end; at += 1) {
-    characters += charactersOf(messages[at])
+    characters += messages?.[at]?.length ?? 0
     if (at > from && characters > groupCharacters) return at
   }
   return end
-}
-
-/** The characters of a message that may be many. */
-function charactersOf(message: BodilessMessage | undefined): number {
-  const custom = message?.terms.notification.target.custom
-  return custom === undefined ? 0 : JSON.stringify(custom).length
 }
 
 /** The key of the number of groups that show an entity or a change. */
