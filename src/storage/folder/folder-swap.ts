@@ -18,7 +18,7 @@ import { err, ok, type Result } from '../../result.js'
 import { formatFile, readFormat } from './folder-format.js'
 
 /**
- * The members of a data folder are swapped for others all at once: built beside them, decided by a durable note, then
+ * The members of a data folder are replaced by others all at once: built beside them, decided by a durable note, then
  * moved. A process that is killed anywhere leaves the old folder before the note, and after it one that whoever opens it
  * next makes the new one. The folder itself is never renamed: it may be a mount point.
  */
