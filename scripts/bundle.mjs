@@ -11,10 +11,10 @@ const program = join(root, 'dist', 'program')
 const threads = ['start-watch', 'partition', 'query', 'courier', 'front-end', 'log']
 
 /**
- * Packages that find files of their own beside them (native code, the script of a thread), and those that are loaded only
- * when they are needed: the bundler hides the names that such a one exports, if it was not written as an ECMAScript module.
+ * Packages that find files of their own beside them (native code, the script of a thread), and one that is loaded only
+ * when it is needed: the bundler hides the names that such a one exports, if it was not written as an ECMAScript module.
  */
-const apart = ['lmdb', 'fs-native-extensions', 'piscina', 'mqtt', '@grpc/grpc-js', '@grpc/proto-loader']
+const apart = ['lmdb', 'fs-native-extensions', 'piscina', '@grpc/grpc-js', '@grpc/proto-loader']
 
 /** What modules of packages expect that were not written as ECMAScript modules. */
 const surroundings = `import { createRequire as rigelRequireOf } from 'node:module'
@@ -66,7 +66,9 @@ async function bundle(build) {
   })
   for (const { entryPoint = '' } of Object.values(metafile.outputs)) {
     if (entryPoint.includes('node_modules'))
-      throw new Error(`${entryPoint} is loaded when it is needed: it belongs to 'apart'`)
+      throw new Error(
+        `${entryPoint} is loaded when it is needed: load a module of ours that imports it, or add it to 'apart'`,
+      )
   }
   return Object.keys(metafile.inputs)
 }

@@ -35,6 +35,11 @@ function isAround(at_ms: number, { from_ms, to_ms, slowest_ms }: Kill): boolean 
   return at_ms > from_ms - aroundKill_ms - slowest_ms && at_ms < to_ms + aroundKill_ms
 }
 
+/** For how long a kill had ended, or was still to come, at a time; 0 during one. */
+function distanceOf_ms(at_ms: number, killed: readonly Kill[]): number {
+  return Math.min(...killed.map(({ from_ms, to_ms }) => Math.max(from_ms - at_ms, at_ms - to_ms, 0)))
+}
+
 const behaviours: readonly Behaviour[] = Array.from({ length: 50 }, (_, at) => {
   if (at < 5) return 'refuses'
   if (at < 10) return 'hangs'
@@ -221,7 +226,11 @@ test('every live receiver ends with every notice, in order, though receivers fai
     const unexplained = repeated.filter((first) => !killed.some((kill) => isAround(first, kill)))
     t.same(unexplained, [], `receiver ${at} got notices twice only around crashes and where the broker has given up`)
   }
-  t.comment(`${reports.reduce((sum, { repeated }) => sum + repeated.length, 0)} notices came more than once`)
+  const repeated = reports.flatMap((report, at) => (behaviours[at] === 'live' ? report.repeated : []))
+  const furthest_ms = Math.max(0, ...repeated.map((first) => distanceOf_ms(first, killed)))
+  const slowest_ms = killed.map((kill) => `${Math.round(kill.slowest_ms)} ms`).join(', ')
+  t.comment(`${repeated.length} notices came more than once, up to ${furthest_ms} ms from a kill`)
+  t.comment(`by each kill an update had taken up to ${slowest_ms}`)
   await statesTell(t, broker, ids)
 })
 

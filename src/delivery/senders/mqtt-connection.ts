@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import type { IClientOptions, MqttClient } from 'mqtt'
+import { type IClientOptions, MqttClient } from 'mqtt'
+import { writeToStream } from 'mqtt-packet'
 import { checkedSocket } from '../http-client/checked-connect.js'
 import type { Destinations } from '../http-client/destinations.js'
 import { GivenUp, timedOut } from '../http-client/response-handler.js'
 import { Lifetime } from '../queue/lifetime.js'
 import type { MqttEndpoint, MqttMessage } from '../queue/outgoing.js'
+
+/** The 65,536 numbers that a packet can hold are not written out before the first one: other receivers wait for that. */
+writeToStream.cacheNumbers = false
 
 interface ConnectionSettings {
   readonly destinations: Destinations
@@ -57,8 +61,6 @@ export class MqttConnection {
   ): Promise<MqttConnection> {
     const { host, port } = endpoint
     const { destinations, timeout_ms } = settings
-    // Loaded when it is needed first: most brokers never send anything over MQTT, and it takes some 20 MB.
-    const { MqttClient } = await import('mqtt')
     const opening = checkedSocket(destinations, host, port)
     const socket = await withinTime(opening, timeout_ms).catch((fault: unknown) => {
       opening.then((late) => late.destroy(), ignore)

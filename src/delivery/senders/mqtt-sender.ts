@@ -9,7 +9,7 @@ import {
   outcomeOfFault,
   refusal,
 } from '../queue/outgoing.js'
-import { MqttConnection } from './mqtt-connection.js'
+import type { MqttConnection } from './mqtt-connection.js'
 
 export interface MqttSettings {
   /** Time limit of opening a connection, and of the acknowledgement of a message. */
@@ -93,7 +93,7 @@ export class MqttSender {
 
   #open(key: string, endpoint: MqttEndpoint): Held {
     const cut = new AbortController()
-    const opening = MqttConnection.open(endpoint, this.#settings, cut.signal, () => this.#forget(key, held))
+    const opening = openConnection(endpoint, this.#settings, cut.signal, () => this.#forget(key, held))
     const held: Held = { opening, cut, underWay: 0, aging: undefined }
     this.#noteOpening(1)
     const settled = (): void => this.#noteOpening(-1)
@@ -130,6 +130,11 @@ export class MqttSender {
     clearTimeout(held.aging)
     if (this.#connections.get(key) === held) this.#connections.delete(key)
   }
+}
+
+/** The client is loaded when it is needed first: most brokers never send anything over MQTT, and it takes some 20 MB. */
+async function openConnection(...asked: Parameters<typeof MqttConnection.open>): Promise<MqttConnection> {
+  return (await import('./mqtt-connection.js')).MqttConnection.open(...asked)
 }
 
 /** That a connection could not be opened is told to those who wanted to use it. */
