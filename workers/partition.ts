@@ -18,15 +18,17 @@ import { Inbox } from '../src/partition/mailbox/inbox.js'
 import { partitionReplica } from '../src/partition/replica/partition-replica.js'
 import type { Interpreter } from '../src/partition/turn/commands.js'
 import { matcherMaker } from '../src/runtime/message-rendering.js'
-import { numbered, type PartitionTask, type ThreadPorts } from '../src/runtime/tasks.js'
+import { numbered, type PartitionTask, type SharedMemory, type ThreadPorts } from '../src/runtime/tasks.js'
 import { ClusterLog } from '../src/storage/etcd/cluster-log.js'
 import type { PinnedCommit, PinPurpose } from '../src/storage/records/store.js'
+import { Memtable } from '../src/storage/store/memtable.js'
 import { endThread, PartitionStore } from '../src/storage/store/partition-store.js'
 import { linkOver } from '../src/threads/calls/link.js'
 import { parkWhenTold } from '../src/threads/calls/parking.js'
 import { methodsOf, oneByOne } from '../src/threads/calls/service.js'
 import { PartitionPosition } from '../src/threads/shared-memory/partition-position.js'
 import { Bell, PinGate } from '../src/threads/shared-memory/signals.js'
+import type { WriteWatch } from '../src/threads/shared-memory/thread-beats.js'
 import { Versions } from '../src/threads/shared-memory/versions.js'
 import { now } from '../src/time.js'
 
@@ -48,6 +50,8 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   let clusterLog: ClusterLog | undefined
   const storageMeter = logLink === undefined ? measures.storage(number) : waitingMeter(measures, number)
   const replicaFigures = position && measures.replicas.row(number)
+  const versions = new Versions(numbered(memory.versions, number))
+  const memtable = memtableOf(memory, number)
   const store = new PartitionStore(numbered(storage.paths, number), storage, {
     cache_bytes: entityCache_bytes,
     limits,
@@ -62,11 +66,13 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
       storageMeter.checkpointed(duration)
       replicaFigures?.put('checkpoint', now())
     },
-    writing: measures.beats.writing(measures.row),
+    writing: writingWatch(measures.beats.writing(measures.row), storageMeter),
+    deferral: memtable && { memtable, versions },
   })
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
-  const versions = new Versions(numbered(memory.versions, number))
   versions.invalidateAll()
+  // What the thread before has published, LMDB has now.
+  memtable?.followed()
   const matcher = matcherMaker(task.templates, log, remembered_bytes)()
   for (const inForce of byCreation(task.subscriptions)) {
     matcher.put(inForce)
@@ -133,8 +139,11 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
       drained()
     },
   }
+  const ended = new AbortController()
+  void memtable?.whenWanted(() => store.settleForReader(), ended.signal)
   const main = linkOver<PartitionEvents>(control, partitionEvents, oneByOne(methodsOf(operations, partitionOperations)))
   await over
+  ended.abort()
   stopWatching()
   stopSizes()
   stopWork()
@@ -143,6 +152,26 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   await store.close()
   control.close()
   task.log.close()
+}
+
+/** The coordinator is told before a transaction begins, since a thread that dies meanwhile may leave the write lock behind. */
+function writingWatch(watch: WriteWatch, { writing }: StorageMeter): WriteWatch {
+  return {
+    ...watch,
+    begun: () => {
+      writing(true)
+      watch.begun()
+    },
+    ended: () => {
+      watch.ended()
+      writing(false)
+    },
+  }
+}
+
+function memtableOf({ memtables }: SharedMemory, number: number): Memtable | undefined {
+  const memory = memtables[number]
+  return memory && new Memtable(memory)
 }
 
 /** In a cluster, where the log waits for etcd, the time of an append counts as a wait. */

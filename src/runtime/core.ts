@@ -24,6 +24,7 @@ import type { ClusterLog } from '../storage/etcd/cluster-log.js'
 import type { LogName } from '../storage/etcd/engine.js'
 import type { DataFolder } from '../storage/folder/data-folder.js'
 import { formatVersion } from '../storage/folder/folder-format.js'
+import { Memtable } from '../storage/store/memtable.js'
 import { ReadPool } from '../storage/store/read-pool.js'
 import { LinkedThread } from '../threads/calls/linked-thread.js'
 import { methodsOf } from '../threads/calls/service.js'
@@ -165,6 +166,7 @@ export class Core {
     const memory = {
       measures: this.#measures.memory,
       versions: numbers.map(() => Versions.memory()),
+      memtables: options.cluster === undefined ? numbers.map(() => Memtable.memory()) : [],
       pools: numbers.map(() => ReadPool.memory(dbPoolSize, rowsOf(this.#measures.threads))),
       bell: new Bell().memory,
       endpoints: ProtectedEndpoints.memory(),

@@ -1,4 +1,5 @@
 import type { Options } from '../flags/settings.js'
+import { memtable_bytes } from '../storage/store/memtable.js'
 
 /** The flags that bound the broker's memory. */
 type MemoryFlags = Pick<
@@ -33,6 +34,9 @@ const templates_MiB = 2 * expressions_MiB
 /** What the courier caches of the changes that notifications show. */
 export const shownChanges_MiB = 16
 
+/** What a partition shares with other threads before LMDB has it. */
+const memtable_MiB = Math.ceil(memtable_bytes / 2 ** 20)
+
 /** A heap is larger than its live objects: garbage is collected late. */
 const garbage = 1.5
 
@@ -62,7 +66,7 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
     httpThreads * readCache_MiB + partitions * entityCache_MiB + (partitions + 2) * templates_MiB + shownChanges_MiB
   const held_MiB = caches_MiB + shared_MiB + pages_MiB + sent_MiB
   return {
-    process_MiB: Math.ceil(process_MiB + threads * thread_MiB + garbage * held_MiB),
+    process_MiB: Math.ceil(process_MiB + threads * thread_MiB + partitions * memtable_MiB + garbage * held_MiB),
     mainHeap_MiB: Math.ceil(thread_MiB + garbage * (readCache_MiB + templates_MiB + shared_MiB)),
   }
 }

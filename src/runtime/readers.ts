@@ -2,6 +2,7 @@ import { PartitionReaders } from '../broker/services/partition-readers.js'
 import { RecentEntities } from '../broker/services/recent-entities.js'
 import type { Log } from '../observe/log/log.js'
 import type { Measures } from '../observe/measure/measures.js'
+import { Memtable } from '../storage/store/memtable.js'
 import { PartitionReader } from '../storage/store/partition-reader.js'
 import { ReadPool } from '../storage/store/read-pool.js'
 import { Versions } from '../threads/shared-memory/versions.js'
@@ -17,8 +18,9 @@ export function openReaders(
 ): PartitionReaders {
   const sides = storage.paths.map((path, number) => {
     const versions = new Versions(numbered(memory.versions, number))
+    const memtable = memory.memtables[number]
     return {
-      reader: new PartitionReader(path, storage, versions),
+      reader: new PartitionReader(path, storage, versions, memtable && new Memtable(memtable)),
       pool: new ReadPool(numbered(memory.pools, number), measures.row, measures.wait('dbConnectionPool', number), log),
       versions,
     }

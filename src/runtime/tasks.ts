@@ -51,6 +51,8 @@ export interface SharedMemory extends HttpMemory {
   readonly measures: MeasureMemory
   /** Per partition, a `Versions`. */
   readonly versions: readonly SharedArrayBuffer[]
+  /** Per partition, a `Memtable`; none in a cluster. */
+  readonly memtables: readonly SharedArrayBuffer[]
   /** Per partition, a pool of read handles. */
   readonly pools: readonly SharedArrayBuffer[]
   /** A `Bell`, rung when an outbox has new notices. */

@@ -5,6 +5,7 @@ import { Partitions } from '../../src/broker/coordinator/partitions.js'
 import { packedWithClocks } from '../../src/model/subscription/clocks.js'
 import { Measures } from '../../src/observe/measure/measures.js'
 import { Mailbox } from '../../src/partition/mailbox/mailbox.js'
+import { Memtable } from '../../src/storage/store/memtable.js'
 import { ReadPool } from '../../src/storage/store/read-pool.js'
 import { MailboxCapacity } from '../../src/threads/shared-memory/limits.js'
 import { Bell } from '../../src/threads/shared-memory/signals.js'
@@ -38,6 +39,7 @@ async function around(t: Test, count = 1, held?: SharedArrayBuffer): Promise<Aro
       const memory = {
         measures: measures.memory,
         versions: numbers.map(() => Versions.memory()),
+        memtables: numbers.map(() => Memtable.memory()),
         pools: numbers.map(() => ReadPool.memory(1)),
         bell: new Bell().memory,
       }

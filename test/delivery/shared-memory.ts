@@ -15,6 +15,7 @@ export function sharedMemory(measures: Measures, bell: Bell): SharedMemory {
   return {
     measures: measures.memory,
     versions: [Versions.memory()],
+    memtables: [],
     pools: [ReadPool.memory(1)],
     endpoints: ProtectedEndpoints.memory(),
     bell: bell.memory,

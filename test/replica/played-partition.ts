@@ -36,7 +36,16 @@ export class PlayedPartition extends PlayedMember {
       return wal
     }
     this.#position = new PartitionPosition(position)
-    this.#store = new PartitionStore(folder, { ...storeSettings, keepFree_bytes, durable: false }, { openLog })
+    let isOpen = false
+    const writing = {
+      begun: () => {},
+      goesOn: () => {},
+      ended: () => {
+        if (isOpen) this.#committed()
+      },
+    }
+    this.#store = new PartitionStore(folder, { ...storeSettings, keepFree_bytes, durable: false }, { openLog, writing })
+    isOpen = true
     assert(wal)
     const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 0 })
     this.#replica = partitionReplica({
@@ -44,16 +53,8 @@ export class PlayedPartition extends PlayedMember {
       ...{ figures: measures.replicas.row(0), owns, awaitsOwner: true, notified: () => {} },
       failed: (fault) => this.failed(fault),
     })
-    const meter = measures.storage(0)
-    const storage = {
-      ...meter,
-      writing: (isWriting: boolean) => {
-        meter.writing(isWriting)
-        if (!isWriting) this.#committed()
-      },
-    }
     this.#runner = new TurnRunner({
-      ...{ ...common, store: this.#store, interpret: noWords, bell: new Bell(), storage },
+      ...{ ...common, store: this.#store, interpret: noWords, bell: new Bell(), storage: measures.storage(0) },
       ...{ damages: noDamages, ownership: this.#replica, deprecated: { note: () => {} } },
     })
   }

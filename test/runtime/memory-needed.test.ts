@@ -14,7 +14,7 @@ const notifications = { memory_MiB: 64 }
 
 test('every flag that lets the broker take memory counts', async (t) => {
   const { process_MiB } = memoryNeeded({ ...flags, notifications }, 1)
-  t.equal(process_MiB, 128 + 4 * 96 + 1.5 * (64 + 64 + 3 * 8 + 16 + 3 * 64 + 256 + 8 * 32 + 3 * 64))
+  t.equal(process_MiB, 128 + 4 * 96 + 4 + 1.5 * (64 + 64 + 3 * 8 + 16 + 3 * 64 + 256 + 8 * 32 + 3 * 64))
   for (const name of Object.keys(flags) as (keyof typeof flags)[]) {
     t.ok(memoryNeeded({ ...flags, [name]: 2 * flags[name], notifications }, 1).process_MiB > process_MiB, name)
   }

@@ -185,11 +185,12 @@ export class PartitionReaders {
   }
 
   /** Handles are taken in the order of the partitions, so that two scans never hold what the other waits for. */
-  async #withSnapshots<Result>(
+  async #withSnapshots<Value, Refusal>(
     sides: readonly ReadSide[],
     times: HandleTimes | undefined,
-    use: (snapshots: readonly Snapshot[]) => Promise<Result>,
-  ): Promise<Result> {
+    use: (snapshots: readonly Snapshot[]) => Promise<Result<Value, Refusal>>,
+  ): Promise<Result<Value, Refusal | QueryRefusal>> {
+    if (!(await follow(sides))) return err({ kind: 'notFollowed' })
     const held: ReadSide[] = []
     const snapshots: Snapshot[] = []
     try {
@@ -214,6 +215,15 @@ function nameOf(tenant: Tenant, [range, ...others]: readonly PathRange[], id: En
 
 /** At most this much is decoded in a thread that has other requests to serve. */
 const atOnce_characters = 2 * 2 ** 20
+
+/** How long a read waits for LMDB to be written, which takes milliseconds unless the disk is full or a partition is opened again. */
+const patience_ms = 5000
+
+/** Whether new snapshots show everything that was acknowledged before. */
+async function follow(sides: readonly ReadSide[]): Promise<boolean> {
+  const open = sides.map(({ reader }) => reader.follows(patience_ms)).filter((waiting) => waiting !== undefined)
+  return open.length === 0 || (await Promise.all(open)).every((follows) => follows)
+}
 
 function read(
   { reader }: ReadSide,

@@ -85,6 +85,8 @@ export type QueryRefusal =
   | { readonly kind: 'pageTooLarge' }
   /** Matching a single entity against its expressions and filters would take too long. */
   | { readonly kind: 'queryTooCostly' }
+  /** What was acknowledged cannot be written where queries read, since the disk is full. */
+  | { readonly kind: 'notFollowed' }
 
 export function inPaths(path: ServicePath, ranges: readonly PathRange[]): boolean {
   return ranges.some((range) => inRange(path, range))

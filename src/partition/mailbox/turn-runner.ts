@@ -142,24 +142,16 @@ export class TurnRunner {
     return turn.replies
   }
 
-  /**
-   * Says whether the turn has a record in the log. The coordinator is told before the turn is applied, since a thread that dies
-   * meanwhile may leave the write lock behind.
-   */
+  /** Says whether the turn has a record in the log. */
   #commit(changes: TurnChanges, times: TurnTimes): boolean {
     const { storage, ownership } = this.#parts
     times.decided = process.hrtime.bigint()
     times.logged = times.decided
-    try {
-      return commitTurn(this.#parts, changes, (bytes) => {
-        times.logged = process.hrtime.bigint()
-        storage.logged(bytes, times.logged - times.decided)
-        ownership?.logged()
-        storage.writing(true)
-      })
-    } finally {
-      storage.writing(false)
-    }
+    return commitTurn(this.#parts, changes, (bytes) => {
+      times.logged = process.hrtime.bigint()
+      storage.logged(bytes, times.logged - times.decided)
+      ownership?.logged()
+    })
   }
 
   /**

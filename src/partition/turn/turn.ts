@@ -28,10 +28,10 @@ export function commitTurn(
   logged = (_bytes: number) => {},
 ): boolean {
   try {
-    return store.commit(changes, (bytes) => {
+    return store.commit(changes, (bytes, isLater) => {
       logged(bytes)
       // Some readers see the transaction before it is over: none of them may show its cache any more.
-      versions.begin(changes.entities)
+      versions.begin(changes.entities, isLater ? 'memtable' : 'commit')
     })
   } catch (fault) {
     versions.end()

@@ -12,6 +12,12 @@ const look_ms = 10
 const floor = 1 / 8
 
 /**
+ * What the disk has to have beyond its reserve for turns to be gathered: their transaction writes more at once than that of a turn. It
+ * is twice what 4,096 writes and 4 MiB of records can take in pages.
+ */
+const gathered_bytes = 2 ** 26
+
+/**
  * What the only writer of an environment knows of the room on its disk. LMDB should never meet a full disk: what removes
  * something writes before it frees anything, and its own handling of that error writes past the end of a buffer. So a
  * part of the disk stays free, in which nothing grows.
@@ -22,6 +28,7 @@ export class DiskRoom {
   readonly #inFile_bytes: () => number
   #free_bytes = Number.POSITIVE_INFINITY
   #isLow = false
+  #isAmple = false
   #looked = 0
   /** When growth may be tried again, by `performance.now()`; 0 while no write has failed. */
   #again = 0
@@ -42,6 +49,11 @@ export class DiskRoom {
   /** Whether the disk itself has too little, whatever is free in the file, as of the last look. */
   get isLow(): boolean {
     return this.#isLow
+  }
+
+  /** Whether the disk itself has so much that many turns may be applied at once, as of the last look. */
+  get isAmple(): boolean {
+    return this.#isAmple && this.#again === 0
   }
 
   /** Whether growth may be tried, as of the last look. */
@@ -77,6 +89,7 @@ export class DiskRoom {
     const { bavail, bsize } = statfsSync(this.#path)
     this.#free_bytes = bavail * bsize
     this.#isLow = this.#free_bytes < this.#keep_bytes
+    this.#isAmple = this.#free_bytes >= this.#keep_bytes + gathered_bytes
     if (this.#isLow) this.#free_bytes += this.#inFile_bytes()
     if (this.#again !== 0 && performance.now() >= this.#again && canGrow(this.#path)) this.#again = 0
   }

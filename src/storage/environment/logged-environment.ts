@@ -56,6 +56,7 @@ const wayOut = 'restore the data folder from a backup'
 /** An environment with its log, from which it is brought up to date when it is opened. */
 export class LoggedEnvironment {
   readonly #parts: LoggedParts
+  readonly #settle: () => void
   readonly #checkpoints: Checkpoints
   readonly #wal: NotedLog
   readonly #timer: NodeJS.Timeout
@@ -70,9 +71,12 @@ export class LoggedEnvironment {
   /**
    * Opens the log of an environment that was just opened. To be followed by `recover`. Throws `DamagedRecord` with a text for the
    * operator, when the log is damaged.
+   *
+   * @param settle applies what its owner has appended and not applied yet, if that is possible
    */
-  constructor(parts: LoggedParts) {
+  constructor(parts: LoggedParts, settle: () => void) {
     this.#parts = parts
+    this.#settle = settle
     const { path, facts } = parts
     this.#applied = numberOf(facts.get(appliedFact), path, 'the last record that was applied') as LogSequence
     this.#noted = this.#applied
@@ -184,6 +188,7 @@ export class LoggedEnvironment {
 
   /** Takes a checkpoint, and waits for it, unless there is nothing new or one is under way. Only between two turns. */
   checkpoint(): void {
+    this.#settle()
     if (this.isCheckpointed || this.#checkpoints.isUnderWay) return
     this.#flushLog()
     this.#checkpoints.takeSync(this.#wal.note)
@@ -192,6 +197,7 @@ export class LoggedEnvironment {
 
   pin(purpose: PinPurpose): PinnedCommit {
     this.unpin(purpose)
+    this.#settle()
     const pin = new FilePin(this.#parts.path, this.#checkpoints.root)
     this.#pins.set(purpose, pin)
     return { file: pin.file, applied: this.#noted }
@@ -292,8 +298,17 @@ export class LoggedEnvironment {
     }
   }
 
-  /** Takes a checkpoint if one is due. Between two turns everything in the log is applied, unless a record is being appended. */
+  /**
+   * Takes a checkpoint if one is due. Between two turns everything in the log can be applied, unless a record is being appended or the
+   * disk is full.
+   */
   #checkpointIfDue(): void {
+    try {
+      this.#settle()
+    } catch (fault) {
+      this.#parts.failed(fault)
+      return
+    }
     const { last, note } = this.#wal
     if (this.isCheckpointed || this.#checkpoints.isUnderWay) return
     if (last === this.#applied) this.#taking = this.#take(last, note).catch(this.#parts.failed)

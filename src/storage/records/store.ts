@@ -57,6 +57,11 @@ export interface Pins {
   unpin(purpose: PinPurpose): boolean
 }
 
+/** A key for the entities of one id in all service paths, which is no key for those in one: service paths begin with a slash. */
+export function idName(tenant: Tenant, id: EntityId): string {
+  return `${tenant}  ${id}`
+}
+
 /** A key for the entities of one id in one service path. It is unambiguous, since tenants and service paths have no spaces. */
 export function entityName(tenant: Tenant, path: ServicePath, id: EntityId): string {
   return `${tenant} ${path} ${id}`

@@ -44,18 +44,35 @@ function changingEntriesOf(tenant: Tenant, entity: Entity): readonly IndexEntry[
   return entries
 }
 
-/** Updates the indexes for a write of an entity, within the transaction of its turn. Most updates change nothing in them. */
-export function writeEntries(databases: Pick<Environment, IndexName>, write: EntityWrite): void {
+/** An entry that a write puts, or removes when it has no value. */
+export type EntryChange = Omit<IndexEntry, 'value'> & { readonly value: string | undefined }
+
+const unchanged: readonly EntryChange[] = []
+
+/** What a write of an entity changes in the indexes. Most updates change nothing in them. */
+export function entryChangesOf(write: EntityWrite): readonly EntryChange[] {
   const { tenant, entity } = write
   const before = write.kind === 'put' ? write.before : entity
   const after = write.kind === 'put' ? entity : undefined
   const isUpdate = before !== undefined && after !== undefined
-  if (isUpdate && isIndexedAlike(before, after)) return
+  if (isUpdate && isIndexedAlike(before, after)) return unchanged
   const entriesIn = isUpdate ? changingEntriesOf : entriesOf
   const former = before === undefined ? [] : entriesIn(tenant, before)
   const entries = after === undefined ? [] : entriesIn(tenant, after)
-  for (const { index, key } of former) if (!hasEntry(entries, index, key)) databases[index].removeSync(key)
-  for (const { index, key, value } of entries) if (!hasEntry(former, index, key)) databases[index].putSync(key, value)
+  return [
+    ...former
+      .filter(({ index, key }) => !hasEntry(entries, index, key))
+      .map(({ index, key }) => ({ index, key, value: undefined })),
+    ...entries.filter(({ index, key }) => !hasEntry(former, index, key)),
+  ]
+}
+
+/** Carries out changes of the indexes, within a transaction. */
+export function writeEntries(databases: Pick<Environment, IndexName>, changes: readonly EntryChange[]): void {
+  for (const { index, key, value } of changes) {
+    if (value === undefined) databases[index].removeSync(key)
+    else databases[index].putSync(key, value)
+  }
 }
 
 /** Whether an entry of the index with this key is among entries. */

@@ -22,7 +22,7 @@ export abstract class LoggedStore<Content> implements Pins {
   protected constructor(parts: LoggedParts, outbox: Outbox, keepFree_bytes: number, inFile_bytes: () => number) {
     this.path = parts.path
     this.outbox = outbox
-    this.logged = new LoggedEnvironment(parts)
+    this.logged = new LoggedEnvironment(parts, () => this.settle())
     this.disk = new DiskRoom(parts.path, keepFree_bytes, () => (this.logged.isCheckpointed ? inFile_bytes() : 0))
     this.#close = () => parts.checkpoints.root.close()
   }
@@ -32,6 +32,9 @@ export abstract class LoggedStore<Content> implements Pins {
 
   /** Writes the content of a record within a transaction. */
   protected abstract write(content: Content): void
+
+  /** Writes what stands in the log and is not applied yet, if that is possible. */
+  protected settle(): void {}
 
   /** Remembers what is in memory; returns a function that brings it back after a transaction was undone. */
   protected savepoint(): () => void {
@@ -82,7 +85,7 @@ export abstract class LoggedStore<Content> implements Pins {
       this.write(content)
     }
     if (records.length > 0) this.disk.enter()
-    this.#attempt(() => {
+    this.attempt(() => {
       if (records.length === 0) this.pass(last)
       else this.logged.follow(records, last, write, () => committing(contents))
     })
@@ -105,23 +108,26 @@ export abstract class LoggedStore<Content> implements Pins {
    * not even in the log, unless the disk has failed: then the log decides at the next start. `logged` is called between the two.
    */
   protected applyOwn(appended: Appended, content: Content, logged: () => void): void {
-    if (!appended.ok) {
-      // Refuses growth for a while, so that removals and acks find the space that is left.
-      if (appended.error.kind === 'diskFull') this.disk.wasFull()
-      throw appendFault(appended.error)
-    }
-    const sequence = appended.value
+    const sequence = this.sequenceOf(appended)
     try {
       logged()
-      this.#attempt(() => this.logged.apply(sequence, () => this.write(content)))
+      this.attempt(() => this.logged.apply(sequence, () => this.write(content)))
     } catch (fault) {
       if (!(fault instanceof DiskFault)) this.wal.retract(sequence)
       throw fault
     }
   }
 
+  /** The sequence of an appended record; throws why it was not appended. */
+  protected sequenceOf(appended: Appended): LogSequence {
+    if (appended.ok) return appended.value
+    // Refuses growth for a while, so that removals and acks find the space that is left.
+    if (appended.error.kind === 'diskFull') this.disk.wasFull()
+    throw appendFault(appended.error)
+  }
+
   /** Carries out a transaction; if it fails, memory is as before, and its fault is classified. */
-  #attempt(apply: () => void): void {
+  protected attempt(apply: () => void): void {
     const rollBack = this.savepoint()
     try {
       apply()

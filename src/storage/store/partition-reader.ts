@@ -21,7 +21,10 @@ import {
   typeFrom,
 } from '../records/keys.js'
 import { decodeLocated, type Located } from '../records/record.js'
+import { entityName, idName } from '../records/store.js'
+import type { Memtable } from './memtable.js'
 import { lastNumber } from './outbox.js'
+import type { HeldRecord } from './record-cache.js'
 
 /** A count of the partition: entities of a type in a path, or of those among them that have an attribute. */
 export interface Count {
@@ -85,18 +88,36 @@ export class Candidate implements Located {
 /** The characters that are decoded in the time of one index entry. */
 const entry_characters = 1024
 
+const noRecords: ReadonlyMap<string, readonly HeldRecord[]> = new Map()
+
 /** Reads one partition from snapshots, in any thread, while its owner writes. */
 export class PartitionReader {
   readonly #path: string
   readonly #environment: Environment
   readonly #versions: Versions
+  readonly #memtable: Memtable | undefined
   #seen: number | undefined
 
-  /** The partition's versions tell when a snapshot is old. */
-  constructor(path: string, settings: Omit<EnvironmentSettings, 'readOnly'>, versions: Versions) {
+  /** The partition's versions tell when a snapshot is old; its memtable, if it has one, shows what no snapshot shows yet. */
+  constructor(
+    path: string,
+    settings: Omit<EnvironmentSettings, 'readOnly'>,
+    versions: Versions,
+    memtable?: Memtable | undefined,
+  ) {
     this.#path = path
     this.#environment = openEnvironment(path, { ...settings, readOnly: true })
     this.#versions = versions
+    this.#memtable = memtable
+  }
+
+  /**
+   * Resolves when new snapshots show everything that was acknowledged before, or after the time limit: says whether they do. Nothing
+   * when they do already.
+   */
+  follows(limit_ms: number): Promise<boolean> | undefined {
+    if (this.#memtable === undefined || this.#memtable.isFollowed) return undefined
+    return this.#memtable.follows(limit_ms)
   }
 
   /**
@@ -110,11 +131,18 @@ export class PartitionReader {
     limit_characters: number,
   ): readonly Entity[] | undefined {
     if (!canBeKey(id)) return []
+    const published = this.#published(tenant, path === undefined ? this.#pathsOf(tenant, id) : [path], id)
+    const records = Array.from(published.values()).flatMap((held) =>
+      held.map(({ sequence, text }) => ({ text, where: { path: this.#path, tenant, sequence } })),
+    )
+    let characters = 0
+    for (const { text } of records) characters += text.length + entry_characters
+    if (characters > limit_characters) return undefined
+    if (path !== undefined && published.has(path)) return records.map(({ text, where }) => entityOf(text, where))
     this.#refresh()
     const range = path === undefined ? idInAllPaths(tenant, id) : idInPath(tenant, id, path)
-    const records: { readonly text: string; readonly where: RecordLocation }[] = []
-    let characters = 0
-    for (const { value } of this.#environment.ids.getRange(range)) {
+    for (const { key, value } of this.#environment.ids.getRange(range)) {
+      if (published.size > 0 && published.has(String(key[2]))) continue
       const where = { path: this.#path, tenant, sequence: Number(value) as Sequence }
       const text = this.#environment.records.get(recordKey(tenant, where.sequence))
       if (text === undefined) throw missing(where)
@@ -125,7 +153,24 @@ export class PartitionReader {
     return records.map(({ text, where }) => entityOf(text, where))
   }
 
-  /** A snapshot that stays the same until it is closed. */
+  /** The paths in which an id may have records in the memtable. */
+  #pathsOf(tenant: Tenant, id: EntityId): readonly string[] {
+    return this.#memtable?.pathsOf(idName(tenant, id)) ?? []
+  }
+
+  /** The records in the memtable, by path; nothing when LMDB has all, or has it meanwhile. */
+  #published(tenant: Tenant, paths: readonly string[], id: EntityId): ReadonlyMap<string, readonly HeldRecord[]> {
+    if (this.#memtable === undefined || paths.length === 0) return noRecords
+    const published = new Map<string, readonly HeldRecord[]>()
+    for (const path of paths) {
+      const records = this.#memtable.get(entityName(tenant, path as ServicePath, id))
+      if (records === undefined) return noRecords
+      published.set(path, records)
+    }
+    return published
+  }
+
+  /** A snapshot that stays the same until it is closed. What is published only in the memtable needs `follows` before. */
   snapshot(): Snapshot {
     this.#refresh()
     return new Snapshot(this.#path, this.#environment)

@@ -1,11 +1,13 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { StorageFull } from '../../faults.js'
 import type { Entity, EntityId, ServicePath, Tenant } from '../../model/context/entity.js'
 import { type EntityLimits, noLimits } from '../../model/context/entity-size.js'
 import type { Log } from '../../observe/log/log.js'
 import { traceArea } from '../../observe/log/trace.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { WriteWatch } from '../../threads/shared-memory/thread-beats.js'
+import type { Versions } from '../../threads/shared-memory/versions.js'
 import type { Milliseconds, Nanoseconds } from '../../time.js'
 import { Checkpoints } from '../environment/checkpoint.js'
 import { faultOf } from '../environment/disk-fault.js'
@@ -19,7 +21,7 @@ import {
 import type { LoggedParts } from '../environment/logged-environment.js'
 import { entityOf, missing, numberOf } from '../records/damage.js'
 import { idInPath, type Key, recordKey } from '../records/keys.js'
-import { type Expired, entityName, type TurnChanges } from '../records/store.js'
+import { type Expired, entityName, idName, type TurnChanges } from '../records/store.js'
 import {
   decodeTurnRecord,
   type EntityWrite,
@@ -29,11 +31,13 @@ import {
 } from '../records/turn-record.js'
 import type { LogRecord, LogSequence } from '../wal/record-log.js'
 import { CountChanges } from './count-changes.js'
-import { expiredIn, writeEntries } from './index-entries.js'
+import { entryChangesOf, expiredIn, writeEntries } from './index-entries.js'
 import { KnownEntities } from './known-entities.js'
 import { LoggedStore } from './logged-store.js'
+import { type Memtable, memtable_bytes, type NamedRecords, type PublishedRecords } from './memtable.js'
 import { Outbox } from './outbox.js'
-import { type HeldRecord, RecordCache } from './record-cache.js'
+import { changed, type HeldRecord, RecordCache } from './record-cache.js'
+import { UnappliedTurns } from './unapplied-turns.js'
 
 /** The fact that keeps the order of creation growing over restarts: the highest sequence of an entity. Part of the format on disk. */
 export const highestFact: Key = ['place']
@@ -45,6 +49,12 @@ export function putHighestSequence({ facts }: Pick<Environment, 'facts'>, highes
 
 /** The characters written between two looks at the size of the data, which may exceed its limit by as much. */
 const charactersPerLook = 2 ** 18
+
+/** For how long turns are applied at once behind a read that had to wait for LMDB. */
+const read_ms = 100
+
+/** What LMDB may grow by when it follows: a record that is a little longer than half a page takes a page. */
+const unapplied_bytes = 4 * memtable_bytes
 
 /** The share of its cache that a store has for large entities, decoded; the rest is for records. */
 const largeShare = 0.25
@@ -64,6 +74,16 @@ export interface StoreParts {
   readonly checkpointed?: (duration: Nanoseconds) => void
   /** Notified of write transactions. */
   readonly writing?: WriteWatch | undefined
+  /** Publishes turns before LMDB has them; without it each turn is applied at once. */
+  readonly deferral?: Deferral | undefined
+}
+
+/** What lets LMDB follow the log. */
+export interface Deferral {
+  /** Shows other threads what LMDB does not have yet. */
+  readonly memtable: Memtable
+  /** Told when LMDB is written apart from a turn. */
+  readonly versions: Pick<Versions, 'begin' | 'end'>
 }
 
 /** Ends the thread of a partition after a fault that leaves the state of the disk unknown. */
@@ -81,6 +101,11 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
   readonly #cache: RecordCache
   readonly #large: KnownEntities
   readonly #sizeMax: number
+  readonly #deferral: Deferral | undefined
+  /** Turns that are published and not in LMDB yet. */
+  #unapplied = new UnappliedTurns()
+  /** Until when turns are applied at once, by `performance.now()`. */
+  #atOnceUntil_ms = 0
   #highest: number
   /** Whether the data was below its limit at the last look. */
   #wasBelowLimit = true
@@ -89,7 +114,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
   #written = 0
 
   constructor(path: string, settings: WriterSettings, { cache_bytes = 2 ** 20, ...parts }: StoreParts = {}) {
-    const { log, limits = noLimits, failed = endThread, checkpointed, openLog, writing } = parts
+    const { log, limits = noLimits, failed = endThread, checkpointed, openLog, writing, deferral } = parts
     const checkpoints = Checkpoints.open(path, settings)
     const environment = environmentOf(checkpoints.root)
     const { facts } = environment
@@ -105,6 +130,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     this.#cache = new RecordCache((1 - largeShare) * cache_bytes)
     this.#large = new KnownEntities(largeShare * cache_bytes)
     this.#sizeMax = settings.sizeMax_bytes
+    this.#deferral = deferral
     this.#highest = highest
     this.recover()
     this.#cache.clear()
@@ -157,6 +183,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
 
   /** At most `limit` entities that have expired by a time, in the order of expiration [NGSIv2 context 3.4]. */
   expired(time: Milliseconds, limit: number): readonly Expired[] {
+    this.settle()
     try {
       return expiredIn(this.#environment, time, limit)
     } catch (fault) {
@@ -176,16 +203,96 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
 
   /**
    * Logs and applies the changes of a turn, all of them or nothing; says whether there were any. `logged` is called with the size of
-   * the record when it is durable, before anybody can see the changes. Throws `StorageFull` when there is no room.
+   * the record when it is durable, before anybody can see the changes, and told whether LMDB is written right after that or later.
+   * Throws `StorageFull` when there is no room.
    */
-  commit(changes: TurnChanges, logged = (_bytes: number): void => {}): boolean {
+  commit(changes: TurnChanges, logged = (_bytes: number, _isLater: boolean): void => {}): boolean {
     const turn = turnRecord(changes, this.#highest)
     if (turn === undefined) return false
+    const publication = this.#publicationOf(turn)
+    // LMDB applies the turns in their order.
+    if (publication === undefined) this.#settleNow()
     this.disk.enter()
     const bytes = encodeTurnRecord(turn)
-    this.applyOwn(this.wal.appendSync(this.wal.last, bytes), turn, () => logged(bytes.length))
+    const appended = this.wal.appendSync(this.wal.last, bytes)
+    if (publication === undefined) {
+      this.applyOwn(appended, turn, () => logged(bytes.length, false))
+    } else {
+      const sequence = this.sequenceOf(appended)
+      logged(bytes.length, true)
+      this.#publish(publication, sequence, turn)
+    }
     this.#hasWritten([turn])
     return true
+  }
+
+  /**
+   * Has LMDB follow the log, if that is possible: while the disk is full, what was published stays in memory, and growth is refused.
+   * Only between two turns.
+   */
+  override settle(): void {
+    try {
+      this.#settleNow()
+    } catch (fault) {
+      if (!(fault instanceof StorageFull)) throw fault
+    }
+  }
+
+  /**
+   * A reader waits for LMDB: settles, and has the turns of a while applied at once, since where one reads others will, and should not
+   * wait.
+   */
+  settleForReader(): void {
+    this.settle()
+    this.#atOnceUntil_ms = performance.now() + read_ms
+  }
+
+  /** As `settle`, but throws `StorageFull` when LMDB cannot be written. */
+  #settleNow(): void {
+    const { last } = this.#unapplied
+    if (last === undefined || this.#deferral === undefined) return
+    const { memtable, versions } = this.#deferral
+    this.disk.enter()
+    versions.begin([])
+    try {
+      this.attempt(() => this.logged.apply(last, () => this.#writeUnapplied()))
+    } finally {
+      versions.end()
+    }
+    this.#unapplied = new UnappliedTurns()
+    memtable.followed()
+  }
+
+  #writeUnapplied(): void {
+    this.#unapplied.write(this.#environment)
+    this.#environment.facts.putSync(highestFact, String(this.#highest))
+  }
+
+  /**
+   * How a turn is published before LMDB has it; undefined when it is applied at once: notices and acks, which are read from LMDB, what
+   * does not fit into the memtable even when that is empty, and whatever comes while snapshots are read or the disk is nearly full.
+   */
+  #publicationOf({ entities, notices, acks }: TurnRecord): Publication | undefined {
+    if (this.#deferral === undefined || notices.length > 0 || acks.length > 0) return undefined
+    if (!this.disk.isAmple || performance.now() < this.#atOnceUntil_ms) return undefined
+    const { memtable } = this.#deferral
+    const all = new Map<string, NamedRecords>()
+    for (const [name, { write, texts }] of changesByName(entities)) {
+      const { path, id } = write.entity
+      const before = this.#cache.get(name) ?? this.#read(name, write.tenant, path, id)
+      all.set(name, { idName: idName(write.tenant, id), path, records: changed(before, texts) })
+    }
+    if (this.#unapplied.isFull || !memtable.fits(all)) this.#settleNow()
+    return memtable.fits(all) ? { memtable, all } : undefined
+  }
+
+  #publish({ memtable, all }: Publication, sequence: LogSequence, turn: TurnRecord): void {
+    this.#unapplied.add(sequence, turn)
+    this.#highest = Math.max(this.#highest, turn.highest)
+    for (const [name, { records }] of all) this.#cache.put(name, records)
+    for (const write of turn.entities) this.#note(write)
+    memtable.publish(all)
+    this.#trace(turn.entities)
   }
 
   protected override decode(bytes: Uint8Array): TurnRecord {
@@ -216,6 +323,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     if (this.#isLookDue) {
       this.#isLookDue = false
       this.#written = 0
+      if (this.size.used_bytes + unapplied_bytes >= this.#sizeMax) this.settle()
       this.#wasBelowLimit = this.size.used_bytes < this.#sizeMax
     }
     return this.#wasBelowLimit
@@ -223,6 +331,11 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
 
   /** Outside of write transactions: lmdb reads the last commit of this thread. */
   #read(name: string, tenant: Tenant, path: ServicePath, id: EntityId): readonly HeldRecord[] {
+    const published = this.#unapplied.last === undefined ? undefined : this.#deferral?.memtable.get(name)
+    if (published !== undefined) {
+      this.#cache.put(name, published)
+      return published
+    }
     try {
       const records: HeldRecord[] = []
       for (const { value } of this.#environment.ids.getRange(idInPath(tenant, id, path))) {
@@ -249,7 +362,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     const counts = new CountChanges()
     for (const write of entities) {
       this.#writeRecord(write)
-      writeEntries(this.#environment, write)
+      writeEntries(this.#environment, entryChangesOf(write))
       counts.note(write)
     }
     this.#cacheChanges(entities)
@@ -269,8 +382,14 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     const key = recordKey(tenant, entity.sequence)
     if (write.kind === 'remove') return void records.removeSync(key)
     records.putSync(key, write.text)
+    this.#note(write)
+  }
+
+  /** Notes what a write means for memory. */
+  #note(write: EntityWrite): void {
+    if (write.kind === 'remove') return
     this.#written += write.text.length
-    this.#large.put(entity.sequence, write.text, entity)
+    this.#large.put(write.entity.sequence, write.text, write.entity)
   }
 
   #cacheChanges(entities: readonly EntityWrite[]): void {
@@ -280,14 +399,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
       this.#cache.change(nameOf(only), only.entity.sequence, textOf(only))
       return
     }
-    const byName = new Map<string, Map<Sequence, string | undefined>>()
-    for (const write of entities) {
-      const name = nameOf(write)
-      const changes = byName.get(name)
-      if (changes === undefined) byName.set(name, new Map([[write.entity.sequence, textOf(write)]]))
-      else changes.set(write.entity.sequence, textOf(write))
-    }
-    for (const [name, changes] of byName) this.#cache.changeAll(name, changes)
+    for (const [name, { texts }] of changesByName(entities)) this.#cache.changeAll(name, texts)
   }
 
   #trace(writes: readonly EntityWrite[]): void {
@@ -302,6 +414,29 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
       if (what) log.trace('storage.index', `${id} (${type}) in ${path} ${what} the indexes`)
     }
   }
+}
+
+/** The records of the names that a turn changes, as it leaves them, and where they are published. */
+interface Publication {
+  readonly memtable: Memtable
+  readonly all: PublishedRecords
+}
+
+/** What a turn changes in the records of one name: one of the writes, and the texts by their sequences. */
+interface NamedChanges {
+  readonly write: EntityWrite
+  readonly texts: Map<Sequence, string | undefined>
+}
+
+function changesByName(writes: readonly EntityWrite[]): ReadonlyMap<string, NamedChanges> {
+  const byName = new Map<string, NamedChanges>()
+  for (const write of writes) {
+    const name = nameOf(write)
+    const named = byName.get(name)
+    if (named === undefined) byName.set(name, { write, texts: new Map([[write.entity.sequence, textOf(write)]]) })
+    else named.texts.set(write.entity.sequence, textOf(write))
+  }
+  return byName
 }
 
 function nameOf({ tenant, entity: { path, id } }: EntityWrite): string {

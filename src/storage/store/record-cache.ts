@@ -41,15 +41,22 @@ export class RecordCache {
   /** Several records of the name were written or removed, the last text of each counts: all at once, since a thousand types may have an id. */
   changeAll(name: string, changes: ReadonlyMap<Sequence, string | undefined>): void {
     const before = this.#held.get(name)
-    if (before === undefined) return
-    const records = before.filter(({ sequence }) => !changes.has(sequence))
-    for (const [sequence, text] of changes) if (text !== undefined) records.push({ sequence, text })
-    this.put(name, records)
+    if (before !== undefined) this.put(name, changed(before, changes))
   }
 
   clear(): void {
     this.#held.clear()
   }
+}
+
+/** The records of a name after some were written, or removed when there is no text. */
+export function changed(
+  before: readonly HeldRecord[],
+  changes: ReadonlyMap<Sequence, string | undefined>,
+): readonly HeldRecord[] {
+  const records = before.filter(({ sequence }) => !changes.has(sequence))
+  for (const [sequence, text] of changes) if (text !== undefined) records.push({ sequence, text })
+  return records
 }
 
 const record_bytes = 96

@@ -55,10 +55,18 @@ export class Versions {
     return ended === Atomics.load(this.#cells, begunCell) ? ended : undefined
   }
 
-  /** The partition's thread is about to commit changes of these entities. */
-  begin(changed: Iterable<{ readonly tenant: string; readonly entity: { readonly id: string } }>): void {
-    this.#isCommitting = true
-    Atomics.add(this.#cells, commitsCell, 1)
+  /**
+   * The partition's thread is about to make changes of these entities visible: by a commit, or in its memtable alone, so that snapshots
+   * stay as they are.
+   */
+  begin(
+    changed: Iterable<{ readonly tenant: string; readonly entity: { readonly id: string } }>,
+    by: 'commit' | 'memtable' = 'commit',
+  ): void {
+    if (by === 'commit') {
+      this.#isCommitting = true
+      Atomics.add(this.#cells, commitsCell, 1)
+    }
     for (const { tenant, entity } of changed) {
       const group = Versions.groupOf(tenant, entity.id)
       this.#changing.push(group)
@@ -66,11 +74,10 @@ export class Versions {
     }
   }
 
-  /** The commit that was begun, if any, is durable or has failed. */
+  /** What was begun, if anything, is visible or has failed. */
   end(): void {
-    if (!this.#isCommitting) return
+    if (this.#isCommitting) Atomics.add(this.#cells, endedCommitsCell, 1)
     this.#isCommitting = false
-    Atomics.add(this.#cells, endedCommitsCell, 1)
     for (const group of this.#changing) Atomics.add(this.#cells, group + groups, 1)
     this.#changing.length = 0
   }

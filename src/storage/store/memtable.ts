@@ -1,0 +1,249 @@
+import { fnv1a } from '../../hash.js'
+import type { Sequence } from '../../threads/shared-memory/sequences.js'
+import type { HeldRecord } from './record-cache.js'
+
+/** Odd while the records are being removed. */
+const epochCell = 0
+/** How many turns were published, and how many of them LMDB has. They wrap around. */
+const publishedCell = 1
+const followedCell = 2
+/** Not 0 when a reader waits for LMDB. */
+const wantedCell = 3
+const firstSlot = 4
+const slots = 2 ** 14
+
+/** The most names that are held at one time: a table that is half full is searched fast. */
+const mostNames = slots / 2
+
+/** How many bytes of records are held, unless a test wants less. */
+export const memtable_bytes = 2 ** 22
+
+/** Size, hash of the name, length of the name, number of records, where the record before it of a list is, each in 32 bits. */
+const head_bytes = 20
+/** A sequence in 64 bits, the length of its text in 32. */
+const recordHead_bytes = 12
+
+/** A UTF-16 unit takes at most three bytes of UTF-8. */
+const unit_bytes = 3
+
+/** The records of one id in one service path. */
+export interface NamedRecords {
+  /** The name of the id in all paths. */
+  readonly idName: string
+  readonly path: string
+  /** All of them, in no order. */
+  readonly records: readonly HeldRecord[]
+}
+
+/** By the names of ids in their paths. */
+export type PublishedRecords = ReadonlyMap<string, NamedRecords>
+
+/**
+ * The records that stand in the log of a partition and not yet in LMDB, in memory that all threads share. The partition's thread
+ * writes; other threads read the records of one name here, and of all others in LMDB, which they wait for when they need a
+ * snapshot of everything.
+ *
+ * A name is held with all of its records, so whoever finds it needs nothing else; an id with the paths in which it is held. What was written stays as it is until everything
+ * is removed at once, which is behind LMDB's commit: who finds nothing, or meets the removal, finds it in a snapshot that is taken
+ * after that.
+ */
+export class Memtable {
+  readonly #cells: Int32Array
+  readonly #bytes: Buffer
+  #end = 0
+  #names = 0
+
+  static memory(memory_bytes = memtable_bytes): SharedArrayBuffer {
+    return new SharedArrayBuffer((firstSlot + slots) * Int32Array.BYTES_PER_ELEMENT + memory_bytes)
+  }
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#cells = new Int32Array(memory, 0, firstSlot + slots)
+    this.#bytes = Buffer.from(memory, this.#cells.byteLength)
+  }
+
+  /** All records of a name in its service path, in no order; undefined when LMDB has them. */
+  get(name: string): readonly HeldRecord[] | undefined {
+    const found = this.#find(name)
+    return found && recordsIn(found.copy)
+  }
+
+  /**
+   * The paths in which an id has records here, by its name in all paths. LMDB has those of all others, and all of them if one of these
+   * is not found any more.
+   */
+  pathsOf(idName: string): readonly string[] {
+    const first = this.#find(idName)
+    if (first === undefined) return []
+    const paths: string[] = []
+    for (let copy = first.copy; ; ) {
+      for (const { text } of recordsIn(copy)) paths.push(text)
+      const before = copy.readInt32LE(16)
+      if (before === 0) return paths
+      const next = this.#copyOf(before, first.epoch)
+      if (next === undefined) return []
+      copy = next
+    }
+  }
+
+  #find(name: string): { readonly copy: Buffer; readonly epoch: number } | undefined {
+    const epoch = Atomics.load(this.#cells, epochCell)
+    if (epoch % 2 !== 0) return undefined
+    const hash = fnv1a(name) | 0
+    for (let at = hash; ; at += 1) {
+      const held = Atomics.load(this.#cells, slotAt(at))
+      if (held === 0) return undefined
+      if (this.#bytes.readInt32LE(held + 4) === hash) {
+        const copy = this.#copyOf(held, epoch)
+        if (copy === undefined) return undefined
+        if (nameIn(copy) === name) return { copy, epoch }
+      } else if (!this.#isStill(epoch)) return undefined
+    }
+  }
+
+  /** A copy of what begins at a position, unless it was removed meanwhile. */
+  #copyOf(from: number, epoch: number): Buffer | undefined {
+    const size = this.#bytes.readInt32LE(from)
+    if (!this.#isStill(epoch)) return undefined
+    const copy = Buffer.from(this.#bytes.subarray(from, from + size))
+    return this.#isStill(epoch) ? copy : undefined
+  }
+
+  /** Whether all of these can be published now. */
+  fits(all: PublishedRecords): boolean {
+    if (this.#names + 2 * all.size > mostNames) return false
+    let bytes = 0
+    for (const [name, named] of all) bytes += largestSize(name, named)
+    return this.#firstFree + bytes <= this.#bytes.length
+  }
+
+  /** Publishes a turn: for each name all of its records, an empty list when it has none any more. To be asked for before: `fits`. */
+  publish(all: PublishedRecords): void {
+    // First, so that nobody who has seen a record of the turn takes a snapshot for complete that lacks it.
+    Atomics.add(this.#cells, publishedCell, 1)
+    for (const [name, { records, idName, path }] of all) {
+      const before = this.#put(name, records)
+      if (before === 0) this.#put(idName, [{ sequence: 0 as Sequence, text: path }], 'list')
+    }
+  }
+
+  /** LMDB has everything that was published: removes it. */
+  followed(): void {
+    // Odd already where a thread has ended in the midst of this.
+    const removing = Atomics.load(this.#cells, epochCell) | 1
+    Atomics.store(this.#cells, epochCell, removing)
+    this.#cells.fill(0, firstSlot)
+    this.#end = 0
+    this.#names = 0
+    Atomics.store(this.#cells, epochCell, removing + 1)
+    Atomics.store(this.#cells, followedCell, Atomics.load(this.#cells, publishedCell))
+    Atomics.notify(this.#cells, followedCell)
+  }
+
+  /** Whether new snapshots of LMDB show everything that was published. */
+  get isFollowed(): boolean {
+    return Atomics.load(this.#cells, followedCell) === Atomics.load(this.#cells, publishedCell)
+  }
+
+  /** Resolves when new snapshots show everything that is published now, or after the time limit: says whether they do. */
+  async follows(limit_ms: number): Promise<boolean> {
+    const target = Atomics.load(this.#cells, publishedCell)
+    const until_ms = performance.now() + limit_ms
+    for (;;) {
+      const held = Atomics.load(this.#cells, followedCell)
+      if (((held - target) | 0) >= 0) return true
+      const left_ms = until_ms - performance.now()
+      if (left_ms <= 0) return false
+      Atomics.store(this.#cells, wantedCell, 1)
+      Atomics.notify(this.#cells, wantedCell)
+      const waiting = Atomics.waitAsync(this.#cells, followedCell, held, left_ms)
+      if (waiting.async) await waiting.value
+    }
+  }
+
+  /** In the partition's thread: calls a function whenever a reader waits for LMDB, until the signal is aborted. */
+  async whenWanted(follow: () => void, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const waiting = Atomics.waitAsync(this.#cells, wantedCell, 0)
+      if (waiting.async) await waiting.value
+      if (signal.aborted) return
+      Atomics.store(this.#cells, wantedCell, 0)
+      follow()
+    }
+  }
+
+  /** Writes records of a name, in place of what was there or before it in a list; gives where that begins, 0 if there was nothing. */
+  #put(name: string, records: readonly HeldRecord[], as: 'only' | 'list' = 'only'): number {
+    const start = this.#firstFree
+    const hash = fnv1a(name) | 0
+    let end = start + head_bytes + recordHead_bytes * records.length
+    const length = this.#bytes.write(name, end)
+    end += length
+    for (const [at, { sequence, text }] of records.entries()) {
+      const size = this.#bytes.write(text, end)
+      const head = start + head_bytes + recordHead_bytes * at
+      this.#bytes.writeDoubleLE(sequence, head)
+      this.#bytes.writeInt32LE(size, head + 8)
+      end += size
+    }
+    this.#bytes.writeInt32LE(end - start, start)
+    this.#bytes.writeInt32LE(hash, start + 4)
+    this.#bytes.writeInt32LE(length, start + 8)
+    this.#bytes.writeInt32LE(records.length, start + 12)
+    this.#end = end
+    const slot = this.#slotOf(name, hash)
+    const before = this.#cells[slot] ?? 0
+    this.#bytes.writeInt32LE(as === 'list' ? before : 0, start + 16)
+    Atomics.store(this.#cells, slot, start)
+    return before
+  }
+
+  /** The slot of a name, or the free one for it. */
+  #slotOf(name: string, hash: number): number {
+    for (let at = hash; ; at += 1) {
+      const slot = slotAt(at)
+      const held = this.#cells[slot] ?? 0
+      if (held === 0) {
+        this.#names += 1
+        return slot
+      }
+      if (this.#bytes.readInt32LE(held + 4) === hash && nameIn(this.#bytes.subarray(held)) === name) return slot
+    }
+  }
+
+  /** Slots hold where a record begins: never 0, which is a free slot. */
+  get #firstFree(): number {
+    return Math.ceil((this.#end + 1) / 4) * 4
+  }
+
+  #isStill(epoch: number): boolean {
+    return Atomics.load(this.#cells, epochCell) === epoch
+  }
+}
+
+function slotAt(at: number): number {
+  return firstSlot + (at & (slots - 1))
+}
+
+function largestSize(name: string, { records, idName, path }: NamedRecords): number {
+  let units = name.length + idName.length + path.length
+  for (const { text } of records) units += text.length
+  return 2 * (8 + head_bytes) + recordHead_bytes * (records.length + 1) + unit_bytes * units
+}
+
+function nameIn(bytes: Buffer): string {
+  const from = head_bytes + recordHead_bytes * bytes.readInt32LE(12)
+  return bytes.toString('utf8', from, from + bytes.readInt32LE(8))
+}
+
+function recordsIn(bytes: Buffer): readonly HeldRecord[] {
+  const count = bytes.readInt32LE(12)
+  let from = head_bytes + recordHead_bytes * count + bytes.readInt32LE(8)
+  return Array.from({ length: count }, (_, at) => {
+    const head = head_bytes + recordHead_bytes * at
+    const to = from + bytes.readInt32LE(head + 8)
+    const text = bytes.toString('utf8', from, to)
+    from = to
+    return { sequence: bytes.readDoubleLE(head) as Sequence, text }
+  })
+}

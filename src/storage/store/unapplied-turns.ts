@@ -1,0 +1,61 @@
+import type { Tenant } from '../../model/context/entity.js'
+import type { Sequence } from '../../threads/shared-memory/sequences.js'
+import type { Environment } from '../environment/environment.js'
+import { recordKey } from '../records/keys.js'
+import type { TurnRecord } from '../records/turn-record.js'
+import type { LogSequence } from '../wal/record-log.js'
+import { CountChanges } from './count-changes.js'
+import { type EntryChange, entryChangesOf, writeEntries } from './index-entries.js'
+
+/** The most writes that are gathered: LMDB takes some milliseconds for them, during which the partition does nothing else. */
+const mostWrites = 4096
+
+/** The record of an entity as the last turn has left it; removed when it has no text. */
+interface RecordWrite {
+  readonly tenant: Tenant
+  readonly text: string | undefined
+}
+
+/**
+ * The sum of the turns that stand in the log and not yet in LMDB. An entity that was changed many times is written once. Texts are
+ * held, and no entities: what takes memory for long costs the collector's time.
+ */
+export class UnappliedTurns {
+  readonly #records = new Map<Sequence, RecordWrite>()
+  /** In their order: what is put may be removed again. */
+  readonly #entries: EntryChange[] = []
+  readonly #counts = new CountChanges()
+  #last: LogSequence | undefined
+
+  /** The last record of the log among them; undefined when there are none. */
+  get last(): LogSequence | undefined {
+    return this.#last
+  }
+
+  /** Whether there are so many writes that no more should be added. */
+  get isFull(): boolean {
+    return this.#records.size + this.#entries.length + this.#counts.size >= mostWrites
+  }
+
+  /** Adds a turn without notices and acks, whose record in the log has this sequence. */
+  add(sequence: LogSequence, { entities }: TurnRecord): void {
+    this.#last = sequence
+    for (const write of entities) {
+      const { tenant, entity } = write
+      this.#records.set(entity.sequence, { tenant, text: write.kind === 'put' ? write.text : undefined })
+      this.#entries.push(...entryChangesOf(write))
+      this.#counts.note(write)
+    }
+  }
+
+  /** Writes everything, within a transaction. */
+  write(environment: Environment): void {
+    for (const [sequence, { tenant, text }] of this.#records) {
+      const key = recordKey(tenant, sequence)
+      if (text === undefined) environment.records.removeSync(key)
+      else environment.records.putSync(key, text)
+    }
+    writeEntries(environment, this.#entries)
+    this.#counts.write(environment)
+  }
+}

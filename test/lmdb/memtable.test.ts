@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { Memtable, type PublishedRecords } from '../../src/storage/store/memtable.js'
+import type { HeldRecord } from '../../src/storage/store/record-cache.js'
+import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
+import { runs } from '../runs.js'
+import { isWhole, type MemtableTask } from './memtable-thread.js'
+
+function record(sequence: number, text: string): HeldRecord {
+  return { sequence: sequence as Sequence, text }
+}
+
+function publish(memtable: Memtable, all: Readonly<Record<string, readonly HeldRecord[]>>): void {
+  memtable.publish(named(new Map(Object.entries(all))))
+}
+
+/** The records by names, each of an id of its own. */
+function named(all: ReadonlyMap<string, readonly HeldRecord[]>): PublishedRecords {
+  return new Map(Array.from(all, ([name, records]) => [name, { idName: `id ${name}`, path: '/', records }]))
+}
+
+test('another handle on the same memory finds what was published, and nothing once LMDB has it', (t) => {
+  const memory = Memtable.memory()
+  const [writer, reader] = [new Memtable(memory), new Memtable(memory)]
+  t.equal(reader.get('a'), undefined)
+  publish(writer, { a: [record(1, 'one'), record(2 ** 52, 'zwölf 🌍')], b: [] })
+  t.same(reader.get('a'), [record(1, 'one'), record(2 ** 52, 'zwölf 🌍')])
+  t.same(reader.get('b'), [], 'a name without records any more')
+  t.equal(reader.get('c'), undefined)
+  t.equal(reader.isFollowed, false)
+  publish(writer, { a: [record(1, 'uno')] })
+  t.same(reader.get('a'), [record(1, 'uno')])
+  t.same(reader.pathsOf('id a'), ['/'], 'each path once')
+  writer.publish(new Map([['other', { idName: 'id a', path: '/other', records: [] }]]))
+  t.same([...reader.pathsOf('id a')].sort(), ['/', '/other'])
+  t.same(reader.pathsOf('id c'), [])
+  writer.followed()
+  t.same(reader.pathsOf('id a'), [])
+  t.equal(reader.get('a'), undefined)
+  t.equal(reader.isFollowed, true)
+  t.end()
+})
+
+test('what is full takes no more, until LMDB has followed', (t) => {
+  const memtable = new Memtable(Memtable.memory(1024))
+  const [small, large] = [
+    named(new Map([['a', [record(1, 'x'.repeat(200))]]])),
+    named(new Map([['a', [record(1, 'x'.repeat(400))]]])),
+  ]
+  t.equal(memtable.fits(large), false, 'not even when it is empty: each of its units may take three bytes')
+  t.equal(memtable.fits(small), true)
+  for (let put = 0; put < 2; put += 1) memtable.publish(small)
+  t.equal(memtable.fits(small), false)
+  memtable.followed()
+  t.equal(memtable.fits(small), true)
+  for (let name = 0; name < 4096; name += 1) {
+    const one = named(new Map([[String(name), []]]))
+    if (memtable.fits(one)) memtable.publish(one)
+  }
+  t.equal(memtable.fits(named(new Map([['last', []]]))), false)
+  t.end()
+})
+
+test('it finds what a map would, whatever the names', async () => {
+  const names = fc.oneof(fc.constantFrom('a', 'b', 'ab', ''), fc.string({ unit: 'binary', maxLength: 20 }))
+  const step = fc.record({
+    name: names,
+    texts: fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), { maxLength: 3 }),
+    follows: fc.integer({ max: 9, min: 0 }),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+      const memory = Memtable.memory(2 ** 14)
+      const [writer, reader] = [new Memtable(memory), new Memtable(memory)]
+      const held = new Map<string, readonly HeldRecord[]>()
+      for (const { name, texts, follows } of steps) {
+        const records = texts.map((text, at) => record(at, text))
+        const all = named(new Map([[name, records]]))
+        if (follows === 0 || !writer.fits(all)) {
+          writer.followed()
+          held.clear()
+        }
+        writer.publish(all)
+        held.set(name, records)
+        for (const { name: other } of steps) assert.deepEqual(reader.get(other), held.get(other))
+      }
+    }),
+    { numRuns: runs(50) },
+  )
+})
+
+test('a reader in another thread finds whole records and no older ones, whenever LMDB follows', async (t) => {
+  const memory = Memtable.memory(2 ** 16)
+  const task: MemtableTask = { memory, names: 20, turns: 20_000 }
+  const worker = new Worker(new URL('memtable-thread.js', import.meta.url), { workerData: task })
+  t.teardown(() => worker.terminate())
+  const ended = once(worker, 'message')
+  let isOver = false
+  void ended.then(() => {
+    isOver = true
+  })
+  const reader = new Memtable(memory)
+  const newest = new Map<string, number>()
+  let found = 0
+  while (!isOver) {
+    for (let at = 0; at < 5000; at += 1) {
+      const name = `name ${at % task.names}`
+      const records = reader.get(name)
+      if (records === undefined) continue
+      found += 1
+      const turn = records[0]?.sequence ?? 0
+      if (!isWhole(name, records)) return void t.fail(`${name} is torn: ${JSON.stringify(records)}`)
+      if (turn < (newest.get(name) ?? 0)) return void t.fail(`${name} is older than before`)
+      newest.set(name, turn)
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  t.ok(found > 0, `${found} found`)
+})
+
+test('who waits for LMDB is heard, and goes on when it has followed', async (t) => {
+  const memory = Memtable.memory()
+  const [writer, reader] = [new Memtable(memory), new Memtable(memory)]
+  const ended = new AbortController()
+  t.teardown(() => ended.abort())
+  // Waiting for memory alone keeps no thread alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  publish(writer, { a: [record(1, 'one')] })
+  t.equal(await reader.follows(20), false, 'nobody follows')
+  let asked = 0
+  void writer.whenWanted(() => {
+    asked += 1
+    writer.followed()
+  }, ended.signal)
+  t.equal(await reader.follows(60_000), true)
+  publish(writer, { a: [record(1, 'two')] })
+  t.same(await Promise.all([reader.follows(60_000), new Memtable(memory).follows(60_000)]), [true, true])
+  t.ok(asked >= 2)
+})
