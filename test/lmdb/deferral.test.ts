@@ -114,6 +114,19 @@ test('what was published stays while LMDB cannot be written, and nothing is take
   t.end()
 })
 
+test('LMDB takes the longest names that are accepted, so that nothing in the log can keep it from following', (t) => {
+  const deferring = opened(t)
+  // The longest key is that of a count: it has the tenant, the path and three names.
+  const longest = '\u0001'.repeat(256)
+  const where = path(`/${Array.from({ length: 10 }, () => 'p'.repeat(50)).join('/')}`)
+  const attribute = given(longest, '1', { type: longest })
+  deferring.take([command('APPEND', longest, [attribute], { type: type(longest), path: where })])
+  t.equal(deferring.memtable.isFollowed, false)
+  deferring.store.settle()
+  t.equal(deferring.memtable.isFollowed, true)
+  t.end()
+})
+
 test('behind a read that had to wait, turns are applied at once for a while', (t) => {
   const deferring = opened(t)
   deferring.take([silo('S1', '1')])

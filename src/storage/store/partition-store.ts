@@ -31,7 +31,7 @@ import {
 } from '../records/turn-record.js'
 import type { LogRecord, LogSequence } from '../wal/record-log.js'
 import { CountChanges } from './count-changes.js'
-import { entryChangesOf, expiredIn, writeEntries } from './index-entries.js'
+import { type EntryChange, entryChangesOf, expiredIn, writeEntries } from './index-entries.js'
 import { KnownEntities } from './known-entities.js'
 import { LoggedStore } from './logged-store.js'
 import { type Memtable, memtable_bytes, type NamedRecords, type PublishedRecords } from './memtable.js'
@@ -283,11 +283,12 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
       all.set(name, { idName: idName(write.tenant, id), path, records: changed(before, texts) })
     }
     if (this.#unapplied.isFull || !memtable.fits(all)) this.#settleNow()
-    return memtable.fits(all) ? { memtable, all } : undefined
+    // Made here, since nothing may fail once the record stands in the log.
+    return memtable.fits(all) ? { memtable, all, entries: entities.flatMap(entryChangesOf) } : undefined
   }
 
-  #publish({ memtable, all }: Publication, sequence: LogSequence, turn: TurnRecord): void {
-    this.#unapplied.add(sequence, turn)
+  #publish({ memtable, all, entries }: Publication, sequence: LogSequence, turn: TurnRecord): void {
+    this.#unapplied.add(sequence, turn, entries)
     this.#highest = Math.max(this.#highest, turn.highest)
     for (const [name, { records }] of all) this.#cache.put(name, records)
     for (const write of turn.entities) this.#note(write)
@@ -420,6 +421,8 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
 interface Publication {
   readonly memtable: Memtable
   readonly all: PublishedRecords
+  /** What the turn changes in the indexes. */
+  readonly entries: readonly EntryChange[]
 }
 
 /** What a turn changes in the records of one name: one of the writes, and the texts by their sequences. */

@@ -5,7 +5,7 @@ import { recordKey } from '../records/keys.js'
 import type { TurnRecord } from '../records/turn-record.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { CountChanges } from './count-changes.js'
-import { type EntryChange, entryChangesOf, writeEntries } from './index-entries.js'
+import { type EntryChange, writeEntries } from './index-entries.js'
 
 /** The most writes that are gathered: LMDB takes some milliseconds for them, during which the partition does nothing else. */
 const mostWrites = 4096
@@ -37,15 +37,15 @@ export class UnappliedTurns {
     return this.#records.size + this.#entries.length + this.#counts.size >= mostWrites
   }
 
-  /** Adds a turn without notices and acks, whose record in the log has this sequence. */
-  add(sequence: LogSequence, { entities }: TurnRecord): void {
+  /** Adds a turn without notices and acks, whose record in the log has this sequence, with what it changes in the indexes. */
+  add(sequence: LogSequence, { entities }: TurnRecord, entries: readonly EntryChange[]): void {
     this.#last = sequence
     for (const write of entities) {
       const { tenant, entity } = write
       this.#records.set(entity.sequence, { tenant, text: write.kind === 'put' ? write.text : undefined })
-      this.#entries.push(...entryChangesOf(write))
       this.#counts.note(write)
     }
+    for (const entry of entries) this.#entries.push(entry)
   }
 
   /** Writes everything, within a transaction. */
