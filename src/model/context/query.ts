@@ -85,7 +85,7 @@ export type QueryRefusal =
   | { readonly kind: 'pageTooLarge' }
   /** Matching a single entity against its expressions and filters would take too long. */
   | { readonly kind: 'queryTooCostly' }
-  /** What was acknowledged cannot be written where queries read, since the disk is full. */
+  /** What was acknowledged is not written where queries read: the disk is full, or a partition is being opened again. */
   | { readonly kind: 'notFollowed' }
 
 export function inPaths(path: ServicePath, ranges: readonly PathRange[]): boolean {
