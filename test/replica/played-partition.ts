@@ -83,8 +83,9 @@ export class PlayedPartition extends PlayedMember {
   /** Snapshots show a turn, and the thread has not gone on: other nodes hear of it if they ask now. */
   #committed(): void {
     const says = this.#position.confirmedIndex
-    if (says === undefined || says >= this.#store.applied) return
-    this.parts.failed(new Error(`record ${this.#store.applied} is shown, and ${says} is what this node answers for`))
+    const { last } = this.#store.wal
+    if (says === undefined || says >= last) return
+    this.parts.failed(new Error(`record ${last} is shown, and ${says} is what this node answers for`))
   }
 
   instruct(what: 'own' | 'release'): void {
