@@ -7,7 +7,7 @@ import { makeApiKey } from '../src/flags/api-keys.js'
 import { FarEnd } from './far-end.js'
 import { RunningBroker } from './running.js'
 import { until } from './until.js'
-import { holdWriteLock } from './write-lock.js'
+import { applyAtOnce, holdWriteLock } from './write-lock.js'
 
 /** Long enough for hundreds of scans to take many times as long as what must not wait for them. */
 const entities = 15_000
@@ -223,6 +223,7 @@ test('an orderly end is over at its limit, whatever is under way', async (t) => 
 test('not even a turn that does not end keeps the process from its end', async (t) => {
   const broker = await RunningBroker.start(t, ['-shutdownTimeout', '1', '-partitions', '1'])
   t.equal((await broker.update('APPEND', level('Silo-1'))).status, 200)
+  await applyAtOnce(broker)
   await holdWriteLock(t, join(broker.folder, 'partition-0'))
   const under = new Requests()
   under.send(broker, '/v1/updateContext', { contextElements: [level('Silo-1', '2')], updateAction: 'APPEND' })
@@ -236,6 +237,7 @@ test('not even a turn that does not end keeps the process from its end', async (
 test('a partition that stands still refuses what comes at once, answers what it has, and goes on', async (t) => {
   const broker = await RunningBroker.start(t, ['-partitions', '1', '-reqPoolSize', '4', '-reqMaxWait', '200'])
   t.equal((await broker.update('APPEND', level('Silo-1'))).status, 200)
+  await applyAtOnce(broker)
   const lock = await holdWriteLock(t, join(broker.folder, 'partition-0'))
   const under = new Requests()
   // What changes nothing has nothing to write, and would not wait.
@@ -282,6 +284,7 @@ test('whoever has no key gets 401 under overload too, and a tenant that sends to
   const alpha = { 'X-Auth-Token': key, 'Fiware-Service': 'alpha' }
   const busy = { 'X-Auth-Token': key, 'Fiware-Service': 'busy' }
   t.equal((await update(alpha)).status, 204)
+  await applyAtOnce(broker, alpha)
   await holdWriteLock(t, join(broker.folder, 'partition-0'))
   const stuck = Array.from({ length: 4 }, () => update(alpha).catch(() => undefined))
   await inFlight(broker, 5)

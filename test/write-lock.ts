@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { RunningBroker } from './running.js'
 
 /** Another process that holds the write lock of a partition: its turn waits until the lock is let go. */
 export interface HeldLock {
@@ -23,6 +24,18 @@ export async function holdWriteLock(
   t.teardown(release)
   await once(holder.stdout, 'data')
   return { release }
+}
+
+/**
+ * Has updates of all entities applied at once, since they have notices, so that their turns wait for a write lock; nothing else waits to be
+ * applied when this resolves.
+ */
+export async function applyAtOnce(broker: RunningBroker, headers: Record<string, string> = {}): Promise<void> {
+  const subject = { entities: [{ idPattern: '.*' }] }
+  const notification = { http: { url: 'http://127.0.0.1:9' } }
+  const { status } = await broker.send('POST', '/v2/subscriptions', { subject, notification }, headers)
+  if (status !== 201) throw new Error(`the subscription was answered with ${status}`)
+  await broker.send('GET', '/v2/entities', undefined, headers)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -6,7 +6,7 @@ import type { EntityId, Tenant } from '../../src/model/context/entity.js'
 import type { SlowRequest } from '../../src/observe/measure/slow-requests.js'
 import { RunningBroker } from '../running.js'
 import { until } from '../until.js'
-import { holdWriteLock } from '../write-lock.js'
+import { applyAtOnce, holdWriteLock } from '../write-lock.js'
 import { appearances, ConsoleTab, needsBrowser, startBrowser } from './browser.js'
 
 const partitions = 2
@@ -53,10 +53,7 @@ test('a turn that cannot be applied is seen in the commit of its own request, an
   const [elsewhere = ''] = idsOf(1, 1)
   const filled = await broker.update('APPEND', ...[one, two, three, elsewhere].map((id) => ({ type: 'T', id })))
   t.equal(filled.status, 200)
-  // A turn with a notice is applied at once, and nothing else waits to be applied behind a query.
-  const notified = { subject: { entities: [{ id: one }] }, notification: { http: { url: 'http://127.0.0.1:9' } } }
-  t.equal((await broker.send('POST', '/v2/subscriptions', notified)).status, 201)
-  t.equal((await broker.send('GET', '/v2/entities')).status, 200)
+  await applyAtOnce(broker)
   t.equal((await broker.send('PUT', '/admin/slow?above=20')).status, 200)
   const lock = await holdWriteLock(t, join(broker.folder, 'partition-0'))
   const logged = 'rigel_log_append_duration_seconds_count'
