@@ -11,11 +11,8 @@ const look_ms = 10
 /** Below this share of the reserve nothing is written at all. */
 const floor = 1 / 8
 
-/**
- * What the disk has to have beyond its reserve for turns to be gathered: their transaction writes more at once than that of a turn. It
- * is twice what 4,096 writes and 4 MiB of records can take in pages.
- */
-const gathered_bytes = 2 ** 26
+/** What the disk has to have beyond its reserve for turns to be gathered: their transaction writes more at once than that of a turn. */
+const ample_bytes = 2 ** 26
 
 /**
  * What the only writer of an environment knows of the room on its disk. LMDB should never meet a full disk: what removes
@@ -61,10 +58,14 @@ export class DiskRoom {
     return this.#free_bytes >= this.#keep_bytes && (this.#again === 0 || performance.now() >= this.#again)
   }
 
-  /** To be called before each transaction: throws `StorageFull` when not even a removal should be tried. */
-  enter(): void {
+  /**
+   * To be called before each transaction: throws `StorageFull` when not even a removal should be tried.
+   *
+   * @param gathered_bytes what a transaction of gathered turns may write at most
+   */
+  enter(gathered_bytes = 0): void {
     this.lookIfDue()
-    const hasNone = this.#free_bytes < this.#keep_bytes * floor
+    const hasNone = this.#free_bytes < this.#keep_bytes * floor + gathered_bytes
     if (hasNone || (this.#again !== 0 && !canGrow(this.#path))) throw new StorageFull('the disk is full')
   }
 
@@ -89,7 +90,7 @@ export class DiskRoom {
     const { bavail, bsize } = statfsSync(this.#path)
     this.#free_bytes = bavail * bsize
     this.#isLow = this.#free_bytes < this.#keep_bytes
-    this.#isAmple = this.#free_bytes >= this.#keep_bytes + gathered_bytes
+    this.#isAmple = this.#free_bytes >= this.#keep_bytes + ample_bytes
     if (this.#isLow) this.#free_bytes += this.#inFile_bytes()
     if (this.#again !== 0 && performance.now() >= this.#again && canGrow(this.#path)) this.#again = 0
   }

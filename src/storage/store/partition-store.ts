@@ -252,7 +252,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     const { last } = this.#unapplied
     if (last === undefined || this.#deferral === undefined) return
     const { memtable, versions } = this.#deferral
-    this.disk.enter()
+    this.disk.enter(this.#unapplied.size_bytes)
     versions.begin([])
     try {
       this.attempt(() => this.logged.apply(last, () => this.#writeUnapplied()))

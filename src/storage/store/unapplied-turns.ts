@@ -10,6 +10,10 @@ import { type EntryChange, writeEntries } from './index-entries.js'
 /** The most writes that are gathered: LMDB takes some milliseconds for them, during which the partition does nothing else. */
 const mostWrites = 4096
 
+/** The size of LMDB's pages, and of a UTF-16 unit in UTF-8 at most. */
+const page_bytes = 4096
+const unit_bytes = 3
+
 /** The record of an entity as the last turn has left it; removed when it has no text. */
 interface RecordWrite {
   readonly tenant: Tenant
@@ -26,6 +30,7 @@ export class UnappliedTurns {
   readonly #entries: EntryChange[] = []
   readonly #counts = new CountChanges()
   #last: LogSequence | undefined
+  #characters = 0
 
   /** The last record of the log among them; undefined when there are none. */
   get last(): LogSequence | undefined {
@@ -34,7 +39,16 @@ export class UnappliedTurns {
 
   /** Whether there are so many writes that no more should be added. */
   get isFull(): boolean {
-    return this.#records.size + this.#entries.length + this.#counts.size >= mostWrites
+    return this.#writes >= mostWrites
+  }
+
+  /** The most bytes that writing everything adds to LMDB's file: a page of a tree and one above it for each write, and the texts. */
+  get size_bytes(): number {
+    return 2 * page_bytes * this.#writes + unit_bytes * this.#characters
+  }
+
+  get #writes(): number {
+    return this.#records.size + this.#entries.length + this.#counts.size
   }
 
   /** Adds a turn without notices and acks, whose record in the log has this sequence, with what it changes in the indexes. */
@@ -43,6 +57,7 @@ export class UnappliedTurns {
     for (const write of entities) {
       const { tenant, entity } = write
       this.#records.set(entity.sequence, { tenant, text: write.kind === 'put' ? write.text : undefined })
+      if (write.kind === 'put') this.#characters += write.text.length
       this.#counts.note(write)
     }
     for (const entry of entries) this.#entries.push(entry)
