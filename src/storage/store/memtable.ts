@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { fnv1a } from '../../hash.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { HeldRecord } from './record-cache.js'
@@ -9,7 +10,9 @@ const publishedCell = 1
 const followedCell = 2
 /** Not 0 when a reader waits for LMDB. */
 const wantedCell = 3
-const firstSlot = 4
+/** Where hashes begin, by chance: nobody can choose names whose hashes are alike, which would make every search long. */
+const seedCell = 4
+const firstSlot = 5
 const slots = 2 ** 14
 
 /** The most names that are held at one time: a table that is half full is searched fast. */
@@ -24,7 +27,7 @@ const head_bytes = 20
 const recordHead_bytes = 12
 
 /** A UTF-16 unit takes at most three bytes of UTF-8. */
-const unit_bytes = 3
+export const unit_bytes = 3
 
 /** The records of one id in one service path. */
 export interface NamedRecords {
@@ -43,9 +46,9 @@ export type PublishedRecords = ReadonlyMap<string, NamedRecords>
  * writes; other threads read the records of one name here, and of all others in LMDB, which they wait for when they need a
  * snapshot of everything.
  *
- * A name is held with all of its records, so whoever finds it needs nothing else; an id with the paths in which it is held. What was written stays as it is until everything
- * is removed at once, which is behind LMDB's commit: who finds nothing, or meets the removal, finds it in a snapshot that is taken
- * after that.
+ * A name is held with all of its records, so whoever finds it needs nothing else; an id with the paths in which it is held. What was
+ * written stays as it is until everything is removed at once, which is behind LMDB's commit: who finds nothing, or meets the removal,
+ * finds it in a snapshot that is taken after that.
  */
 export class Memtable {
   readonly #cells: Int32Array
@@ -54,7 +57,9 @@ export class Memtable {
   #names = 0
 
   static memory(memory_bytes = memtable_bytes): SharedArrayBuffer {
-    return new SharedArrayBuffer((firstSlot + slots) * Int32Array.BYTES_PER_ELEMENT + memory_bytes)
+    const memory = new SharedArrayBuffer((firstSlot + slots) * Int32Array.BYTES_PER_ELEMENT + memory_bytes)
+    new Int32Array(memory)[seedCell] = randomInt(2 ** 32)
+    return memory
   }
 
   constructor(memory: SharedArrayBuffer) {
@@ -89,7 +94,7 @@ export class Memtable {
   #find(name: string): { readonly copy: Buffer; readonly epoch: number } | undefined {
     const epoch = Atomics.load(this.#cells, epochCell)
     if (epoch % 2 !== 0) return undefined
-    const hash = fnv1a(name) | 0
+    const hash = this.#hashOf(name)
     for (let at = hash; ; at += 1) {
       const held = Atomics.load(this.#cells, slotAt(at))
       if (held === 0) return undefined
@@ -175,7 +180,7 @@ export class Memtable {
   /** Writes records of a name, in place of what was there or before it in a list; gives where that begins, 0 if there was nothing. */
   #put(name: string, records: readonly HeldRecord[], as: 'only' | 'list' = 'only'): number {
     const start = this.#firstFree
-    const hash = fnv1a(name) | 0
+    const hash = this.#hashOf(name)
     let end = start + head_bytes + recordHead_bytes * records.length
     const length = this.#bytes.write(name, end)
     end += length
@@ -209,6 +214,10 @@ export class Memtable {
       }
       if (this.#bytes.readInt32LE(held + 4) === hash && nameIn(this.#bytes.subarray(held)) === name) return slot
     }
+  }
+
+  #hashOf(name: string): number {
+    return fnv1a(name, this.#cells[seedCell]) | 0
   }
 
   /** Slots hold where a record begins: never 0, which is a free slot. */

@@ -34,7 +34,7 @@ import { CountChanges } from './count-changes.js'
 import { type EntryChange, entryChangesOf, expiredIn, writeEntries } from './index-entries.js'
 import { KnownEntities } from './known-entities.js'
 import { LoggedStore } from './logged-store.js'
-import { type Memtable, memtable_bytes, type NamedRecords, type PublishedRecords } from './memtable.js'
+import type { Memtable, NamedRecords, PublishedRecords } from './memtable.js'
 import { Outbox } from './outbox.js'
 import { changed, type HeldRecord, RecordCache } from './record-cache.js'
 import { UnappliedTurns } from './unapplied-turns.js'
@@ -52,9 +52,6 @@ const charactersPerLook = 2 ** 18
 
 /** For how long turns are applied at once behind a read that had to wait for LMDB. */
 const read_ms = 100
-
-/** What LMDB may grow by when it follows: a record that is a little longer than half a page takes a page. */
-const unapplied_bytes = 4 * memtable_bytes
 
 /** The share of its cache that a store has for large entities, decoded; the rest is for records. */
 const largeShare = 0.25
@@ -324,7 +321,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     if (this.#isLookDue) {
       this.#isLookDue = false
       this.#written = 0
-      if (this.size.used_bytes + unapplied_bytes >= this.#sizeMax) this.settle()
+      if (this.size.used_bytes + this.#unapplied.size_bytes >= this.#sizeMax) this.settle()
       this.#wasBelowLimit = this.size.used_bytes < this.#sizeMax
     }
     return this.#wasBelowLimit

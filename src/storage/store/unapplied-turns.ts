@@ -6,13 +6,13 @@ import type { TurnRecord } from '../records/turn-record.js'
 import type { LogSequence } from '../wal/record-log.js'
 import { CountChanges } from './count-changes.js'
 import { type EntryChange, writeEntries } from './index-entries.js'
+import { unit_bytes } from './memtable.js'
 
 /** The most writes that are gathered: LMDB takes some milliseconds for them, during which the partition does nothing else. */
 const mostWrites = 4096
 
-/** The size of LMDB's pages, and of a UTF-16 unit in UTF-8 at most. */
+/** The size of LMDB's pages. */
 const page_bytes = 4096
-const unit_bytes = 3
 
 /** The record of an entity as the last turn has left it; removed when it has no text. */
 interface RecordWrite {
