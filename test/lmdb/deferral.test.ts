@@ -15,7 +15,7 @@ import { Versions } from '../../src/threads/shared-memory/versions.js'
 import { command, given, id, matcher, noWords, path, root, storeSettings, takeTurn, tenant, type } from '../given.js'
 import { notice } from '../given-subscription.js'
 import { runs } from '../runs.js'
-import { anyCommand, Model } from './model.js'
+import { anyCommand, countsIn, Model } from './model.js'
 
 /** A store whose LMDB follows its log, with a reader such as other threads have. */
 class Deferring {
@@ -190,11 +190,7 @@ test('turns and readers agree with a list in memory, whenever LMDB follows', asy
               model.entities.filter((entity) => entity.type === kind),
             )
           }
-          const counts = [...snapshot.counts(tenant)].map(({ path: where, type: kind, attribute, count }) => [
-            attribute === undefined ? `${where} ${kind}` : `${where} ${kind} ${attribute}`,
-            count,
-          ])
-          assert.deepEqual(new Map(counts as [string, number][]), model.counts())
+          assert.deepEqual(countsIn(snapshot), model.counts())
           snapshot.close()
         }
         await deferring.close()

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { test } from 'tap'
+import { fnv1a } from '../../src/hash.js'
 import { Memtable, type PublishedRecords } from '../../src/storage/store/memtable.js'
 import type { HeldRecord } from '../../src/storage/store/record-cache.js'
 import type { Sequence } from '../../src/threads/shared-memory/sequences.js'
@@ -61,6 +62,32 @@ test('what is full takes no more, until LMDB has followed', (t) => {
     if (memtable.fits(one)) memtable.publish(one)
   }
   t.equal(memtable.fits(named(new Map([['last', []]]))), false)
+  t.end()
+})
+
+/** Two names with the same hash in a memory, whose fifth cell is where hashes begin. */
+function alike(memory: SharedArrayBuffer): readonly [string, string] {
+  const seed = new Int32Array(memory)[4]
+  const seen = new Map<number, string>()
+  for (let at = 0; ; at += 1) {
+    const name = `name ${at}`
+    const hash = fnv1a(name, seed) | 0
+    const other = seen.get(hash)
+    if (other !== undefined) return [other, name]
+    seen.set(hash, name)
+  }
+}
+
+test('names with the same hash are told apart, and nobody knows beforehand which names those are', (t) => {
+  const memory = Memtable.memory()
+  const [writer, reader] = [new Memtable(memory), new Memtable(memory)]
+  const [one, other] = alike(memory)
+  publish(writer, { [one]: [record(1, 'one')] })
+  t.equal(reader.get(other), undefined)
+  publish(writer, { [other]: [record(2, 'other')] })
+  publish(writer, { [one]: [record(1, 'uno')] })
+  t.same([reader.get(one), reader.get(other)], [[record(1, 'uno')], [record(2, 'other')]])
+  t.not(new Int32Array(Memtable.memory())[4], new Int32Array(memory)[4])
   t.end()
 })
 

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { applyUpdate } from '../../src/model/context/apply.js'
 import type { Entity } from '../../src/model/context/entity.js'
 import type { UpdateCommand } from '../../src/model/context/update.js'
-import { command, path, type } from '../given.js'
+import type { Snapshot } from '../../src/storage/store/partition-reader.js'
+import { command, path, tenant, type } from '../given.js'
 
 const anyText = fc.oneof(
   fc.constantFrom('', 'a', 'é', '\u{1f600}', ' ', '\u0000'),
@@ -64,4 +65,14 @@ export class Model {
     }
     return counts
   }
+}
+
+/** The counts of entities and attributes that a snapshot has, as `Model.counts` names them. */
+export function countsIn(snapshot: Snapshot): Map<string, number> {
+  return new Map(
+    Array.from(snapshot.counts(tenant), ({ path: where, type: kind, attribute, count }) => [
+      attribute === undefined ? `${where} ${kind}` : `${where} ${kind} ${attribute}`,
+      count,
+    ]),
+  )
 }
