@@ -72,7 +72,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   versions.invalidateAll()
   // What the thread before has published, LMDB has now.
-  memtable?.followed()
+  memtable?.settled()
   const matcher = matcherMaker(task.templates, log, remembered_bytes)()
   for (const inForce of byCreation(task.subscriptions)) {
     matcher.put(inForce)

@@ -190,7 +190,7 @@ export class PartitionReaders {
     times: HandleTimes | undefined,
     use: (snapshots: readonly Snapshot[]) => Promise<Result<Value, Refusal>>,
   ): Promise<Result<Value, Refusal | QueryRefusal>> {
-    if (!(await follow(sides))) return err({ kind: 'notFollowed' })
+    if (!(await settled(sides))) return err({ kind: 'notSettled' })
     const held: ReadSide[] = []
     const snapshots: Snapshot[] = []
     try {
@@ -220,9 +220,9 @@ const atOnce_characters = 2 * 2 ** 20
 const patience_ms = 5000
 
 /** Whether new snapshots show everything that was acknowledged before. */
-async function follow(sides: readonly ReadSide[]): Promise<boolean> {
-  const open = sides.map(({ reader }) => reader.follows(patience_ms)).filter((waiting) => waiting !== undefined)
-  return open.length === 0 || (await Promise.all(open)).every((follows) => follows)
+async function settled(sides: readonly ReadSide[]): Promise<boolean> {
+  const open = sides.map(({ reader }) => reader.settles(patience_ms)).filter((waiting) => waiting !== undefined)
+  return open.length === 0 || (await Promise.all(open)).every((isSettled) => isSettled)
 }
 
 function read(

@@ -7,7 +7,7 @@ import type { HeldRecord } from './record-cache.js'
 const epochCell = 0
 /** How many turns were published, and how many of them LMDB has. They wrap around. */
 const publishedCell = 1
-const followedCell = 2
+const settledCell = 2
 /** Not 0 when a reader waits for LMDB. */
 const wantedCell = 3
 /** Where hashes begin, by chance: nobody can choose names whose hashes are alike, which would make every search long. */
@@ -132,8 +132,8 @@ export class Memtable {
     }
   }
 
-  /** LMDB has everything that was published: removes it. */
-  followed(): void {
+  /** LMDB has everything that was published: removes it, and lets go on who waits for that. */
+  settled(): void {
     // Odd already where a thread has ended in the midst of this.
     const removing = Atomics.load(this.#cells, epochCell) | 1
     Atomics.store(this.#cells, epochCell, removing)
@@ -141,39 +141,39 @@ export class Memtable {
     this.#end = 0
     this.#names = 0
     Atomics.store(this.#cells, epochCell, removing + 1)
-    Atomics.store(this.#cells, followedCell, Atomics.load(this.#cells, publishedCell))
-    Atomics.notify(this.#cells, followedCell)
+    Atomics.store(this.#cells, settledCell, Atomics.load(this.#cells, publishedCell))
+    Atomics.notify(this.#cells, settledCell)
   }
 
   /** Whether new snapshots of LMDB show everything that was published. */
-  get isFollowed(): boolean {
-    return Atomics.load(this.#cells, followedCell) === Atomics.load(this.#cells, publishedCell)
+  get isSettled(): boolean {
+    return Atomics.load(this.#cells, settledCell) === Atomics.load(this.#cells, publishedCell)
   }
 
   /** Resolves when new snapshots show everything that is published now, or after the time limit: says whether they do. */
-  async follows(limit_ms: number): Promise<boolean> {
+  async settles(limit_ms: number): Promise<boolean> {
     const target = Atomics.load(this.#cells, publishedCell)
     const until_ms = performance.now() + limit_ms
     for (;;) {
-      const held = Atomics.load(this.#cells, followedCell)
+      const held = Atomics.load(this.#cells, settledCell)
       if (((held - target) | 0) >= 0) return true
       const left_ms = until_ms - performance.now()
       if (left_ms <= 0) return false
       Atomics.store(this.#cells, wantedCell, 1)
       Atomics.notify(this.#cells, wantedCell)
-      const waiting = Atomics.waitAsync(this.#cells, followedCell, held, left_ms)
+      const waiting = Atomics.waitAsync(this.#cells, settledCell, held, left_ms)
       if (waiting.async) await waiting.value
     }
   }
 
   /** In the partition's thread: calls a function whenever a reader waits for LMDB, until the signal is aborted. */
-  async whenWanted(follow: () => void, signal: AbortSignal): Promise<void> {
+  async whenWanted(settle: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const waiting = Atomics.waitAsync(this.#cells, wantedCell, 0)
       if (waiting.async) await waiting.value
       if (signal.aborted) return
       Atomics.store(this.#cells, wantedCell, 0)
-      follow()
+      settle()
     }
   }
 

@@ -257,7 +257,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
       versions.end()
     }
     this.#unapplied = new UnappliedTurns()
-    memtable.followed()
+    memtable.settled()
   }
 
   #writeUnapplied(): void {
