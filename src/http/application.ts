@@ -10,6 +10,8 @@ import { type MatchedRoute, parsePath, placeholderName, type RequestPath, splitT
 interface NodeRequest {
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse | undefined
+  /** Its path, once it was parsed. */
+  path?: RequestPath
 }
 
 /** Serves a request whose path has been resolved. Never throws. */
@@ -174,20 +176,22 @@ interface Route {
 const rememberedMax_bytes = 8 * 2 ** 20
 const longestRemembered = 256
 /** The size of a target without the characters of its segments, of which there are no more than in the path. */
-const target_bytes = 512
+const target_bytes = 128
 
 /** A path that no resource has: the root is an unknown one [management 11.4]. */
 const unroutable = '/'
 
 const noRequest = new Request('http://localhost/')
 
-function requestPath({ incoming }: NodeRequest): RequestPath {
-  return parsePath(copyOf(splitTarget(incoming.url ?? '').path))
+function requestPath(request: NodeRequest): RequestPath {
+  request.path ??= parsePath(pathOf(request.incoming.url ?? ''))
+  return request.path
 }
 
-/** The path of a target with a query is a part of it, and would keep all of it in memory. */
-function copyOf(text: string): string {
-  return Buffer.from(text, 'utf16le').toString('utf16le')
+/** A path that is only a part of its target is copied: it would keep all of that in memory. */
+function pathOf(target: string): string {
+  const { path } = splitTarget(target)
+  return path.length === target.length ? path : Buffer.from(path, 'utf16le').toString('utf16le')
 }
 
 /** The order of two routes by the first segment in which one is fixed and the other is not. */

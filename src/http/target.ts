@@ -210,7 +210,14 @@ export const kinds: { readonly [Kind in PathKind]: KindTraits } = {
 
 /** Whether requests that a broker has sent are refused: of management, and all of the console, be it served or not [management 13]. */
 export function refusesBrokers(kind: PathKind, path: string): boolean {
-  return kinds[kind].refusesSites || segmentsOf(path)[0] === 'console'
+  return kinds[kind].refusesSites || isConsole(path)
+}
+
+/** Whether the first segment of a path is that of the console: every request asks, so the path is not split for it. */
+function isConsole(path: string): boolean {
+  const from = path.startsWith('/') ? 1 : 0
+  const end = from + 'console'.length
+  return path.startsWith('console', from) && (path.length === end || path[end] === '/')
 }
 
 /** Whether POST, PUT and PATCH may come without a body: under `/log/`, `/admin/` and `/v1/admin/` [management 11.4]. */
