@@ -121,11 +121,12 @@ class StoreHistory {
     const { changes } = decideTurn({ ...parts, store }, this.#commands())
     const isTorn = this.#random.once(2)
     const next = join(this.#folder, `${this.#life + 1}`)
-    const isLogged = store.commit(changes, () => {
+    const logged = (): void => {
       this.#losePower(next)
       const { segment, offset } = parsePosition(store.wal.note) ?? assert.fail('no place in the log')
       if (isTorn) overwritten(join(next, 'log', nameOf(segment)), offset - 16, Buffer.alloc(16, 'torn'))
-    })
+    }
+    const isLogged = store.commit(changes, { logged })
     if (!isLogged) this.#losePower(next)
     else if (!isTorn) this.#state = stateOf(store)
     await store.close()

@@ -20,19 +20,16 @@ export interface TurnParts extends DecidingParts {
  * subscriptions then have their former moments, except where another partition has moved them since, and the versions have counted the
  * failed commit, so that readers read again what has not changed. Call `publishTurn` next, before anything else is decided or read.
  *
- * @param logged called with the size of the record when it is durable, before the store is written
+ * @param logged called with the size of the record when it is durable, before anybody can see the changes
  */
 export function commitTurn(
   { store, matcher, versions }: TurnParts,
   changes: TurnChanges,
-  logged = (_bytes: number) => {},
+  logged = (_bytes: number): void => {},
 ): boolean {
   try {
-    return store.commit(changes, (bytes, isLater) => {
-      logged(bytes)
-      // Some readers see the transaction before it is over: none of them may show its cache any more.
-      versions.begin(changes.entities, isLater ? 'memtable' : 'commit')
-    })
+    // Some readers see the transaction before it is over: none of them may show its cache any more.
+    return store.commit(changes, { logged, applying: () => versions.begin(changes.entities) })
   } catch (fault) {
     versions.end()
     matcher.undo()

@@ -7,7 +7,6 @@ import type { Log } from '../../observe/log/log.js'
 import { traceArea } from '../../observe/log/trace.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
 import type { WriteWatch } from '../../threads/shared-memory/thread-beats.js'
-import type { Versions } from '../../threads/shared-memory/versions.js'
 import type { Milliseconds, Nanoseconds } from '../../time.js'
 import { Checkpoints } from '../environment/checkpoint.js'
 import { faultOf } from '../environment/disk-fault.js'
@@ -21,7 +20,7 @@ import {
 import type { LoggedParts } from '../environment/logged-environment.js'
 import { entityOf, missing, numberOf } from '../records/damage.js'
 import { idInPath, type Key, recordKey } from '../records/keys.js'
-import { type Expired, entityName, idName, type TurnChanges } from '../records/store.js'
+import { type Expired, entityName, type TurnChanges } from '../records/store.js'
 import {
   decodeTurnRecord,
   type EntityWrite,
@@ -31,13 +30,12 @@ import {
 } from '../records/turn-record.js'
 import type { LogRecord, LogSequence } from '../wal/record-log.js'
 import { CountChanges } from './count-changes.js'
-import { type EntryChange, entryChangesOf, expiredIn, writeEntries } from './index-entries.js'
+import { entryChangesOf, expiredIn, writeEntries } from './index-entries.js'
 import { KnownEntities } from './known-entities.js'
 import { LoggedStore } from './logged-store.js'
-import type { Memtable, NamedRecords, PublishedRecords } from './memtable.js'
 import { Outbox } from './outbox.js'
-import { changed, type HeldRecord, RecordCache } from './record-cache.js'
-import { UnappliedTurns } from './unapplied-turns.js'
+import { type HeldRecord, RecordCache } from './record-cache.js'
+import { changesByName, type Deferral, nameOf, type Publication, TurnPublisher, textOf } from './turn-publisher.js'
 
 /** The fact that keeps the order of creation growing over restarts: the highest sequence of an entity. Part of the format on disk. */
 export const highestFact: Key = ['place']
@@ -75,12 +73,12 @@ export interface StoreParts {
   readonly deferral?: Deferral | undefined
 }
 
-/** What lets LMDB follow the log. */
-export interface Deferral {
-  /** Shows other threads what LMDB does not have yet. */
-  readonly memtable: Memtable
-  /** Told when LMDB is written apart from a turn. */
-  readonly versions: Pick<Versions, 'begin' | 'end'>
+/** What the caller of a commit does at its stages. */
+export interface CommitStages {
+  /** The record is durable, and has this size; nobody can see the changes yet. */
+  readonly logged?: (bytes: number) => void
+  /** LMDB is about to be written with the turn. */
+  readonly applying?: () => void
 }
 
 /** Ends the thread of a partition after a fault that leaves the state of the disk unknown. */
@@ -98,9 +96,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
   readonly #cache: RecordCache
   readonly #large: KnownEntities
   readonly #sizeMax: number
-  readonly #deferral: Deferral | undefined
-  /** Turns that are published and not in LMDB yet. */
-  #unapplied = new UnappliedTurns()
+  readonly #publisher: TurnPublisher | undefined
   /** Until when turns are applied at once, by `performance.now()`. */
   #atOnceUntil_ms = 0
   #highest: number
@@ -127,7 +123,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     this.#cache = new RecordCache((1 - largeShare) * cache_bytes)
     this.#large = new KnownEntities(largeShare * cache_bytes)
     this.#sizeMax = settings.sizeMax_bytes
-    this.#deferral = deferral
+    this.#publisher = deferral && new TurnPublisher(deferral)
     this.#highest = highest
     this.recover()
     this.#cache.clear()
@@ -170,9 +166,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
 
   /** The entities of one id in one service path as the last turn left them, of all types, oldest first. */
   entities(tenant: Tenant, path: ServicePath, id: EntityId): readonly Entity[] {
-    const name = entityName(tenant, path, id)
-    const records = this.#cache.get(name) ?? this.#read(name, tenant, path, id)
-    const found = records.map(({ sequence, text }) =>
+    const found = this.#records(tenant, path, id).map(({ sequence, text }) =>
       this.#large.entity(sequence, text, () => entityOf(text, { path: this.path, tenant, sequence })),
     )
     return found.length > 1 ? found.sort((a, b) => a.sequence - b.sequence) : found
@@ -199,11 +193,10 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
   }
 
   /**
-   * Logs and applies the changes of a turn, all of them or nothing; says whether there were any. `logged` is called with the size of
-   * the record when it is durable, before anybody can see the changes, and told whether LMDB is written right after that or later.
-   * Throws `StorageFull` when there is no room.
+   * Logs the changes of a turn, and applies or publishes them, all of them or nothing; says whether there were any. Throws `StorageFull`
+   * when there is no room.
    */
-  commit(changes: TurnChanges, logged = (_bytes: number, _isLater: boolean): void => {}): boolean {
+  commit(changes: TurnChanges, stages: CommitStages = {}): boolean {
     const turn = turnRecord(changes, this.#highest)
     if (turn === undefined) return false
     const publication = this.#publicationOf(turn)
@@ -213,11 +206,14 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     const bytes = encodeTurnRecord(turn)
     const appended = this.wal.appendSync(this.wal.last, bytes)
     if (publication === undefined) {
-      this.applyOwn(appended, turn, () => logged(bytes.length, false))
+      this.applyOwn(appended, turn, () => {
+        stages.logged?.(bytes.length)
+        stages.applying?.()
+      })
     } else {
       const sequence = this.sequenceOf(appended)
-      logged(bytes.length, true)
-      this.#publish(publication, sequence, turn)
+      stages.logged?.(bytes.length)
+      this.#publish(publication, sequence)
     }
     this.#hasWritten([turn])
     return true
@@ -246,50 +242,41 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
 
   /** As `settle`, but throws `StorageFull` when LMDB cannot be written. */
   #settleNow(): void {
-    const { last } = this.#unapplied
-    if (last === undefined || this.#deferral === undefined) return
-    const { memtable, versions } = this.#deferral
-    this.disk.enter(this.#unapplied.size_bytes)
-    versions.begin([])
-    try {
-      this.attempt(() => this.logged.apply(last, () => this.#writeUnapplied()))
-    } finally {
-      versions.end()
-    }
-    this.#unapplied = new UnappliedTurns()
-    memtable.settled()
-  }
-
-  #writeUnapplied(): void {
-    this.#unapplied.write(this.#environment)
-    this.#environment.facts.putSync(highestFact, String(this.#highest))
+    const publisher = this.#publisher
+    const last = publisher?.last
+    if (publisher === undefined || last === undefined) return
+    this.disk.enter(publisher.size_bytes)
+    publisher.settle((write) =>
+      this.attempt(() =>
+        this.logged.apply(last, () => {
+          write(this.#environment)
+          this.#environment.facts.putSync(highestFact, String(this.#highest))
+        }),
+      ),
+    )
   }
 
   /**
    * How a turn is published before LMDB has it; undefined when it is applied at once: notices and acks, which are read from LMDB, what
    * does not fit into the memtable even when that is empty, and whatever comes while snapshots are read or the disk is nearly full.
    */
-  #publicationOf({ entities, notices, acks }: TurnRecord): Publication | undefined {
-    if (this.#deferral === undefined || notices.length > 0 || acks.length > 0) return undefined
+  #publicationOf(turn: TurnRecord): Publication | undefined {
+    const publisher = this.#publisher
+    if (publisher === undefined || turn.notices.length > 0 || turn.acks.length > 0) return undefined
     if (!this.disk.isAmple || performance.now() < this.#atOnceUntil_ms) return undefined
-    const { memtable } = this.#deferral
-    const all = new Map<string, NamedRecords>()
-    for (const [name, { write, texts }] of changesByName(entities)) {
-      const { path, id } = write.entity
-      const before = this.#cache.get(name) ?? this.#read(name, write.tenant, path, id)
-      all.set(name, { idName: idName(write.tenant, id), path, records: changed(before, texts) })
-    }
-    if (this.#unapplied.isFull || !memtable.fits(all)) this.#settleNow()
-    // Made here, since nothing may fail once the record stands in the log.
-    return memtable.fits(all) ? { memtable, all, entries: entities.flatMap(entryChangesOf) } : undefined
+    const publication = publisher.publicationOf(turn, ({ tenant, entity: { path, id } }) =>
+      this.#records(tenant, path, id),
+    )
+    if (!publisher.takes(publication)) this.#settleNow()
+    return publisher.takes(publication) ? publication : undefined
   }
 
-  #publish({ memtable, all, entries }: Publication, sequence: LogSequence, turn: TurnRecord): void {
-    this.#unapplied.add(sequence, turn, entries)
+  #publish(publication: Publication, sequence: LogSequence): void {
+    const { turn, all } = publication
     this.#highest = Math.max(this.#highest, turn.highest)
     for (const [name, { records }] of all) this.#cache.put(name, records)
     for (const write of turn.entities) this.#note(write)
-    memtable.publish(all)
+    this.#publisher?.publish(sequence, publication)
     this.#trace(turn.entities)
   }
 
@@ -321,26 +308,27 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     if (this.#isLookDue) {
       this.#isLookDue = false
       this.#written = 0
-      if (this.size.used_bytes + this.#unapplied.size_bytes >= this.#sizeMax) this.settle()
+      if (this.size.used_bytes + (this.#publisher?.size_bytes ?? 0) >= this.#sizeMax) this.settle()
       this.#wasBelowLimit = this.size.used_bytes < this.#sizeMax
     }
     return this.#wasBelowLimit
   }
 
+  /** The records of one id in one service path as the last turn left them, in no order. */
+  #records(tenant: Tenant, path: ServicePath, id: EntityId): readonly HeldRecord[] {
+    const name = entityName(tenant, path, id)
+    const known = this.#cache.get(name)
+    if (known !== undefined) return known
+    const records = this.#publisher?.records(name) ?? this.#read(tenant, path, id)
+    this.#cache.put(name, records)
+    return records
+  }
+
   /** Outside of write transactions: lmdb reads the last commit of this thread. */
-  #read(name: string, tenant: Tenant, path: ServicePath, id: EntityId): readonly HeldRecord[] {
-    const published = this.#unapplied.last === undefined ? undefined : this.#deferral?.memtable.get(name)
-    if (published !== undefined) {
-      this.#cache.put(name, published)
-      return published
-    }
+  #read(tenant: Tenant, path: ServicePath, id: EntityId): readonly HeldRecord[] {
     try {
-      const records: HeldRecord[] = []
-      for (const { value } of this.#environment.ids.getRange(idInPath(tenant, id, path))) {
-        records.push(this.#record(tenant, Number(value) as Sequence))
-      }
-      this.#cache.put(name, records)
-      return records
+      const sequences = this.#environment.ids.getRange(idInPath(tenant, id, path))
+      return Array.from(sequences, ({ value }) => this.#record(tenant, Number(value) as Sequence))
     } catch (fault) {
       throw faultOf(fault, this.path)
     }
@@ -412,37 +400,4 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
       if (what) log.trace('storage.index', `${id} (${type}) in ${path} ${what} the indexes`)
     }
   }
-}
-
-/** The records of the names that a turn changes, as it leaves them, and where they are published. */
-interface Publication {
-  readonly memtable: Memtable
-  readonly all: PublishedRecords
-  /** What the turn changes in the indexes. */
-  readonly entries: readonly EntryChange[]
-}
-
-/** What a turn changes in the records of one name: one of the writes, and the texts by their sequences. */
-interface NamedChanges {
-  readonly write: EntityWrite
-  readonly texts: Map<Sequence, string | undefined>
-}
-
-function changesByName(writes: readonly EntityWrite[]): ReadonlyMap<string, NamedChanges> {
-  const byName = new Map<string, NamedChanges>()
-  for (const write of writes) {
-    const name = nameOf(write)
-    const named = byName.get(name)
-    if (named === undefined) byName.set(name, { write, texts: new Map([[write.entity.sequence, textOf(write)]]) })
-    else named.texts.set(write.entity.sequence, textOf(write))
-  }
-  return byName
-}
-
-function nameOf({ tenant, entity: { path, id } }: EntityWrite): string {
-  return entityName(tenant, path, id)
-}
-
-function textOf(write: EntityWrite): string | undefined {
-  return write.kind === 'put' ? write.text : undefined
 }
