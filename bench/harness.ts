@@ -33,6 +33,8 @@ export interface Comparison {
   readonly constant?: string
   /** What else the case varies. */
   readonly varied?: Line
+  /** What else is known behind the last round. */
+  readonly after?: () => Promise<Line>
 }
 
 /** A load on one server; the harness gives it its fresh numbers. */
@@ -184,7 +186,7 @@ export class Harness {
   }
 
   /** Loads the broker, the reference and the other version in turns, and adds the medians of the rounds to the report. */
-  async compare({ constant, url, against: other, varied = {}, ...comparison }: Comparison): Promise<void> {
+  async compare({ constant, url, against: other, varied = {}, after, ...comparison }: Comparison): Promise<void> {
     const { duration_s, rounds } = this.options
     const { bench, connections, requests } = comparison
     const echo = await this.reference(constant)
@@ -203,6 +205,7 @@ export class Harness {
       ...varied,
       rounds,
       ...medians(measured),
+      ...(await after?.()),
       ...besides('reference_per_s', measured, reference),
       ...versus(measured, against),
       ...(reference.length < 2 ? {} : { reference_spread: { reference_per_s: rateSpread(reference) } }),

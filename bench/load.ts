@@ -34,6 +34,7 @@ export interface LoadResult {
   readonly p50_ms: number
   readonly p90_ms: number
   readonly p99_ms: number
+  readonly p999_ms: number
   readonly max_ms: number
   /** Processor time of the generator for each second: near 1 the generator is what is measured. */
   readonly generator_cpu_ratio: number
@@ -127,6 +128,7 @@ class Run {
       p50_ms: this.#waits.percentile(50) / 1e6,
       p90_ms: this.#waits.percentile(90) / 1e6,
       p99_ms: this.#waits.percentile(99) / 1e6,
+      p999_ms: this.#waits.percentile(99.9) / 1e6,
       max_ms: this.#answered === 0 ? 0 : this.#waits.max / 1e6,
       generator_cpu_ratio: (user + system) / 1000 / measured_ms,
     }

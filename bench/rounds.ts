@@ -46,6 +46,7 @@ export function medians(rounds: readonly LoadResult[]): Line {
     p50_ms: rounded(median(rounds.map((round) => round.p50_ms))),
     p90_ms: rounded(median(rounds.map((round) => round.p90_ms))),
     p99_ms: rounded(median(rounds.map((round) => round.p99_ms))),
+    p999_ms: rounded(median(rounds.map((round) => round.p999_ms))),
     max_ms: rounded(Math.max(...rounds.map((round) => round.max_ms))),
     generator_cpu_ratio: rounded(median(rounds.map((round) => round.generator_cpu_ratio))),
     ...(failures === 0 ? {} : { failures }),

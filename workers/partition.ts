@@ -205,6 +205,7 @@ function watchSizes(store: PartitionStore, meter: StorageMeter): () => void {
     meter.size(store.entityCount, used_bytes, max_bytes)
     store.lookForRoom()
     meter.full(store.isFull)
+    meter.secondPassed()
   }
   look()
   const timer = setInterval(look, sizes_ms)

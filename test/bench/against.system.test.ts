@@ -24,6 +24,7 @@ test('a version stands to the other one by the medians of both', async (t) => {
     p50_ms: 1,
     p90_ms: 1,
     p99_ms,
+    p999_ms: 9,
     max_ms: 9,
     generator_cpu_ratio: 0.1,
     failures: { status: 0, refused: 0, timedOut: 0, disconnected: 0 },

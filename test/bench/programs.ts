@@ -85,7 +85,7 @@ export function columns(lines: readonly unknown[], ...names: readonly string[]):
 
 /** What every load says, whatever was measured. */
 export function isMeasured(t: Test, line: unknown): void {
-  for (const name of ['rate_per_s', 'p50_ms', 'p90_ms', 'p99_ms', 'max_ms', 'generator_cpu_ratio']) {
+  for (const name of ['rate_per_s', 'p50_ms', 'p90_ms', 'p99_ms', 'p999_ms', 'max_ms', 'generator_cpu_ratio']) {
     t.ok(Number(member(line, name)) > 0, `${name} is above 0`)
   }
   t.equal(member(line, 'failures'), undefined, 'no request failed')

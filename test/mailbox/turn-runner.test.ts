@@ -21,6 +21,7 @@ test('when the log has no space for a turn, what removes something is carried ou
   const storage = {
     committed: () => {},
     logged: () => {},
+    secondPassed: () => {},
     checkpointed: () => {},
     size: () => {},
     writing: () => {},

@@ -48,8 +48,10 @@ test('what partitions report is shown, and the metrics of the process', async (t
   const subscriptions = subscriptionService({ index: async () => ({ ids, changes }) })
   const { ask, measures } = management({ broker: broker({ subscriptions }) })
   measures.storage(0).committed(8, 1_000_000n)
-  measures.storage(0).logged(300, 500_000n)
-  measures.storage(0).logged(200, 500_000n)
+  const storage = measures.storage(0)
+  storage.logged(300, 500_000n)
+  storage.logged(200, 400_000n)
+  storage.secondPassed()
   measures.storage(0).checkpointed(20_000_000n)
   measures.storage(0).size(5, 4096, 65536)
   measures.partitions.row(0).record('loopDelays', 10_000n)
@@ -61,6 +63,7 @@ test('what partitions report is shown, and the metrics of the process', async (t
     'rigel_storage_commits_total{partition="0"} 1',
     'rigel_storage_commit_operations_sum{partition="0"} 8',
     'rigel_log_append_duration_seconds_count{partition="0"} 2',
+    'rigel_log_append_longest_seconds{partition="0"} 0.0005',
     'rigel_log_appended_bytes_total{partition="0"} 500',
     'rigel_checkpoint_duration_seconds_sum{partition="0"} 0.02',
     'rigel_storage_used_bytes{partition="0"} 4096',
@@ -76,4 +79,21 @@ test('what partitions report is shown, and the metrics of the process', async (t
   }
   t.match(shown, /\nprocess_cpu_seconds_total \d/)
   t.match(shown, /\nnodejs_heap_size_total_bytes \d/)
+})
+
+test('the longest append is told for a minute or two', async (t) => {
+  const { ask, measures } = management()
+  const storage = measures.storage(0)
+  const seconds = async (passed: number): Promise<string> => {
+    for (let second = 0; second < passed; second += 1) storage.secondPassed()
+    return (
+      /\nrigel_log_append_longest_seconds\{partition="0"\} (\S+)\n/.exec(text(await ask('GET', '/metrics')))?.[1] ?? ''
+    )
+  }
+  storage.logged(1, 3_000_000n)
+  t.equal(await seconds(60), '0.003')
+  storage.logged(1, 1_000_000n)
+  t.equal(await seconds(60), '0.003')
+  t.equal(await seconds(1), '0.001')
+  t.equal(await seconds(120), '0')
 })

@@ -109,6 +109,11 @@ export const partitionFigures = new FigureList(['partition'], {
     'Time until the record of a turn was in the log and on disk',
     durationBuckets,
   ),
+  longestLog_ns: gauge(
+    'rigel_log_append_longest_seconds',
+    'The longest time within the last minute or two until the record of a turn was in the log and on disk',
+    { per: 1e9 },
+  ),
   /** Without the log's own overhead per record. */
   logged_bytes: counter('rigel_log_appended_bytes_total', 'Size of the records appended to the log'),
   checkpointDurations: histogram('rigel_checkpoint_duration_seconds', 'Time to take a checkpoint', durationBuckets),

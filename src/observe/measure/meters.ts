@@ -6,15 +6,20 @@ import type { GarbageCollection, nodeFigures, partitionFigures, threadFigures } 
 
 type PartitionRow = RowOf<typeof partitionFigures>
 
+/** For how many seconds an append counts as the longest one, at least; at most for twice as many. */
+const longest_s = 60
+
 /** The meter of a partition, for its own thread. It resets the state that a replaced thread has left. */
 export function storageMeter(row: PartitionRow) {
   const [commitDurations, commitOperations] = [row.recorder('commitDurations'), row.recorder('commitOperations')]
   const [logDurations, logged_bytes] = [row.recorder('logDurations'), row.adder('logged_bytes')]
+  const longestLog_ns = row.setter('longestLog_ns')
   const [entities, used_bytes, map_bytes] = [row.setter('entities'), row.setter('used_bytes'), row.setter('map_bytes')]
   const writing: (isWriting: boolean) => void = row.setter('isWriting')
   const full: (isFull: boolean) => void = row.setter('isFull')
   writing(false)
   full(false)
+  let [longest, longestBefore, seconds]: [Nanoseconds, Nanoseconds, number] = [0n, 0n, 0]
   return {
     /** A turn was committed: its number of commands, and the time to log and apply it. */
     committed: (commands: number, duration: Nanoseconds): void => {
@@ -25,6 +30,15 @@ export function storageMeter(row: PartitionRow) {
     logged: (bytes: number, duration: Nanoseconds): void => {
       logDurations(duration)
       logged_bytes(BigInt(bytes))
+      if (duration > longest) longest = duration
+    },
+    /** To be called every second: shows the longest append of late. */
+    secondPassed: (): void => {
+      longestLog_ns(Number(longest > longestBefore ? longest : longestBefore))
+      seconds += 1
+      if (seconds % longest_s > 0) return
+      longestBefore = longest
+      longest = 0n
     },
     checkpointed: row.recorder('checkpointDurations'),
     /** The number of entities and the sizes of the files, after a turn. */
