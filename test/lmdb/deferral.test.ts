@@ -3,6 +3,8 @@ import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
+import { PartitionReaders } from '../../src/broker/services/partition-readers.js'
+import { RecentEntities } from '../../src/broker/services/recent-entities.js'
 import { StorageFull } from '../../src/faults.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { decideTurn } from '../../src/partition/turn/decide.js'
@@ -11,8 +13,22 @@ import { decodeEntity } from '../../src/storage/records/record.js'
 import { Memtable } from '../../src/storage/store/memtable.js'
 import { PartitionReader } from '../../src/storage/store/partition-reader.js'
 import { PartitionStore } from '../../src/storage/store/partition-store.js'
+import { ReadPool } from '../../src/storage/store/read-pool.js'
 import { Versions } from '../../src/threads/shared-memory/versions.js'
-import { command, given, id, matcher, noWords, path, root, storeSettings, takeTurn, tenant, type } from '../given.js'
+import {
+  command,
+  given,
+  id,
+  matcher,
+  noWords,
+  path,
+  query,
+  root,
+  storeSettings,
+  takeTurn,
+  tenant,
+  type,
+} from '../given.js'
 import { notice } from '../given-subscription.js'
 import { runs } from '../runs.js'
 import { anyCommand, countsIn, Model } from './model.js'
@@ -22,6 +38,7 @@ class Deferring {
   readonly memtable: Memtable
   readonly store: PartitionStore
   readonly reader: PartitionReader
+  readonly versions: Versions
   /** Whether LMDB cannot be written since the disk is full. */
   isFull = false
   readonly #parts: TurnParts
@@ -29,6 +46,7 @@ class Deferring {
   constructor(folder: string, memory_bytes: number, cache_bytes = 2 ** 20) {
     const [memory, told] = [Memtable.memory(memory_bytes), Versions.memory()]
     const versions = new Versions(told)
+    this.versions = new Versions(told)
     this.memtable = new Memtable(memory)
     this.store = new PartitionStore(folder, storeSettings, {
       cache_bytes,
@@ -112,6 +130,32 @@ test('what was published stays while LMDB cannot be written, and nothing is take
   t.match(decodeEntity([...after.all(tenant)][0]?.read() ?? ''), { attributes: [{ value: '1' }] })
   after.close()
   t.end()
+})
+
+test('a query is refused while the last updates cannot be written to LMDB, and a single id is read nevertheless', async (t) => {
+  const deferring = opened(t)
+  const { reader, store, memtable, versions } = deferring
+  const ended = new AbortController()
+  void memtable.whenWanted(() => store.settleForReader(), ended.signal)
+  // Waits for shared memory keep no process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => {
+    ended.abort()
+    clearInterval(alive)
+  })
+  const pool = new ReadPool(ReadPool.memory(2), 0, { on: false, free: () => {}, waited: () => {} })
+  const patient = (patience_ms: number) =>
+    new PartitionReaders([{ reader, pool, versions }], new RecentEntities(2 ** 20), patience_ms)
+  const all = query()
+  const limits = { page_bytes: 2 ** 20 }
+  deferring.isFull = true
+  deferring.take([silo('S1', '1')])
+  t.same(await patient(20).query(all, limits), { ok: false, error: { kind: 'notSettled' } })
+  const single = await patient(20).entities(tenant, all.paths, id('S1'))
+  t.match(single, [{ attributes: [{ value: '1' }] }])
+  t.equal(pool.free, 2, 'who is refused holds nothing')
+  deferring.isFull = false
+  t.match(await patient(60_000).query(all, limits), { ok: true, value: { records: { length: 1 } } })
 })
 
 test('LMDB takes the longest names that are accepted, so that nothing in the log can keep it from following', (t) => {

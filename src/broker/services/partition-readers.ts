@@ -38,10 +38,13 @@ export type StateRecords = RecordPage & Dated
 export class PartitionReaders {
   readonly #sides: readonly ReadSide[]
   readonly #cached: RecentEntities
+  readonly #patience_ms: number
 
-  constructor(sides: readonly ReadSide[], cached: RecentEntities) {
+  /** @param patience_ms how long a query waits for LMDB to be written, which takes milliseconds unless the disk is full */
+  constructor(sides: readonly ReadSide[], cached: RecentEntities, patience_ms = 5000) {
     this.#sides = sides
     this.#cached = cached
+    this.#patience_ms = patience_ms
   }
 
   /** How many read handles a partition has left to lend, to all threads. */
@@ -190,7 +193,7 @@ export class PartitionReaders {
     times: HandleTimes | undefined,
     use: (snapshots: readonly Snapshot[]) => Promise<Result<Value, Refusal>>,
   ): Promise<Result<Value, Refusal | QueryRefusal>> {
-    if (!(await settled(sides))) return err({ kind: 'notSettled' })
+    if (!(await settled(sides, this.#patience_ms))) return err({ kind: 'notSettled' })
     const held: ReadSide[] = []
     const snapshots: Snapshot[] = []
     try {
@@ -216,11 +219,8 @@ function nameOf(tenant: Tenant, [range, ...others]: readonly PathRange[], id: En
 /** At most this much is decoded in a thread that has other requests to serve. */
 const atOnce_characters = 2 * 2 ** 20
 
-/** How long a read waits for LMDB to be written, which takes milliseconds unless the disk is full or a partition is opened again. */
-const patience_ms = 5000
-
 /** Whether new snapshots show everything that was acknowledged before. */
-async function settled(sides: readonly ReadSide[]): Promise<boolean> {
+async function settled(sides: readonly ReadSide[], patience_ms: number): Promise<boolean> {
   const open = sides.map(({ reader }) => reader.settles(patience_ms)).filter((waiting) => waiting !== undefined)
   return open.length === 0 || (await Promise.all(open)).every((isSettled) => isSettled)
 }
