@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import { type DocumentedServer, startServers } from './documented-servers.js'
+import { EventReader } from './event-reader.js'
 import { RunningBroker } from './running.js'
 import { until } from './until.js'
 
@@ -8,6 +9,7 @@ const ages: ReadonlySet<string> = new Set(['uptime_in_secs', 'measuring_interval
 const wait = /^\d+\.\d{9}$/
 const date = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const givenId = /^[0-9a-f]{24}$/
+const id = /[0-9a-f]{24}/g
 
 /** A call as a page shows it: `$ curl …` in a block marked `console`, the response on the lines below. */
 interface Call {
@@ -25,11 +27,13 @@ interface Request {
   readonly body: string | undefined
   /** What curl is to print after the body, with the names of headers: `%header{location}`. */
   readonly printed: string
+  /** Whether the response goes on and is shown as it comes: `curl -N`. */
+  readonly isStream: boolean
 }
 
 /**
  * Plays the calls of a page in their order and compares every response. Each port that the page names stands for a
- * broker on an empty data folder. Returns the number of calls.
+ * broker on an empty data folder. What servers and streams are to show stands in blocks marked `text`. Returns the number of calls.
  */
 export async function playCalls(t: Test, page: string): Promise<number> {
   const calls = callsIn(page).map((call) => ({ call, request: requestOf(call.words) }))
@@ -37,7 +41,14 @@ export async function playCalls(t: Test, page: string): Promise<number> {
   const started = await RunningBroker.startAll(t, ports.length)
   const brokers = new Map(started.map((broker, at) => [ports[at] ?? '', broker]))
   const servers = await startServers(t, page)
-  for (const { call, request } of calls) {
+  const streams: Pick<DocumentedServer, 'prints'>[] = []
+  const ids = new Map<string, string>()
+  for (const { call, request: written } of calls) {
+    const request = { ...written, path: written.path.replace(id, (shown) => ids.get(shown) ?? shown) }
+    if (request.isStream) {
+      streams.push(await opened(t, brokers, request))
+      continue
+    }
     let shown = ''
     const reply = await until(
       async () => {
@@ -50,11 +61,39 @@ export async function playCalls(t: Test, page: string): Promise<number> {
     t.ok(reply.status >= 200 && reply.status < 300, `${reply.status}: ${call.command}`)
     if (call.response === '') t.equal(reply.text, '', call.command)
     else t.same(comparable(reply.text), comparable(call.response), call.command)
+    const given = reply.text.match(id) ?? []
+    for (const [at, written] of (call.response.match(id) ?? []).entries()) ids.set(written, given[at] ?? written)
   }
-  for (const server of servers) {
-    for (const [, shown = ''] of page.matchAll(/^```text\n(.*?)\n```$/gms)) await server.prints(shown)
+  for (const [, shown = ''] of page.matchAll(/^```text\n(.*?)\n```$/gms)) {
+    for (const shower of [...servers, ...streams]) await shower.prints(shown)
   }
   return calls.length
+}
+
+/** Listens to a stream of events until the test ends. */
+async function opened(
+  t: Test,
+  brokers: ReadonlyMap<string, RunningBroker>,
+  { port, path }: Request,
+): Promise<Pick<DocumentedServer, 'prints'>> {
+  const stream = await EventReader.open(`http://localhost:${brokers.get(port)?.port}${path}`)
+  t.teardown(() => stream.close())
+  t.equal(stream.status, 200, `curl -N localhost:${port}${path}`)
+  const lines: string[] = []
+  const read = async (): Promise<void> => {
+    for await (const { data } of stream.all()) lines.push(`data: ${data}`.replace(id, 'an id'))
+  }
+  // The test ends the stream, which is no failure then.
+  read().catch((fault: unknown) => lines.push(String(fault)))
+  return {
+    prints: async (shown) => {
+      const expected = shown.replace(id, 'an id')
+      await until(
+        () => lines.includes(expected),
+        () => `the stream of ${path} shows ${expected}; it has shown ${lines.join('\n')}`,
+      )
+    },
+  }
 }
 
 function callsIn(page: string): readonly Call[] {
@@ -87,11 +126,13 @@ function requestOf([program, ...words]: readonly string[]): Request {
   const headers: Record<string, string> = {}
   let [verb, url, body]: (string | undefined)[] = []
   let printed = ''
+  let isStream = false
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] ?? ''
     const value = (): string => words[++at] ?? ''
     if (word === '-s') continue
-    if (word === '-X') verb = value()
+    if (word === '-N') isStream = true
+    else if (word === '-X') verb = value()
     else if (word === '-w') printed = value()
     else if (word === '-d') body = value()
     else if (word === '-H') {
@@ -103,7 +144,7 @@ function requestOf([program, ...words]: readonly string[]): Request {
   }
   const [, port, path] = /^localhost:(\d+)(\/.*)$/.exec(url ?? '') ?? []
   if (port === undefined || path === undefined) throw new Error(`a call of a page goes elsewhere: ${url}`)
-  return { port, verb: verb ?? (body === undefined ? 'GET' : 'POST'), path, headers, body, printed }
+  return { port, verb: verb ?? (body === undefined ? 'GET' : 'POST'), path, headers, body, printed, isStream }
 }
 
 /** Sends a request with the real ports in its body, and returns the response with those of the page. */
@@ -140,7 +181,7 @@ function comparable(text: string): unknown {
   try {
     return comparableJson(text)
   } catch {
-    return text.replace(/[0-9a-f]{24}/g, 'an id') // What curl prints besides a body is no JSON.
+    return text.replace(id, 'an id') // What curl prints besides a body is no JSON.
   }
 }
 
