@@ -150,7 +150,19 @@ export class Memtable {
     return Atomics.load(this.#cells, settledCell) === Atomics.load(this.#cells, publishedCell)
   }
 
-  /** Resolves when new snapshots show everything that is published now, or after the time limit: says whether they do. */
+  /**
+   * Resolves when new snapshots show everything that is published now, or after the time limit: says whether they do. Reader and
+   * partition agree by three cells:
+   *
+   * | who       | when                      | what                                                                            |
+   * |-----------|---------------------------|---------------------------------------------------------------------------------|
+   * | partition | a turn is published       | counts it as published, then writes its records                                 |
+   * | reader    | it needs a snapshot       | remembers the count, sets `wanted`, sleeps until as many are settled or it is late |
+   * | partition | `wanted` is set           | clears it, then has LMDB follow, unless the disk is full                        |
+   * | partition | LMDB has all              | removes the records, sets settled to published, wakes all who sleep             |
+   *
+   * Whoever has seen a record has it in the count. Who sets `wanted` while LMDB follows is heard: it was cleared before.
+   */
   async settles(limit_ms: number): Promise<boolean> {
     const target = Atomics.load(this.#cells, publishedCell)
     const until_ms = performance.now() + limit_ms
