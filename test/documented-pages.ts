@@ -7,7 +7,10 @@ export const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** All pages by their path. */
 export const pages: ReadonlyMap<string, string> = new Map(
-  ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...namesIn('docs', '.md')].map((path) => [path, textOf(path)]),
+  ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...namesIn('docs', '.md')].map((path) => [
+    path,
+    textOf(path),
+  ]),
 )
 
 /** The text of a file of the project. */
