@@ -62,6 +62,14 @@ test('a status says whether a notification is accepted, refused or in trouble', 
   }
 })
 
+test('a response that arrives while the thread stands still is read, however late that is', async (t) => {
+  const end = await rawEnd(t, (socket) => {
+    socket.write('HTTP/1.1 204 No Content\r\n\r\n')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+  })
+  t.same(await sender(t, { timeout_ms: 200 }).send(outgoing(end.url)), { kind: 'accepted', status: 204 })
+})
+
 test('the request has the method, the body and the headers that it was given, on a connection that is kept', async (t) => {
   const end = await FarEnd.listen(t)
   const sent = sender(t)

@@ -69,7 +69,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
     const ended = new Promise<unknown>((resolve) => {
       this.#bodyEnded = resolve
     })
-    clearTimeout(this.#timer)
+    this.#unlimit()
     const { bodyLimit_ms } = this.#parts.limits
     if (bodyLimit_ms !== undefined) this.#limit(bodyLimit_ms)
     this.#parts.responded({ status, ...headersOf(raw), ended, cut: (reason) => this.#end(reason) })
@@ -91,14 +91,25 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
     this.#end(fault, !this.#responding)
   }
 
+  /** When this thread has stood still, what arrived meanwhile is read before the time is taken to be over. */
   #limit(limit_ms: number): void {
-    this.#timer = setTimeout(() => this.#end(timedOut), limit_ms).unref()
+    const timer = setTimeout(() => {
+      setImmediate(() => {
+        if (this.#timer === timer) this.#end(timedOut)
+      })
+    }, limit_ms)
+    this.#timer = timer.unref()
+  }
+
+  #unlimit(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
   }
 
   #end(fault?: unknown, unanswered = false): void {
     if (this.#over) return
     this.#over = true
-    clearTimeout(this.#timer)
+    this.#unlimit()
     this.#parts.limits.signal?.removeEventListener('abort', this)
     this.#parts.over(fault === undefined)
     if (this.#bodyEnded === undefined) this.#parts.failed(fault, unanswered)

@@ -159,9 +159,10 @@ function faultOf(fault: unknown): unknown {
 /** Whoever waited for it has heard of its end. */
 function ignore(): void {}
 
+/** When this thread has stood still, what arrived meanwhile is read before the time is taken to be over. */
 function withinTime<Value>(promise: Promise<Value>, limit_ms: number): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(timedOut), limit_ms)
+    const timer = setTimeout(() => setImmediate(() => reject(timedOut)), limit_ms)
     promise.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
