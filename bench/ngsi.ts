@@ -22,6 +22,7 @@ export function refusalIn(body: string): string | undefined {
   const statuses = ['errorCode', 'orionError', 'statusCode'].map((name) => member(response, name))
   const responses = items(member(response, 'contextResponses')).map((response) => member(response, 'statusCode'))
   const found = [...statuses, ...responses].filter((status) => status !== undefined)
-  if (found.length > 0 && found.every((status) => member(status, 'code') === '200')) return undefined
-  return body.slice(0, 200)
+  const refused = found.find((status) => member(status, 'code') !== '200')
+  if (found.length > 0 && refused === undefined) return undefined
+  return `${refused === undefined ? 'no status' : JSON.stringify(refused)} in ${body.slice(0, 200)}`
 }
