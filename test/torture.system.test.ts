@@ -49,7 +49,8 @@ function givenUp(output: string): ReadonlyMap<number, readonly number[]> {
   const lines = output.matchAll(/^\{"time":"([^"]+)".*NotificationError http:\/\/127\.0\.0\.1:(\d+)\/.*: timeout"\}$/gm)
   for (const [, date = '', port] of lines) {
     const ofPort = dates.get(Number(port)) ?? []
-    dates.set(Number(port), [...ofPort, Date.parse(date)])
+    ofPort.push(Date.parse(date))
+    dates.set(Number(port), ofPort)
   }
   return dates
 }

@@ -144,6 +144,19 @@ test('who keeps the event loop from coming round sends and takes in what there i
   mailbox.close()
 })
 
+test('a reply that comes while the thread stands still is taken in, however late that is', async (t) => {
+  const { port1, port2 } = new MessageChannel()
+  const room = new MailboxCapacity(10)
+  const mailbox = new Mailbox({ room, measured: () => false, patience_ms: 100, depth: () => {} })
+  mailbox.connect(port1)
+  port2.once('message', ({ batch = 1 }) => {
+    port2.postMessage({ batch, replies: encodeReplies([{ kind: 'pong' }]), decided_ns: 1, committed_ns: 2 })
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+  })
+  t.match(await mailbox.ask({ kind: 'ping' }), { ok: true, value: { reply: { kind: 'pong' } } })
+  mailbox.close()
+})
+
 test('a full mailbox refuses and takes again when there is room', async (t) => {
   const { mailbox } = around(t)
   const box = mailbox(new MailboxCapacity(2))

@@ -9,6 +9,7 @@ import type { ForwardedResult } from '../../observe/measure/figures.js'
 import type { SentRequest } from '../../observe/measure/service-metrics.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Nanoseconds } from '../../time.js'
+import { whenOver } from '../../time-limit.js'
 import { ProviderPermits, ResponseBudget } from './limits.js'
 import {
   type ProviderFailure,
@@ -121,7 +122,7 @@ export class Providers {
     const body = Buffer.from(request.body)
     if (sentBytes(target, headers, body) > this.#settings.requestLimit_bytes) return unreachable('request too long')
     const ending = new AbortController()
-    const timer = setTimeout(() => ending.abort(timedOut), this.#settings.limit_ms)
+    const stop = whenOver(this.#settings.limit_ms, () => ending.abort(timedOut))
     const giveUp = () => ending.abort(clientGone)
     request.gone?.addEventListener('abort', giveUp)
     if (request.gone?.aborted) giveUp()
@@ -130,7 +131,7 @@ export class Providers {
     } catch (fault) {
       return unreachable(reasonOfFault(fault).reason)
     } finally {
-      clearTimeout(timer)
+      stop()
       request.gone?.removeEventListener('abort', giveUp)
     }
   }

@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../../result.js'
 import { type Method, methodsOf, type Operations } from '../../threads/calls/service.js'
+import { whenOver } from '../../time-limit.js'
 import { type SubscriptionService, subscriptionServiceOperations } from './broker.js'
 import { type RegistryService, registryServiceOperations } from './services.js'
 import type { Unavailable } from './unavailable.js'
@@ -140,14 +141,14 @@ export function patientRegistry(service: RegistryService, limit_ms: number): Reg
 }
 
 async function inTime(changing: unknown, limit_ms: number): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined
+  let stop = (): void => {}
   const late = new Promise((resolve) => {
-    timer = setTimeout(() => resolve(err({ kind: 'outcomeUnknown' })), limit_ms)
+    stop = whenOver(limit_ms, () => resolve(err({ kind: 'outcomeUnknown' })))
   })
   try {
     return await Promise.race([changing, late])
   } finally {
-    clearTimeout(timer)
+    stop()
   }
 }
 

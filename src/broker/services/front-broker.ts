@@ -10,6 +10,7 @@ import { Slices } from '../../slices.js'
 import { StoredEntities } from '../../storage/records/record.js'
 import type { RecordPage } from '../../storage/store/result-page.js'
 import type { ViewName, Views } from '../../storage/store/views/views.js'
+import { whenOver } from '../../time-limit.js'
 import type { Client } from '../operations/api.js'
 import type {
   Broker,
@@ -277,13 +278,13 @@ function held(page: Result<RecordPage, Unavailable>, client: Client): Result<Rec
 }
 
 async function answersPing(mailbox: Pick<BoundedMailbox, 'ping'>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
+  let stop = (): void => {}
   const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), pingLimit_ms)
+    stop = whenOver(pingLimit_ms, () => resolve(false))
   })
   const asked = mailbox.ping().then((result) => result.ok && answersTo(result.value.reply))
   const answered = await Promise.race([asked, late])
-  clearTimeout(timer)
+  stop()
   return answered
 }
 

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { whenOver } from '../../time-limit.js'
 
 /** Gets the pieces of the body of a response; a fault that it gives back cuts the body off. */
 export type TakePiece = (piece: Buffer) => Error | undefined
@@ -39,7 +40,7 @@ interface ResponseHandlerParts {
 /** Takes the response to one request from undici. */
 export class ResponseHandler implements Dispatcher.DispatchHandlers {
   readonly #parts: ResponseHandlerParts
-  #timer: NodeJS.Timeout | undefined
+  #unlimit = (): void => {}
   #responding = false
   #over = false
   #bodyEnded: ((fault: unknown) => void) | undefined
@@ -91,19 +92,8 @@ export class ResponseHandler implements Dispatcher.DispatchHandlers {
     this.#end(fault, !this.#responding)
   }
 
-  /** When this thread has stood still, what arrived meanwhile is read before the time is taken to be over. */
   #limit(limit_ms: number): void {
-    const timer = setTimeout(() => {
-      setImmediate(() => {
-        if (this.#timer === timer) this.#end(timedOut)
-      })
-    }, limit_ms)
-    this.#timer = timer.unref()
-  }
-
-  #unlimit(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#unlimit = whenOver(limit_ms, () => this.#end(timedOut))
   }
 
   #end(fault?: unknown, unanswered = false): void {

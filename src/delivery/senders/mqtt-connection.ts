@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { type IClientOptions, MqttClient } from 'mqtt'
 import { writeToStream } from 'mqtt-packet'
+import { whenOver } from '../../time-limit.js'
 import { checkedSocket } from '../http-client/checked-connect.js'
 import type { Destinations } from '../http-client/destinations.js'
 import { GivenUp, timedOut } from '../http-client/response-handler.js'
@@ -159,10 +160,9 @@ function faultOf(fault: unknown): unknown {
 /** Whoever waited for it has heard of its end. */
 function ignore(): void {}
 
-/** When this thread has stood still, what arrived meanwhile is read before the time is taken to be over. */
 function withinTime<Value>(promise: Promise<Value>, limit_ms: number): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => setImmediate(() => reject(timedOut)), limit_ms)
-    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+    const stop = whenOver(limit_ms, () => reject(timedOut))
+    promise.then(resolve, reject).finally(stop)
   })
 }

@@ -78,7 +78,8 @@ export class Mailbox extends BoundedMailbox {
     this.#settings = settings
     const { patience_ms } = settings
     if (patience_ms === undefined) return
-    this.#timer = setInterval(() => this.#giveUpLate(), patience_ms / 10)
+    // Replies that came while this thread stood still are taken in first.
+    this.#timer = setInterval(() => setImmediate(() => this.#giveUpLate()), patience_ms / 10)
     this.#timer.unref()
   }
 
