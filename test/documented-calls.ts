@@ -33,7 +33,7 @@ interface Request {
 
 /**
  * Plays the calls of a page in their order and compares every response. Each port that the page names stands for a
- * broker on an empty data folder. What servers and streams are to show stands in blocks marked `text`. Returns the number of calls.
+ * broker on an empty data folder. What servers are to print, and streams to show (`data: …`), stands in blocks marked `text`. Returns the number of calls.
  */
 export async function playCalls(t: Test, page: string): Promise<number> {
   const calls = callsIn(page).map((call) => ({ call, request: requestOf(call.words) }))
@@ -65,7 +65,7 @@ export async function playCalls(t: Test, page: string): Promise<number> {
     for (const [at, written] of (call.response.match(id) ?? []).entries()) ids.set(written, given[at] ?? written)
   }
   for (const [, shown = ''] of page.matchAll(/^```text\n(.*?)\n```$/gms)) {
-    for (const shower of [...servers, ...streams]) await shower.prints(shown)
+    for (const shower of shown.startsWith('data: ') ? streams : servers) await shower.prints(shown)
   }
   return calls.length
 }
@@ -164,8 +164,9 @@ async function send(
   const { status, text: sent, headers: given } = await brokerAt(port).send(verb, path, outwards, headers)
   const added = printed.replaceAll('\\n', '\n').replace(/%header\{(.*?)\}/g, (_, name: string) => given.get(name) ?? '')
   const text = `${sent}${added}`.trim()
-  const inwards = [...brokers].reduce(
-    (sofar, [named, broker]) => sofar.replaceAll(`localhost:${broker.port}`, `localhost:${named}`),
+  const named = [...servers, ...Array.from(brokers, ([named, { port }]) => ({ named, port }))]
+  const inwards = named.reduce(
+    (sofar, { named, port }) => sofar.replaceAll(`localhost:${port}`, `localhost:${named}`),
     text,
   )
   return { status, text: inwards }
