@@ -6,11 +6,12 @@ import type { DeliveryMeter } from '../observe/measure/delivery-figures.js'
 import { inSlices } from '../slices.js'
 import { ProtectedEndpoints } from '../threads/shared-memory/protected-endpoints.js'
 import type { Bell } from '../threads/shared-memory/signals.js'
-import type { ClockStart } from '../time.js'
+import type { ClockStart, Milliseconds } from '../time.js'
 import { type DestinationLists, Destinations } from './http-client/destinations.js'
 import {
   type CourierEvents,
   type CourierStart,
+  clockedSince,
   type DeliveryOperations,
   type InspectedQueue,
   type KnownState,
@@ -23,6 +24,7 @@ import {
 import { DeliveryQueue } from './queue/delivery-queue.js'
 import { Intake } from './queue/intake.js'
 import { type Outbox, Outboxes, type OutboxNumber } from './queue/outboxes.js'
+import { ReadingProgress } from './queue/reading-progress.js'
 import type { QueueLimits } from './queue/recipients.js'
 import { goneUpTo, RemoteBarriers } from './queue/remote-barriers.js'
 import { pauseAfter, systemClock } from './queue/subscription-queue.js'
@@ -81,6 +83,11 @@ export class Courier implements DeliveryOperations {
   #timer: NodeJS.Timeout | undefined
   #checking: NodeJS.Immediate | undefined
   #draining = false
+  /** Nothing is sent any more. */
+  #isClosing = false
+  readonly #progress: ReadingProgress
+  /** Front ends whose clients may name what they were sent before: it has to be read first. Undefined afterwards. */
+  #waitingPorts: MessagePort[] | undefined = []
   /** The outboxes are closed. */
   #isOver = false
 
@@ -99,10 +106,12 @@ export class Courier implements DeliveryOperations {
       ...{ clock: systemClock, limits: settings.streams, large_bytes: settings.underWay_bytes },
       known: (outbox) => this.#intake.known(outbox),
     })
+    this.#progress = new ReadingProgress(parts.log, systemClock.steady_ms)
     this.#intake = new Intake({
       ...{ outboxes, barriers: this.#barriers },
       begun: (outbox) => this.#queue.restore(outbox, outboxes.all[outbox]?.stats() ?? []),
       loaded: (outbox) => this.#loaded(outbox),
+      unread: (outbox, notices) => this.#unread(outbox, notices),
       lost: (outbox) => this.#lost(outbox),
       take: (outbox, numbered, since_ms) => this.#queue.add(outbox, numbered, since_ms),
       clock: settings.clock,
@@ -110,25 +119,48 @@ export class Courier implements DeliveryOperations {
     })
   }
 
-  /** Reads all outboxes, sets the clocks of the subscriptions, and begins to send. */
+  /** Sets the clocks of the subscriptions, and begins to read the outboxes and to send: neither is waited for. */
   async start(): Promise<void> {
     const { recipients, begun } = this.#parts
     for (const recipient of recipients) this.#queue.put(recipient)
     for (const id of begun?.held ?? []) this.#queue.hold(id)
-    await this.#intake.read()
-    await this.#intake.passOver(({ subscription, made }) => this.#queue.notified(subscription, made))
-    if (this.#draining) return
+    this.#intake.look()
+    await this.#noteClocks()
+    // A fault in here ends the thread, as every fault does.
+    this.#run()
+  }
+
+  async #noteClocks(): Promise<void> {
+    const clocked = new Set<SubscriptionId>()
+    const at = systemClock.now()
+    let since = at
+    for (const { id, clocked: own } of this.#queue.recipients) {
+      if (own === undefined) continue
+      clocked.add(id)
+      since = Math.min(since, clockedSince(own, at)) as Milliseconds
+    }
+    await this.#intake.noteClocks(clocked, since, ({ subscription, made }) => this.#queue.notified(subscription, made))
+  }
+
+  async #run(): Promise<void> {
+    const read = this.#intake.read()
+    await this.#intake.barriersRead
+    if (this.#isClosing) return
     this.#timer = setInterval(() => this.#sweep(), sweep_ms).unref()
     this.#queue.sweep()
     this.#attempts.start()
-    // A fault in here ends the thread, as every fault does.
-    this.#listen()
+    await read
+    const ports = this.#waitingPorts ?? []
+    this.#waitingPorts = undefined
+    for (const port of ports) this.connectStreams(port)
+    await this.#listen()
   }
 
   // The coordinator may still call these after the outboxes were closed: it follows its log until the courier's thread has ended.
 
   connectStreams(port: MessagePort): void {
-    if (!this.#isOver) this.#streams.connect(port)
+    if (this.#waitingPorts !== undefined) this.#waitingPorts.push(port)
+    else if (!this.#isOver) this.#streams.connect(port)
   }
 
   put(recipient: Recipient): void {
@@ -170,7 +202,7 @@ export class Courier implements DeliveryOperations {
 
   async report(ids: readonly SubscriptionId[]): Promise<readonly KnownState[]> {
     if (this.#isOver) return []
-    await this.#intake.read()
+    await this.#readNew()
     return this.#queue.states(ids)
   }
 
@@ -180,7 +212,7 @@ export class Courier implements DeliveryOperations {
 
   async receivers(which: WhichReceivers): Promise<ReceiverPage> {
     if (this.#isOver) return noReceivers
-    await this.#intake.read()
+    await this.#readNew()
     return inSlices(this.#queue.receivers(which))
   }
 
@@ -191,8 +223,12 @@ export class Courier implements DeliveryOperations {
   async drain(limit_ms: number): Promise<void> {
     this.#draining = true
     const begun = performance.now()
-    await Promise.race([this.#intake.read(), sleep(limit_ms, undefined, { ref: false })])
+    // A long backlog is not read to its end: it stays stored.
+    const reading_ms = Math.min(limit_ms, this.#intake.isLoading ? patience_ms : limit_ms)
+    await Promise.race([this.#intake.read(), sleep(reading_ms, undefined, { ref: false })])
+    this.#intake.stop()
     await this.#attempts.idle(limit_ms - (performance.now() - begun), patience_ms)
+    this.#isClosing = true
     this.#attempts.close()
     this.#streams.close()
     clearInterval(this.#timer)
@@ -202,12 +238,22 @@ export class Courier implements DeliveryOperations {
     await this.#outboxes.close()
   }
 
+  /** What a long reading has not come to yet is not waited for: what is known is reported. */
+  async #readNew(): Promise<void> {
+    if (!this.#intake.isLoading) await this.#intake.read()
+  }
+
   #sweep(): void {
     // The bell does not ring when a partition changes its owner or another node delivers: poll.
     const isElsewhere = this.#barriers.areStanding || (this.#queue.isBarred && this.#outboxes.areElsewhere)
     if ((this.#outboxes.hasChanged || isElsewhere) && !this.#draining) this.#intake.read()
     this.#streams.sweep()
     this.#queue.sweep()
+  }
+
+  #unread(outbox: OutboxNumber, notices: number): void {
+    this.#queue.unread(outbox, notices)
+    this.#progress.left(outbox, notices)
   }
 
   #loaded(outbox: OutboxNumber): void {

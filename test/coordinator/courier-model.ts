@@ -289,6 +289,7 @@ function outboxOf(owner: OutboxOwner): Outbox {
     refresh: () => {},
     last: () => 0,
     after: () => [],
+    before: () => [],
     holds: () => false,
     at: () => undefined,
     stats: () => [],

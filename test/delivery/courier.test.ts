@@ -34,7 +34,7 @@ test('what waits at the start is delivered, its clock set, and its outcome store
   const first = notice(one, 'a', '{"n":1}')
   nth(boxes.partitions, 0).enqueue(first)
   nth(boxes.partitions, 1).enqueue(notice(one, 'b', '{"n":2}', { made: first.made }))
-  const known = recipient(one, end.url())
+  const known = recipient(one, end.url(), { clocked: { throttling_ms: 60_000 } })
   const running = courier(t, { outboxes: boxes, recipients: [known] })
   await running.start()
   t.equal(lastNotified(known.clock), first.made)

@@ -102,6 +102,7 @@ export class QueueUnderTest {
           attempted: () => undefined,
           queue: () => undefined,
           oldest: () => undefined,
+          unread: () => undefined,
           opening: () => undefined,
           listening: () => undefined,
         },

@@ -104,6 +104,7 @@ export class OwnedOutbox {
       refresh: () => reader.refresh(),
       last: () => reader.last(),
       after: (number, limit) => reader.after(number, limit),
+      before: (number, limit) => reader.before(number, limit),
       holds: (number) => reader.holds(number),
       at: (number) => reader.at(number),
       stats: () => reader.stats(),

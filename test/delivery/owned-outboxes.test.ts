@@ -177,7 +177,8 @@ test('clocks stand at the last notice of each outbox, whoever owns it', async (t
   nth(boxes.partitions, 0).enqueue(notice(one, 'a', '{}', waiting))
   const stats = { sent: 1, discarded: 0, tried: [], fails: 0, lastNotification: sent.made }
   nth(boxes.partitions, 1).store([{ subscription: two, gone: [], stats }])
-  const recipients = [recipient(one, end.url()), recipient(two, end.url())]
+  const clocked = { throttling_ms: 60_000 }
+  const recipients = [recipient(one, end.url(), { clocked }), recipient(two, end.url(), { clocked })]
   const running = courier(t, { outboxes: boxes, owners: owners.map(({ position }) => position), recipients })
   await running.start()
   t.same(

@@ -114,6 +114,7 @@ class StreamsUnderTest {
           refresh: () => undefined,
           last: () => known[outbox] ?? 0,
           after: () => [],
+          before: () => [],
           holds: () => false,
           at: (number) => notice(id, 'any', this.keys.get(`${outbox}-${number}`) ?? ''),
           stats: () => [],

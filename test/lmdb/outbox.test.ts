@@ -9,7 +9,7 @@ import { noticeWrite } from '../../src/storage/records/notice-write.js'
 import { decodeNotice, encodeNotice } from '../../src/storage/records/outbox-record.js'
 import { checkOutbox } from '../../src/storage/store/check/outbox-check.js'
 import { groupOf, Outbox } from '../../src/storage/store/outbox.js'
-import { noticeAt, noticesAfter } from '../../src/storage/store/outbox-reader.js'
+import { noticeAt, noticesAfter, noticesBefore } from '../../src/storage/store/outbox-reader.js'
 import { attribute, entity } from '../context/given-entity.js'
 import { storeSettings } from '../given.js'
 import { notice, subscriptionId } from '../given-subscription.js'
@@ -44,6 +44,17 @@ class OnDisk {
       for (const { number, notice } of found) all.push([number, notice.subscription])
       if (found.length < portion) return all
       after = found.at(-1)?.number ?? 0
+    }
+  }
+
+  /** The numbers of what is there, read backwards in portions. */
+  heldBackwards(portion: number): readonly number[] {
+    const all: number[] = []
+    for (let before = this.outbox.last + 1; ; ) {
+      const found = noticesBefore(this.environment, before, portion)
+      all.push(...found.map(({ number }) => number))
+      if (found.length < portion) return all
+      before = found.at(-1)?.number ?? 0
     }
   }
 
@@ -162,6 +173,7 @@ test('whatever is put in and leaves, in whatever order and twice, what is left i
         }
       }
       t.strictSame(disk.held(portion), [...expected])
+      t.strictSame(disk.heldBackwards(portion), [...expected.keys()].reverse())
       disk.ack(...expected.keys())
       t.same(disk.entries, [0, 0, 0])
     }),

@@ -18,9 +18,11 @@ export function versionResources({ measures, broker }: ManagementParts): readonl
     const { total, ready, storageFull } = await broker.health()
     const partitions = { total, ready }
     const reason = unavailability(measures, partitions, storageFull)
+    const { unread } = measures.delivery
+    const outbox = unread > 0 ? { outbox: { unread } } : {}
     return reason === undefined
-      ? health(200, { status: 'ok', partitions })
-      : health(503, { status: 'unavailable', reason, partitions })
+      ? health(200, { status: 'ok', partitions, ...outbox })
+      : health(503, { status: 'unavailable', reason, partitions, ...outbox })
   })
   return [
     { pattern: '/version', anyCase: false, counter: 'versionRequests', operations: { GET: version } },

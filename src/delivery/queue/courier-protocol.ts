@@ -27,6 +27,21 @@ export interface Recipient {
   readonly decisions?: Pick<Decisions, 'last' | 'withdrawn'> | undefined
   /** Where the courier notes, while it starts, when the last notice was made. */
   readonly clock: SubscriptionClock
+  /** What its clock decides; nothing where it is only shown. */
+  readonly clocked?: Clocked | undefined
+}
+
+/** A notice decides for a while, or for good, whether further ones are made. */
+export interface Clocked {
+  /** 0 without throttling. */
+  readonly throttling_ms: number
+  /** Of a oneshot, which fires once from then on. */
+  readonly armed?: Milliseconds | undefined
+}
+
+/** The oldest notice that the clock of a subscription has to be set to when the broker starts. */
+export function clockedSince({ throttling_ms, armed }: Clocked, now: Milliseconds): Milliseconds {
+  return Math.min(now - throttling_ms, armed ?? now) as Milliseconds
 }
 
 /** How notifications go out whose subscription has gone through NGSIv2. */
@@ -40,9 +55,11 @@ export interface RecipientTerms {
 
 /** A subscription to context as a courier knows it. */
 export function recipientOf({ subscription, clock }: SubscriptionInForce): Recipient {
-  const { id, reference, attributes, expires, terms, decisions } = subscription
+  const { id, reference, attributes, expires, terms, decisions, throttling_ms } = subscription
+  const armed = terms?.status === 'oneshot' ? terms.armed : undefined
   return {
     ...{ id, kind: 'context', reference, attributes, expires, clock },
+    ...((throttling_ms > 0 || armed !== undefined) && { clocked: { throttling_ms, armed } }),
     decisions: decisions && { last: decisions.last, withdrawn: decisions.withdrawn },
     terms: terms && recipientTerms(terms),
   }

@@ -93,6 +93,11 @@ export class DeliveryQueue {
     if (this.#loading.size === 0) this.#tried.clear()
   }
 
+  /** So many notices of an outbox that is read from its beginning were not added yet, at most. */
+  unread(outbox: OutboxNumber, notices: number): void {
+    this.#recipients.unread(outbox, notices)
+  }
+
   /** A notice was made, here or by another node: advances the clock of its subscription to it. */
   notified(id: SubscriptionId, made: Milliseconds | undefined): void {
     const clock = this.#recipients.known.get(id)?.clock
@@ -337,6 +342,11 @@ export class DeliveryQueue {
   streamed(id: SubscriptionId): SubscriptionQueue | undefined {
     const queue = this.#recipients.queue(id)
     return queue?.order.isStreamed ? queue : undefined
+  }
+
+  /** All subscriptions as they are known. */
+  get recipients(): Iterable<Recipient> {
+    return this.#recipients.known.values()
   }
 
   recipient(id: SubscriptionId): Recipient | undefined {

@@ -25,6 +25,8 @@ interface IntakeParts {
   readonly clock: ClockStart
   /** Called after every slice. */
   readonly progress: () => void
+  /** How much of an outbox whose reading has begun is not read yet, at most; told after every slice. */
+  readonly unread: (outbox: OutboxNumber, notices: number) => void
 }
 
 interface NotedNotice {
@@ -32,10 +34,26 @@ interface NotedNotice {
   readonly made: Milliseconds | undefined
 }
 
-/** Reads what is new in the outboxes, each from where it was read to. */
+/**
+ * Reads what is new in the outboxes, each from where it was read to.
+ *
+ *     look ──▶ noteClocks ──▶ read ──▶ a pass: the coordinator's outbox, then those of the partitions, in slices
+ *                              ▲         │
+ *                              └─────────┘ the bell, a question of the coordinator
+ *
+ * A pass that reads an outbox from its beginning may take long: nobody waits for it, and `stop` ends it after its slice.
+ */
 export class Intake {
   readonly #parts: IntakeParts
   readonly #known: NoticeNumber[]
+  /** Outboxes that are read from their beginning, and were not read to the end of what they held then. */
+  readonly #loading = new Set<OutboxNumber>()
+  #isStopped = false
+  /** Resolves when the coordinator's outbox was read for the first time, with the barriers that stand: before that nothing is sent. */
+  readonly barriersRead: Promise<void>
+  #areBarriersRead = (): void => {}
+  /** Notices that were taken since others had their turn. */
+  #taken = 0
   #running: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
   /** When the current pass began, and the one before it. */
@@ -45,6 +63,9 @@ export class Intake {
   constructor(parts: IntakeParts) {
     this.#parts = parts
     this.#known = parts.outboxes.all.map(() => 0)
+    this.barriersRead = new Promise((resolve) => {
+      this.#areBarriersRead = resolve
+    })
   }
 
   /** All notices of an outbox up to this number were taken. */
@@ -57,7 +78,7 @@ export class Intake {
     // A pass that runs may have begun too early; all who ask meanwhile share the one after it.
     this.#next ??= this.#running.then(() => {
       this.#next = undefined
-      this.#running = this.#pass()
+      this.#running = this.#isStopped ? Promise.resolve() : this.#pass()
       return this.#running
     })
     return this.#next
@@ -76,57 +97,105 @@ export class Intake {
     while (this.known(coordinator) < last) this.#slice(coordinator, ofCoordinator, last, this.#before_ms)
   }
 
-  /** Goes through the outboxes that other nodes send: by subscription the last notice that has left, and those that wait. */
-  async passOver(noted: (notice: NotedNotice) => void): Promise<void> {
+  /** Whether outboxes are still read from their beginning. */
+  get isLoading(): boolean {
+    return this.#loading.size > 0
+  }
+
+  /** Ends the pass that is under way after its slice; no other one begins. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  /** Finds the outboxes that this node sends, and takes their delivery stats. Reads no notice. */
+  look(): void {
+    this.#lookAtOwners()
+  }
+
+  /**
+   * Goes back through all outboxes until all notices are older than `since`, or were made for subscriptions that were all met: whoever
+   * was notified lately is throttled, also where the notice still waits.
+   */
+  async noteClocks(clocked: ReadonlySet<SubscriptionId>, since: Milliseconds, noted: (notice: NotedNotice) => void) {
     const { outboxes } = this.#parts
     for (const [number, outbox] of outboxes.all.entries()) {
-      if (outboxes.isRead(number)) continue
-      for (const [subscription, { lastNotification: made }] of outbox.stats()) noted({ subscription, made })
-      let at = 0
-      for (let found = outbox.after(at, slice); found.length > 0; found = outbox.after(at, slice)) {
-        for (const { notice } of found) if (notice.provisional?.by !== 'proposed') noted(notice)
-        at = found.at(-1)?.number ?? at
+      if (!outboxes.isRead(number))
+        for (const [subscription, { lastNotification: made }] of outbox.stats()) noted({ subscription, made })
+      const left = new Set(clocked)
+      let at = Number.POSITIVE_INFINITY
+      while (left.size > 0 && !this.#isStopped) {
+        const found = outbox.before(at, slice)
+        for (const { notice } of found) {
+          if (notice.provisional?.by === 'proposed' || !left.delete(notice.subscription)) continue
+          noted(notice)
+        }
+        const last = found.at(-1)
+        if (last === undefined || last.notice.made < since) break
+        at = last.number
         await nextTurn()
       }
     }
   }
 
   async #pass(): Promise<void> {
-    const { outboxes, loaded, progress } = this.#parts
+    const { outboxes, progress } = this.#parts
     this.#before_ms = this.#begun_ms
     this.#begun_ms = performance.now()
-    const begun = this.#lookAtOwners()
-    let taken = 0
-    for (const [number, outbox] of outboxes.all.entries()) {
-      if (!outboxes.isRead(number)) continue
-      const before_ms = begun.includes(number) ? Number.NEGATIVE_INFINITY : this.#before_ms
-      const last = outbox.last()
-      while (this.known(number) < last) {
-        const { found, bytes } = this.#slice(number, outbox, last, before_ms)
-        taken += found
-        if (taken < slice && bytes < slice_bytes) continue
-        taken = 0
-        progress()
-        await nextTurn()
-      }
+    this.#lookAtOwners()
+    const { coordinator } = outboxes
+    const lasts = outboxes.all.map((outbox) => outbox.last())
+    // The barriers first: what was made after them has to find them.
+    for (const number of [coordinator, ...outboxes.all.keys()]) {
+      if (outboxes.isRead(number)) await this.#readUpTo(number, lasts[number] ?? 0)
+      if (this.#isStopped) return
+      // The first one was the coordinator's.
+      this.#areBarriersRead()
     }
-    for (const number of begun) loaded(number)
     progress()
   }
 
-  /** Refreshes all outboxes and asks which of them this node sends; returns those whose reading begins. */
-  #lookAtOwners(): readonly OutboxNumber[] {
-    const { outboxes, barriers, begun, lost } = this.#parts
+  async #readUpTo(number: OutboxNumber, last: NoticeNumber): Promise<void> {
+    const { outboxes, loaded, unread, progress } = this.#parts
+    const outbox = outboxes.all[number]
+    if (outbox === undefined) return
+    const isLoading = this.#loading.has(number)
+    const before_ms = isLoading ? Number.NEGATIVE_INFINITY : this.#before_ms
+    while (this.known(number) < last) {
+      const { found, bytes } = this.#slice(number, outbox, last, before_ms)
+      if (isLoading) unread(number, Math.max(0, last - this.known(number)))
+      this.#taken += found
+      if (this.#taken < slice && bytes < slice_bytes) continue
+      this.#taken = 0
+      progress()
+      await nextTurn()
+      if (this.#isStopped) return
+    }
+    if (this.#loading.delete(number)) loaded(number)
+  }
+
+  /** Refreshes all outboxes and asks which of them this node sends. */
+  #lookAtOwners(): void {
+    const { outboxes, barriers, begun, lost, unread } = this.#parts
     const changes = outboxes.look()
     for (const number of changes.lost) {
       this.#known[number] = 0
+      this.#loading.delete(number)
+      unread(number, 0)
       lost(number)
     }
     for (const outbox of outboxes.all) outbox.refresh()
     // In the same turn of the event loop, so that a barrier that was this node's holds back as another node's without a gap.
     if (!outboxes.isRead(outboxes.coordinator)) barriers.look()
-    for (const number of changes.taken) begun(number)
-    return changes.taken
+    for (const number of changes.taken) {
+      this.#loading.add(number)
+      begun(number)
+      const outbox = outboxes.all[number]
+      const [first] = outbox?.after(0, 1) ?? []
+      if (outbox === undefined || first === undefined) continue
+      // Nothing is there before the first one.
+      this.#known[number] = first.number - 1
+      unread(number, outbox.last() - first.number + 1)
+    }
   }
 
   #slice(

@@ -28,6 +28,8 @@ export interface Outbox {
   last(): NoticeNumber
   /** The notices after a number, in order, at most `limit`; fewer where they are large, none only where there are none. */
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[]
+  /** The notices before a number, the last one first, at most `limit`, none only where there are none. */
+  before(number: NoticeNumber, limit: number): readonly NumberedNotice[]
   /** Whether the notice of a number is there, found without reading it. */
   holds(number: NoticeNumber): boolean
   /** The notice of a number, if it is there; one that is damaged can not be sent. */
@@ -157,6 +159,7 @@ function readUntilClosed(outbox: Outbox): Outbox {
     },
     last: () => (isClosed ? 0 : outbox.last()),
     after: (number, limit) => (isClosed ? [] : outbox.after(number, limit)),
+    before: (number, limit) => (isClosed ? [] : outbox.before(number, limit)),
     holds: (number) => !isClosed && outbox.holds(number),
     at: (number) => (isClosed ? undefined : outbox.at(number)),
     stats: () => (isClosed ? [] : outbox.stats()),

@@ -13,6 +13,7 @@ export interface PackedRecipients {
   readonly terms: Column<Recipient['terms']>
   readonly expires: readonly Recipient['expires'][]
   readonly decisions: Column<Recipient['decisions']>
+  readonly clocked: Column<Recipient['clocked']>
 }
 
 /** Each value once, and of each recipient which of them it has. */
@@ -40,12 +41,16 @@ export function packedRecipients(recipients: readonly Recipient[]): PackedRecipi
       recipients.map(({ decisions }) => decisions),
       (decisions) => decisions && JSON.stringify(decisions),
     ),
+    clocked: column(
+      recipients.map(({ clocked }) => clocked),
+      (clocked) => clocked && `${clocked.throttling_ms} ${clocked.armed}`,
+    ),
   }
 }
 
 /** What `packedRecipients` wrote, in order. */
 export function* unpackedRecipients(packed: PackedRecipients): Generator<Recipient> {
-  const { ids, kinds, references, attributes, terms, expires, decisions } = packed
+  const { ids, kinds, references, attributes, terms, expires, decisions, clocked } = packed
   let at = 0
   for (const [id, clock] of unpackedWithClocks(ids)) {
     yield {
@@ -56,6 +61,7 @@ export function* unpackedRecipients(packed: PackedRecipients): Generator<Recipie
       terms: valueAt(terms, at),
       expires: there(expires[at]),
       decisions: valueAt(decisions, at),
+      clocked: valueAt(clocked, at),
       clock,
     }
     at += 1

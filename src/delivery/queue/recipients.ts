@@ -40,7 +40,7 @@ export class Recipients {
   /** The queues that are not empty. */
   readonly #filled = new Set<SubscriptionQueue>()
   readonly #ended = new Set<SubscriptionId>()
-  readonly #byOutbox: { depth: number; bytes: number }[]
+  readonly #byOutbox: { depth: number; bytes: number; unread: number }[]
   readonly #watermark = new Watermark()
   #depth = 0
   #bytes = 0
@@ -51,7 +51,7 @@ export class Recipients {
 
   constructor(parts: RecipientsParts) {
     this.#parts = parts
-    this.#byOutbox = Array.from({ length: parts.coordinator + 1 }, () => ({ depth: 0, bytes: 0 }))
+    this.#byOutbox = Array.from({ length: parts.coordinator + 1 }, () => ({ depth: 0, bytes: 0, unread: 0 }))
   }
 
   get known(): ReadonlyMap<SubscriptionId, Recipient> {
@@ -137,6 +137,15 @@ export class Recipients {
     this.#count(outbox, -1, -size_bytes)
   }
 
+  /** How much of what an outbox held at its beginning is not read yet: it counts as waiting, of a size that is not known. */
+  unread(outbox: OutboxNumber, notices: number): void {
+    const own = this.#byOutbox[outbox]
+    if (own === undefined) return
+    own.unread = notices
+    this.#parts.meter.queue(outbox, own.depth + notices, own.bytes)
+    this.#parts.meter.unread(this.#byOutbox.reduce((sum, { unread }) => sum + unread, 0))
+  }
+
   /** Why something has to be dropped; undefined while no more waits than is allowed. */
   get excess(): string | undefined {
     const { bytesMax, noticesMax } = this.#parts.limits
@@ -166,7 +175,7 @@ export class Recipients {
     if (own === undefined) return
     own.depth += depth
     own.bytes += bytes
-    this.#parts.meter.queue(outbox, own.depth, own.bytes)
+    this.#parts.meter.queue(outbox, own.depth + own.unread, own.bytes)
   }
 
   #queueOf(id: SubscriptionId): SubscriptionQueue {

@@ -16,6 +16,8 @@ export interface DeliveryMeter {
   left(how: AttemptResult, inQueue?: Nanoseconds): void
   /** The number and bytes of notices that wait or are under way in an outbox. */
   queue(outbox: number, depth: number, bytes: number): void
+  /** The number of notices from before the start that were not read from the outboxes yet, at most. */
+  unread(notices: number): void
   /** When the oldest waiting notice was made; undefined when none waits. */
   oldest(made: Milliseconds | undefined): void
   /** The number of connections to MQTT brokers that are being opened. */
@@ -96,11 +98,13 @@ export class DeliveryFigures {
         queues[outbox]?.depth(depth)
         queues[outbox]?.bytes(bytes)
       },
+      unread: courier.setter('unread'),
       oldest: (made) => courier.put('oldest', made ?? 0),
       opening: courier.setter('opening'),
       listening: courier.setter('streams'),
     }
     for (const outbox of queues.keys()) meter.queue(outbox, 0, 0)
+    meter.unread(0)
     meter.oldest(undefined)
     meter.opening(0)
     meter.listening(0)
@@ -126,6 +130,11 @@ export class DeliveryFigures {
   get oldest(): Milliseconds | undefined {
     const made = this.courier.value('oldest')
     return made === 0 ? undefined : (made as Milliseconds)
+  }
+
+  /** Notifications from before the start that were not read from the outboxes yet, at most. */
+  get unread(): number {
+    return this.courier.value('unread')
   }
 
   /** From now on everything but the size counts from zero. */

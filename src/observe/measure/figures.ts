@@ -308,6 +308,10 @@ export const outboxFigures = new FigureList(['partition'], {
 /** The state of the courier. */
 export const courierFigures = new FigureList([], {
   streams: gauge('rigel_notification_streams', 'Clients that listen to subscriptions by event streams (-sseListeners)'),
+  unread: gauge(
+    'rigel_notification_unread',
+    'Notifications from before the start that were not read from the outboxes yet, at most; they count as waiting',
+  ),
   oldestAge: computed('gauge', 'rigel_notification_oldest_age_seconds', 'Age of the oldest notification that waits'),
   /** When the oldest waiting notification was made, in milliseconds since 1970; 0 when none waits. */
   oldest: hidden(),

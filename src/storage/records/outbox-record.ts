@@ -86,19 +86,30 @@ function storedHead(notice: Notice): StoredHead {
 
 /** The notice that `encodeNotice` wrote. */
 export function decodeNotice(text: string): Notice {
+  const { notice, end } = decodeHead(text)
+  return { ...notice, body: text.slice(end + 1) }
+}
+
+/** The head of the notice that `encodeNotice` wrote, its length in bytes with the end of its line, and where in the text that is. */
+export function decodeHead(text: string): {
+  readonly notice: NoticeHead
+  readonly head_bytes: number
+  readonly end: number
+} {
   const end = text.indexOf('\n')
-  const [subscription, ...rest] = JSON.parse(text.slice(0, end)) as StoredHead
+  const head = text.slice(0, end)
+  const [subscription, ...rest] = JSON.parse(head) as StoredHead
   const [orderingKey, made, tenant, paths, correlator, token, after, via, message, provisional] = rest
   if (end < 0 || typeof subscription !== 'string' || typeof made !== 'number') throw new Error('it is no notice')
-  return {
+  const notice = {
     subscription: subscription as SubscriptionId,
     ...heldCommon([orderingKey, made, tenant, paths, correlator, token]),
     via: via || undefined,
     message: message || undefined,
-    body: text.slice(end + 1),
     after: after || undefined,
     ...(provisional && { provisional: { change: provisional[0], by: provisional[1] } }),
   }
+  return { notice, head_bytes: Buffer.byteLength(head) + 1, end }
 }
 
 /** The text that is stored for a group; messages are those of `encodeMessage`. */

@@ -9,7 +9,7 @@ import { type EnvironmentSettings, openRoot } from '../environment/environment.j
 import { decodeChange } from '../records/change-record.js'
 import { type Unread, unread, unreadThrows } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
-import { decodeNotice, type NoticeGroup } from '../records/outbox-record.js'
+import { decodeHead, decodeNotice, type NoticeGroup } from '../records/outbox-record.js'
 import { decodeEntity } from '../records/record.js'
 import { groupOf, lastNumber, type OutboxDatabases, openOutbox, readGroup, statsOf, storedStats } from './outbox.js'
 
@@ -51,6 +51,11 @@ export class OutboxReader {
   /** The notices after a number, in order, at most `limit`; see `noticesAfter`. */
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[] {
     return noticesAfter(this.#outbox, number, limit, this.#unread)
+  }
+
+  /** The notices before a number, the last one first, at most `limit`. */
+  before(number: NoticeNumber, limit: number): readonly NumberedNotice[] {
+    return noticesBefore(this.#outbox, Math.min(number, this.last() + 1), limit, this.#unread)
   }
 
   /** Whether the notice of a number is there. */
@@ -138,60 +143,125 @@ function shownOf({ shown }: Pick<OutboxDatabases, 'shown'>, { first, shown: at, 
 /** The most bytes of one read of several notices. */
 const most_bytes = 2 ** 20
 
+type Notices = Pick<OutboxDatabases, 'notices' | 'groups'>
+
 /**
  * The notices after a number, in order, at most `limit`; fewer where they are large, at least one where there is one.
  * Those that cannot be read are told of and left out.
  */
 export function noticesAfter(
-  { notices, groups }: Pick<OutboxDatabases, 'notices' | 'groups'>,
+  { notices, groups }: Notices,
   after: NoticeNumber,
   limit: number,
   unread: Unread = unreadThrows,
 ): readonly NumberedNotice[] {
   const found: NumberedNotice[] = []
   let bytes = 0
-  let last = Number.POSITIVE_INFINITY
-  for (const { key, value } of notices.getRange({ start: [after + 1] })) {
-    const numbered = readNotice(Number(onlyPart(key)), value, unread)
-    if (numbered === undefined) continue
+  const single = singlesAfter(notices, after, unread)
+  const grouped = membersAfter(groups, after, unread)
+  for (const numbered of merged(single, grouped, (one, other) => one.number < other.number)) {
     found.push(numbered)
-    bytes += numbered.size_bytes
-    if (bytes >= most_bytes) last = numbered.number
-    if (bytes >= most_bytes || found.length === limit) break
+    // What a group shows is not read here.
+    if (numbered.body_bytes !== undefined) bytes += numbered.size_bytes
+    if (bytes >= most_bytes || found.length >= limit) break
   }
-  const grouped = [...membersAfter(groups, after, limit, unread)].filter(({ number }) => number < last)
-  if (grouped.length === 0) return found
-  return [...found, ...grouped].sort((a, b) => a.number - b.number).slice(0, limit)
+  return found
 }
 
+/** The notices before a number, the last one first, at most `limit`. */
+export function noticesBefore(
+  { notices, groups }: Notices,
+  before: NoticeNumber,
+  limit: number,
+  unread: Unread = unreadThrows,
+): readonly NumberedNotice[] {
+  const found: NumberedNotice[] = []
+  const single = singlesBefore(notices, before, unread)
+  const grouped = membersBefore(groups, before, unread)
+  for (const numbered of merged(single, grouped, (one, other) => one.number > other.number)) {
+    found.push(numbered)
+    if (found.length >= limit) break
+  }
+  return found
+}
+
+/** Two sequences as one in the same order; nothing is read ahead but the first of each. */
+function* merged<Item>(
+  one: Iterator<Item>,
+  other: Iterator<Item>,
+  isBefore: (one: Item, other: Item) => boolean,
+): Generator<Item> {
+  try {
+    let [first, second] = [one.next(), other.next()]
+    while (first.done !== true || second.done !== true) {
+      const isFirst = first.done !== true && (second.done === true || isBefore(first.value, second.value))
+      if (isFirst) {
+        yield first.value
+        first = one.next()
+      } else if (second.done !== true) {
+        yield second.value
+        second = other.next()
+      }
+    }
+  } finally {
+    // Ends their cursors.
+    one.return?.()
+    other.return?.()
+  }
+}
+
+function* singlesAfter(notices: OutboxDatabases['notices'], after: NoticeNumber, unread: Unread) {
+  for (const { key, value } of notices.getRange({ start: [after + 1] })) {
+    const numbered = readNotice(Number(onlyPart(key)), value, unread)
+    if (numbered !== undefined) yield numbered
+  }
+}
+
+function* singlesBefore(notices: OutboxDatabases['notices'], before: NoticeNumber, unread: Unread) {
+  for (const { key, value } of notices.getRange({ start: [before - 1], reverse: true })) {
+    const numbered = readNotice(Number(onlyPart(key)), value, unread)
+    if (numbered !== undefined) yield numbered
+  }
+}
+
+/** The body is not looked at: it is all that follows the head. */
 function readNotice(number: NoticeNumber, text: string, unread: Unread): NumberedNotice | undefined {
   try {
-    const notice = decodeNotice(text)
-    return { number, size_bytes: Buffer.byteLength(text), body_bytes: Buffer.byteLength(notice.body), notice }
+    const { notice, head_bytes } = decodeHead(text)
+    const size_bytes = Buffer.byteLength(text)
+    return { number, size_bytes, body_bytes: size_bytes - head_bytes, notice }
   } catch (fault) {
     unread(`notice ${number}`, fault)
     return undefined
   }
 }
 
-function* membersAfter(
-  groups: OutboxDatabases['groups'],
-  after: NoticeNumber,
-  limit: number,
-  unread: Unread,
-): Generator<NumberedNotice> {
-  let left = limit
+function* membersAfter(groups: OutboxDatabases['groups'], after: NoticeNumber, unread: Unread) {
   for (const group of groupsFrom(groups, after + 1, unread)) {
-    for (const [at, subscription] of group.subscriptions.entries()) {
-      const number = group.first + at
-      if (subscription === undefined || number <= after) continue
-      if (left === 0) return
-      left -= 1
-      const { correlator, message } = group.messages?.[at] ?? group.common
-      const notice = { subscription, ...group.common, correlator, message }
-      yield { number, size_bytes: group.shown_bytes, body_bytes: undefined, notice }
+    for (let at = Math.max(0, after + 1 - group.first); at < group.subscriptions.length; at += 1) {
+      const numbered = memberOf(group, at)
+      if (numbered !== undefined) yield numbered
     }
   }
+}
+
+function* membersBefore(groups: OutboxDatabases['groups'], before: NoticeNumber, unread: Unread) {
+  for (const { key, value } of groups.getRange({ start: [before - 1], reverse: true })) {
+    const group = readGroup(Number(onlyPart(key)), value, unread)
+    if (group === undefined) continue
+    for (let at = Math.min(before - group.first, group.subscriptions.length) - 1; at >= 0; at -= 1) {
+      const numbered = memberOf(group, at)
+      if (numbered !== undefined) yield numbered
+    }
+  }
+}
+
+function memberOf(group: NoticeGroup, at: number): NumberedNotice | undefined {
+  const subscription = group.subscriptions[at]
+  if (subscription === undefined) return undefined
+  const { correlator, message } = group.messages?.[at] ?? group.common
+  const notice = { subscription, ...group.common, correlator, message }
+  return { number: group.first + at, size_bytes: group.shown_bytes, body_bytes: undefined, notice }
 }
 
 /** The group of a number, and all behind it. */
