@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { Double, EJSON, Int32, Long, ObjectId, serialize } from 'bson'
+import { Binary, Decimal128, Double, EJSON, Int32, Long, ObjectId, serialize } from 'bson'
 import { test } from 'tap'
 import { importCommand } from '../../src/data/transfer/import-command.js'
 import { ran, rigelProgram } from '../offline/given-command.js'
@@ -189,10 +189,13 @@ function ejson(documents: readonly object[]): string {
 /** What a folder of mongodump holds of two tenants. */
 function dump(folder: string): string {
   const path = join(folder, 'dump')
-  for (const database of ['orion', 'orion-trees', 'other']) mkdirSync(join(path, database), { recursive: true })
+  for (const database of ['orion', 'orion-trees', 'other', 'admin', 'config'])
+    mkdirSync(join(path, database), { recursive: true })
   writeFileSync(join(path, 'orion', 'entities.bson'), bson(entities))
   writeFileSync(join(path, 'orion', 'entities.metadata.json'), '{}')
-  writeFileSync(join(path, 'orion', 'casubs.bson'), '')
+  writeFileSync(join(path, 'admin', 'system.version.bson'), bson([{ _id: 'featureCompatibilityVersion' }]))
+  writeFileSync(join(path, 'config', 'external_validation_keys.bson'), '')
+  writeFileSync(join(path, 'orion', 'casubs.bson'), bson([{ _id: id(0) }]))
   writeFileSync(join(path, 'orion', 'csubs.bson.gz'), gzipSync(bson(csubs)))
   writeFileSync(join(path, 'orion', 'registrations.bson'), bson(registrations))
   writeFileSync(
@@ -247,7 +250,17 @@ test('a folder of mongodump is imported with every form that its versions have h
     report,
   ])
   t.equal(imported.code, 3, imported.errors)
-  t.match(imported.errors, 'created: 4 entities, 4 subscriptions, 2 registrations')
+  t.match(
+    imported.errors,
+    [
+      'created: 4 entities, 4 subscriptions, 2 registrations',
+      '  without a tenant: 3 entities, 4 subscriptions, 2 registrations',
+      '  tenant trees: 1 entity',
+      'left out as a whole: 1 entity, 1 subscription, 1 registration',
+      'imported in part: 1 entity',
+      'imported with changes: 1 subscription',
+    ].join('\n'),
+  )
   const listed = textOf(report)
   t.match(
     listed,
@@ -255,16 +268,16 @@ test('a folder of mongodump is imported with every form that its versions have h
   )
   t.match(
     listed,
-    /document 4 \(_id \{"id":"a<b","type":"T","servicePath":"\/"\}\): _id\.id holds one of the characters/,
+    /document 4 \(_id \{"id":"a<b","type":"T","servicePath":"\/"\}\): left out as a whole: _id\.id holds one of the characters/,
   )
   t.match(
     listed,
-    /csubs\.bson\.gz, document 4: subscription 51756c2220be8dc1b5f41602: imported without the format uniqueValues/,
+    /csubs\.bson\.gz, document 4: subscription 51756c2220be8dc1b5f41602: imported with a change: its format uniqueValues becomes values/,
   )
   t.match(listed, /csubs\.bson\.gz, document 5 .*: Invalid regex for entity idPattern/)
   t.match(listed, /registrations\.bson, document 3 .*: it registers entities by the pattern C\.\*/)
-  t.match(listed, /casubs\.bson: it is none of the files/)
-  t.match(listed, /other: it is none of the files/)
+  t.match(listed, /casubs\.bson: subscriptions to availability are left out/)
+  t.match(listed, /other: not read: the database other is none of Orion's/)
   t.equal(listed.trimEnd().split('\n').length, 7, listed)
 
   const lines = await exported(data)
@@ -414,8 +427,8 @@ test('files of mongoexport and archives of mongodump give the same', async (t) =
   const [file, jsonFolder, archived] = results
   t.match(file?.errors, 'created: 3 entities')
   t.match(jsonFolder?.errors, 'created: 2 entities, 2 subscriptions')
-  t.match(archived?.errors, 'created: 3 entities, 1 subscriptions')
-  t.match(archived?.errors, 'orion.gossip is none of the collections')
+  t.match(archived?.errors, 'created: 3 entities, 1 subscription')
+  t.match(archived?.errors, "not read: gossip is none of Orion's collections")
   const named = (lines: readonly Line[] | undefined): readonly Line[] =>
     lines?.filter((line) => ids.includes(String(line['id'])) || line['id'] === 'Room1') ?? []
   t.same(named(jsonFolder?.lines)[0], named(file?.lines)[0])
@@ -434,4 +447,73 @@ test('files of mongoexport and archives of mongodump give the same', async (t) =
       code: 3,
     },
   )
+})
+
+test("a dump that holds no more than Orion's data ends with 0; a change is listed and is no loss", async (t) => {
+  const folder = t.testdir()
+  const path = join(folder, 'dump')
+  for (const database of ['orion', 'admin', 'config', 'local', 'iotagentul']) {
+    mkdirSync(join(path, database), { recursive: true })
+    writeFileSync(join(path, database, 'things.bson'), bson(database === 'orion' ? [] : [{ _id: 1 }]))
+  }
+  writeFileSync(join(path, 'orion', 'entities.bson'), bson(entities.slice(0, 2)))
+  writeFileSync(join(path, 'orion', 'csubs.bson'), bson(csubs.slice(3, 4)))
+  const report = join(folder, 'report')
+  const words = ['--orion', path, '-dbPath', join(folder, 'data'), '-partitions', '1', '--report', report]
+  const { code, errors } = await ran(importCommand, words)
+  t.equal(code, 0, errors)
+  const [change = '', other = '', ...more] = textOf(report).trimEnd().split('\n')
+  t.match(change, /imported with a change: its format uniqueValues becomes values/)
+  t.match(other, /iotagentul: not read: the database iotagentul is none of Orion's/)
+  t.same(more, [])
+})
+
+test('a value that JSON does not have costs its attribute or its metadata, not the entity; a Decimal128 is a number', async (t) => {
+  const folder = t.testdir()
+  const file = join(folder, 'entities.bson')
+  const md = {
+    big: { type: 'Number', value: Decimal128.fromString('1E-2') },
+    raw: { type: 'x', value: new Binary(Buffer.of(1)) },
+  }
+  const attrs = {
+    exact: { type: 'Number', value: Decimal128.fromString('21.50'), mdNames: ['big', 'raw'], md },
+    endless: { type: 'Number', value: Decimal128.fromString('Infinity') },
+    'a<b': { type: 'Text', value: '1' },
+    photo: { type: 'Image', value: new Binary(Buffer.of(1, 2)) },
+  }
+  const attrNames = Object.keys(attrs)
+  writeFileSync(
+    file,
+    bson([{ _id: { id: 'E', type: 'T', servicePath: '/' }, attrNames, attrs, creDate: 1, modDate: 1 }]),
+  )
+  const data = join(folder, 'data')
+  const { code, errors } = await ran(importCommand, ['--orion', file, '-dbPath', data, '-partitions', '1'])
+  t.equal(code, 3, errors)
+  t.match(errors, 'created: 1 entity\nimported in part: 1 entity\n')
+  const reasons = errors.split('\n').flatMap((line) => /imported without (.*)/.exec(line)?.[1] ?? [])
+  t.match(reasons, [
+    /^an element of metadata: metadata raw of attribute exact is binary/,
+    /^an attribute: attribute endless is no number: Infinity/,
+    /^an attribute: the name of attribute a<b holds one of the characters/,
+    /^an attribute: attribute photo is binary/,
+  ])
+  t.equal(reasons.length, 4)
+  t.match(await exported(data), [
+    { id: 'E', attributes: [{ name: 'exact', value: 21.5, metadata: [{ name: 'big', value: 0.01 }] }] },
+  ])
+})
+
+test('a subscription that notifies over Kafka says so; a tenant that cannot be one is left out', async (t) => {
+  const folder = t.testdir()
+  mkdirSync(join(folder, 'orion'))
+  mkdirSync(join(folder, 'orion-a.b'))
+  writeFileSync(join(folder, 'orion-a.b', 'entities.bson'), bson(entities.slice(0, 1)))
+  const kafka = { ...csubs[3], reference: 'kafka://127.0.0.1:9092', topic: 't' }
+  writeFileSync(join(folder, 'orion', 'csubs.bson'), bson([kafka]))
+  const words = ['--orion', folder, '-dbPath', join(folder, 'data'), '-partitions', '1']
+  const { code, errors } = await ran(importCommand, words)
+  t.equal(code, 3)
+  t.match(errors, 'left out as a whole: 1 subscription')
+  t.match(errors, /left out as a whole: it notifies over Kafka, which Rigel does not have/)
+  t.match(errors, /orion-a\.b: left out, since a tenant cannot have the characters of orion-a\.b/)
 })

@@ -1,6 +1,7 @@
 import { checked, type Given, refuse } from '../../api/ngsi2/parse/tree.js'
 import { findJsonFault, maxNesting, parseJson } from '../../json-reader.js'
 import type { Milliseconds } from '../../time.js'
+import { failureText } from '../offline/command.js'
 import { entityLine, readEntityLine } from './entity-line.js'
 import { type InputFile, linesOf, mayBeParsed, type TextLine } from './input-file.js'
 import { type Item, type ItemCounts, type ItemSource, itemKinds, noCounts, type Sourced } from './items.js'
@@ -83,7 +84,32 @@ function readCounts(given: Given): ItemCounts {
 
 /** The items of an export. Items without dates get the moment `now`. */
 export function exportSource(file: InputFile, now: Milliseconds): ItemSource {
-  return { pieces: readPieces(file, now), progress: () => file.progress }
+  return {
+    pieces: readPieces(file, now),
+    progress: () => file.progress,
+    faultAtEnd: file.isReadOnce ? undefined : () => faultAtEnd(file),
+  }
+}
+
+/** Why the end of a file is none of an export; undefined for a whole one, and for a file that is refused at its first lines. */
+async function faultAtEnd(file: InputFile): Promise<string | undefined> {
+  let last: TextLine | undefined
+  try {
+    for await (const lines of linesOf(file.again().bytes())) {
+      if (last === undefined && kindOf(lines[0]) !== 'header') return undefined
+      last = lines.at(-1)
+    }
+  } catch (fault) {
+    return `the file cannot be read to its end: ${failureText(fault)}`
+  }
+  return last === undefined || kindOf(last) === 'end' ? undefined : `line ${last.number}: ${cut}`
+}
+
+/** The kind of a line; undefined for one that is none of an export. */
+function kindOf(line: TextLine | undefined): ExportLine['kind'] | undefined {
+  const given = line?.text === undefined ? undefined : parsed(line.text)
+  const read = given && checked(() => readExportLine(given.value, 0 as Milliseconds))
+  return read?.ok ? read.value.kind : undefined
 }
 
 async function* readPieces(file: InputFile, now: Milliseconds): AsyncGenerator<readonly Sourced[]> {

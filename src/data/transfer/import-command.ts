@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, writeSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { systemFaultText } from '../../faults.js'
 import { formatFile } from '../../storage/folder/folder-format.js'
 import { now } from '../../time.js'
@@ -8,9 +8,10 @@ import { Progress, type ProgressOutput } from '../offline/progress.js'
 import { brokerAddressOf, folderHelp, folderValues, notAllTaken, openingOf, positiveInteger } from './command-folder.js'
 import { exportSource } from './export-lines.js'
 import { FolderSink } from './folder-sink.js'
-import { type ImportResult, type NotTaken, runImport } from './import-run.js'
+import { ImportReport } from './import-report.js'
+import { runImport } from './import-run.js'
 import { InputFile } from './input-file.js'
-import { conflictPolicies, countsText, type ItemSource, type Sink, type SinkSettings } from './items.js'
+import { conflictPolicies, type ItemSource, type Sink, type SinkSettings } from './items.js'
 import { BrokerSink } from './online/broker-sink.js'
 import { findDump } from './orion/dump-files.js'
 import { orionSource } from './orion/orion-source.js'
@@ -31,9 +32,12 @@ ${folderHelp}
   --on-conflict WHAT    what is done with what is there already: fail (as without the option), skip or replace
   --keep-going          goes on after what cannot be imported
   --dry-run             reads and checks everything, and writes nothing
-  --report FILE         lists there what was not taken, or not as a whole; without it the first 100 are shown
+  --report FILE         lists there what was left out or changed; without it the first 100 are shown
 
-The exit code is 0 when everything was imported, 3 when something was not, or not as a whole, 1 when the import did not come to
+A file is read twice: when its end is missing, nothing is imported. The standard input can be read only once, so what comes before
+the missing end is imported.
+
+The exit code is 0 when everything was imported, 3 when an item or a part of one was left out, 1 when the import did not come to
 its end for another reason, and 2 for a wrong command line.
 `
 
@@ -70,8 +74,9 @@ function sourceOf(given: CommandArguments): ItemSource {
   const file = given.value('orion') ?? given.positionals[0] ?? '-'
   const database = given.value('db') ?? 'orion'
   try {
-    if (given.value('orion') !== undefined) return orionSource(findDump(file, database), database, now())
-    return exportSource(new InputFile(file), now())
+    return given.value('orion') !== undefined
+      ? orionSource(findDump(file, database), database, now())
+      : exportSource(new InputFile(file), now())
   } catch (fault) {
     if (fault instanceof CommandFailure) throw fault
     throw new CommandFailure(`${file} cannot be read: ${systemFaultText(fault)}`)
@@ -103,19 +108,22 @@ async function imported(
   errors: ProgressOutput,
 ): Promise<number> {
   const report = new ImportReport(given.value('report'))
+  // What is checked anyway, or goes on after faults, needs no look ahead.
+  if (!settings.keepsGoing && !settings.dry) await refuseCut(source)
   const sink = await openSink()
   const total = source.progress()?.total
   const progress = new Progress('import', total === undefined ? 'records' : 'bytes', total, errors)
   try {
     const result = await runImport(source, sink, {
       keepsGoing: settings.keepsGoing,
-      report: (notTaken) => report.note(notTaken),
+      remark: (remark) => report.note(remark),
       progressed: (items) => progress.at(source.progress()?.done ?? items),
     })
     progress.end()
     errors.write(report.text(result, settings.dry))
     if (given.value('url') !== undefined) errors.write(`${notSent}\n`)
-    return result.notTaken > 0 ? notAllTaken : commandCodes.done
+    const { itemLeftOut, partLeftOut, unreadable } = result.remarks
+    return itemLeftOut + partLeftOut + unreadable > 0 ? notAllTaken : commandCodes.done
   } finally {
     progress.end()
     await sink.close()
@@ -123,53 +131,12 @@ async function imported(
   }
 }
 
-const notSent =
-  'the broker gives its own dates of creation and modification, ids of subscriptions and registrations, and counts of deliveries'
-
-/** This many are shown at the end; the file of `--report` has all. */
-const shown_max = 100
-
-/** The items that were not or not wholly imported: shown at the end, and listed in a file. */
-class ImportReport {
-  readonly #file: number | undefined
-  readonly #shown: string[] = []
-
-  /** Throws `CommandFailure` when the file cannot be written. */
-  constructor(path: string | undefined) {
-    try {
-      this.#file = path === undefined ? undefined : openSync(path, 'w', 0o600)
-    } catch (fault) {
-      throw new CommandFailure(`--report: ${path} cannot be written: ${systemFaultText(fault)}`)
-    }
-  }
-
-  note({ where, what, reason, isPart }: NotTaken): void {
-    const subject = what === '' ? where : `${where}: ${what}`
-    const line = `${subject}: ${isPart ? 'imported without ' : ''}${reason}`
-    if (this.#shown.length < shown_max) this.#shown.push(line)
-    if (this.#file !== undefined) writeSync(this.#file, `${line}\n`)
-  }
-
-  /** The result of an import, as a text. */
-  text({ counts, notTaken, hasStopped }: ImportResult, isDry: boolean): string {
-    const rows = (['created', 'replaced', 'skipped'] as const).flatMap((outcome) => {
-      const text = countsText(counts[outcome])
-      return text === 'nothing' ? [] : [`${isDry ? 'would be ' : ''}${outcome}: ${text}`]
-    })
-    const more = notTaken - this.#shown.length
-    return [
-      ...(rows.length === 0 ? ['nothing was imported'] : rows),
-      ...this.#shown,
-      ...(more > 0 ? [`and ${more} more: --report FILE lists them all`] : []),
-      ...(hasStopped ? [isDry ? 'it stopped there: --keep-going lists all' : stopped] : []),
-      '',
-    ].join('\n')
-  }
-
-  close(): void {
-    if (this.#file !== undefined) closeSync(this.#file)
+async function refuseCut(source: ItemSource): Promise<void> {
+  const fault = await source.faultAtEnd?.()
+  if (fault !== undefined) {
+    throw new CommandFailure(`${fault}; nothing was imported (--keep-going imports what is there)`)
   }
 }
 
-const stopped =
-  'it stopped there, and what comes before is imported: correct it and go on with --on-conflict skip, or use --keep-going'
+const notSent =
+  'the broker gives its own dates of creation and modification, ids of subscriptions and registrations, and counts of deliveries'

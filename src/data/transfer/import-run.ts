@@ -1,22 +1,36 @@
-import { type ItemCounts, type ItemSource, itemName, noCounts, type Outcome, type Sink, type Sourced } from './items.js'
+import type { Tenant } from '../../model/context/entity.js'
+import {
+  type Classified,
+  classOf,
+  type ItemCounts,
+  type ItemSource,
+  itemName,
+  noCounts,
+  type Outcome,
+  type Sink,
+  type Sourced,
+} from './items.js'
 
-/** An item, or a part of one, that was not imported. */
-export interface NotTaken {
+/** What is said of an item, or of a part of one. */
+export interface Remark {
+  readonly kind: RemarkKind
   readonly where: string
-  /** The item; empty for a line without one. */
+  /** The item; empty where there is none. */
   readonly what: string
   readonly reason: string
-  /** Whether only a part of the item is missing. */
-  readonly isPart: boolean
 }
 
-/** The outcomes of items that were not refused. */
-type Taken = Exclude<Outcome['kind'], 'refused'>
+/** `unreadable` is about what may be an item, or many. */
+export type RemarkKind = 'itemLeftOut' | 'partLeftOut' | 'partChanged' | 'unreadable' | 'passedOver'
+
+/** What can become of an item. One that was taken can be incomplete or changed as well. */
+export const results = ['created', 'replaced', 'skipped', 'leftOut', 'incomplete', 'changed'] as const
+type ResultKind = (typeof results)[number]
 
 export interface ImportResult {
-  readonly counts: Readonly<Record<Taken, Readonly<ItemCounts>>>
-  /** The number of items and parts that were not imported. */
-  readonly notTaken: number
+  /** The numbers of items by tenant. */
+  readonly counts: Readonly<Record<ResultKind, ReadonlyMap<Tenant, Readonly<ItemCounts>>>>
+  readonly remarks: Readonly<Record<RemarkKind, number>>
   /** Whether it stopped at an item that could not be imported. */
   readonly hasStopped: boolean
 }
@@ -24,8 +38,7 @@ export interface ImportResult {
 export interface ImportSettings {
   /** Whether it continues after items that cannot be imported. */
   readonly keepsGoing: boolean
-  /** Called for every item or part that was not imported. */
-  readonly report: (notTaken: NotTaken) => void
+  readonly remark: (remark: Remark) => void
   /** Called now and then with the number of items read so far. */
   readonly progressed: (items: number) => void
 }
@@ -47,8 +60,15 @@ export async function runImport(source: ItemSource, sink: Sink, settings: Import
 }
 
 class ImportRun implements ImportResult {
-  readonly counts = { created: noCounts(), replaced: noCounts(), skipped: noCounts() }
-  notTaken = 0
+  readonly counts: Readonly<Record<ResultKind, Map<Tenant, ItemCounts>>> = {
+    created: new Map(),
+    replaced: new Map(),
+    skipped: new Map(),
+    leftOut: new Map(),
+    incomplete: new Map(),
+    changed: new Map(),
+  }
+  readonly remarks = { itemLeftOut: 0, partLeftOut: 0, partChanged: 0, unreadable: 0, passedOver: 0 }
   hasStopped = false
   readonly #sink: Sink
   readonly #settings: ImportSettings
@@ -67,7 +87,10 @@ class ImportRun implements ImportResult {
       return
     }
     await this.flush()
-    if (!this.hasStopped) this.#refused({ ...sourced, what: '', isPart: false })
+    if (this.hasStopped) return
+    const { where, reason } = sourced
+    if (sourced.kind === 'passedOver') this.#remark({ kind: 'passedOver', where, what: '', reason })
+    else this.#leftOut(where, '', reason, sourced.of)
   }
 
   /** Passes the gathered items to the sink. */
@@ -86,21 +109,39 @@ class ImportRun implements ImportResult {
 
   #note({ item, where, losses = [] }: Extract<Sourced, { kind: 'item' }>, outcome: Outcome): void {
     const what = itemName(item)
+    const classified = classOf(item)
     if (outcome.kind === 'refused') {
-      this.#refused({ where, what, reason: outcome.reason, isPart: false })
+      this.#leftOut(where, what, outcome.reason, classified)
       return
     }
-    this.counts[outcome.kind][item.kind] += 1
+    this.#count(outcome.kind, classified)
     if (outcome.kind === 'skipped') return
-    for (const reason of [...losses, ...(outcome.losses ?? [])]) {
-      this.notTaken += 1
-      this.#settings.report({ where, what, reason, isPart: true })
+    const all = [...losses, ...(outcome.losses ?? [])]
+    if (all.some(({ kind }) => kind === 'leftOut')) this.#count('incomplete', classified)
+    if (all.some(({ kind }) => kind === 'changed')) this.#count('changed', classified)
+    for (const { kind, what: reason } of all) {
+      this.#remark({ kind: kind === 'leftOut' ? 'partLeftOut' : 'partChanged', where, what, reason })
     }
   }
 
-  #refused(notTaken: NotTaken): void {
-    this.notTaken += 1
-    this.#settings.report(notTaken)
+  #leftOut(where: string, what: string, reason: string, of: Classified | undefined): void {
+    if (of !== undefined) this.#count('leftOut', of)
+    this.#remark({ kind: of === undefined ? 'unreadable' : 'itemLeftOut', where, what, reason })
     if (!this.#settings.keepsGoing) this.hasStopped = true
+  }
+
+  #count(result: ResultKind, { kind, tenant }: Classified): void {
+    const byTenant = this.counts[result]
+    let counts = byTenant.get(tenant)
+    if (counts === undefined) {
+      counts = noCounts()
+      byTenant.set(tenant, counts)
+    }
+    counts[kind] += 1
+  }
+
+  #remark(remark: Remark): void {
+    this.remarks[remark.kind] += 1
+    this.#settings.remark(remark)
   }
 }

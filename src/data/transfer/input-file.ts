@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { findJsonFault } from '../../json-reader.js'
 
-/** A file, or the standard input, read once from beginning to end; gzip is unpacked. */
+/** A file, or the standard input, that is read from beginning to end; gzip is unpacked. */
 export class InputFile {
   readonly #path: string
   #read = 0
@@ -12,7 +12,19 @@ export class InputFile {
   /** `-` is the standard input. Throws the system's error when there is no such file. */
   constructor(path: string) {
     this.#path = path
-    this.#total = path === '-' ? undefined : statSync(path).size
+    const stats = path === '-' ? undefined : statSync(path)
+    // A pipe has no end that could be looked at before it is read.
+    this.#total = stats?.isFile() ? stats.size : undefined
+  }
+
+  /** Whether its contents cannot be read again. */
+  get isReadOnce(): boolean {
+    return this.#total === undefined
+  }
+
+  /** The same file, to be read from its beginning. */
+  again(): InputFile {
+    return new InputFile(this.#path)
   }
 
   get progress(): { readonly done: number; readonly total: number } | undefined {

@@ -64,17 +64,45 @@ export function noCounts(): ItemCounts {
   return { entity: 0, subscription: 0, registration: 0, availability: 0 }
 }
 
-const plurals: Readonly<Record<ItemKind, string>> = {
-  entity: 'entities',
-  subscription: 'subscriptions',
-  registration: 'registrations',
-  availability: 'availability subscriptions',
+const names: Readonly<Record<ItemKind, readonly [one: string, several: string]>> = {
+  entity: ['entity', 'entities'],
+  subscription: ['subscription', 'subscriptions'],
+  registration: ['registration', 'registrations'],
+  availability: ['availability subscription', 'availability subscriptions'],
 }
 
 /** Counts as a text. */
 export function countsText(counts: Readonly<ItemCounts>): string {
-  const parts = itemKinds.filter((kind) => counts[kind] > 0).map((kind) => `${counts[kind]} ${plurals[kind]}`)
+  const parts = itemKinds
+    .filter((kind) => counts[kind] > 0)
+    .map((kind) => `${counts[kind]} ${names[kind][counts[kind] === 1 ? 0 : 1]}`)
   return parts.length === 0 ? 'nothing' : parts.join(', ')
+}
+
+/** A part of an item that is not kept as it was: it is left out, or something else takes its place. */
+export interface PartLoss {
+  readonly kind: 'leftOut' | 'changed'
+  /** The part, and why; for example `attribute a, whose value is binary`. */
+  readonly what: string
+}
+
+export function leftOut(what: string): PartLoss {
+  return { kind: 'leftOut', what }
+}
+
+export function changed(what: string): PartLoss {
+  return { kind: 'changed', what }
+}
+
+/** The kind and the tenant of an item. */
+export interface Classified {
+  readonly kind: ItemKind
+  readonly tenant: Tenant
+}
+
+export function classOf(item: Item): Classified {
+  if (item.kind === 'entity') return item
+  return { kind: item.kind, tenant: item.kind === 'registration' ? item.registration.tenant : item.subscription.tenant }
 }
 
 /** An element of a source. */
@@ -84,13 +112,26 @@ export type Sourced =
       readonly item: Item
       /** Its place in the source, for people. */
       readonly where: string
-      /** The parts of it that cannot be kept, in sentences; absent for none. */
-      readonly losses?: readonly string[] | undefined
+      /** Absent for none. */
+      readonly losses?: readonly PartLoss[] | undefined
     }
   /** It cannot be imported. */
-  | { readonly kind: 'wrong'; readonly where: string; readonly reason: string }
+  | {
+      readonly kind: 'wrong'
+      readonly where: string
+      readonly reason: string
+      /** Absent where nobody knows what it is. */
+      readonly of?: Classified | undefined
+    }
+  /** It is nothing that is imported. */
+  | { readonly kind: 'passedOver'; readonly where: string; readonly reason: string }
 
 export interface ItemSource {
+  /**
+   * Reads the source to its end, without importing anything, and gives the reason why it is not whole. Absent where it can be read
+   * only once.
+   */
+  readonly faultAtEnd?: (() => Promise<string | undefined>) | undefined
   /** In groups of a convenient size. */
   readonly pieces: AsyncIterable<readonly Sourced[]>
   /** How much has been read, in any unit; undefined where the total is unknown. */
@@ -114,8 +155,8 @@ export interface SinkSettings {
 export type Outcome =
   | {
       readonly kind: 'created' | 'replaced' | 'skipped'
-      /** The parts of it that could not be kept, in sentences; absent for none. */
-      readonly losses?: readonly string[] | undefined
+      /** Absent for none. */
+      readonly losses?: readonly PartLoss[] | undefined
     }
   /** `reason` is a sentence for the operator. */
   | { readonly kind: 'refused'; readonly reason: string }

@@ -7,7 +7,9 @@ import {
   type EntityItem,
   type Item,
   isThere,
+  leftOut,
   type Outcome,
+  type PartLoss,
   type RegistrationItem,
   type Sink,
   type SinkSettings,
@@ -229,10 +231,10 @@ function given(value: unknown): GivenObject {
 }
 
 /** The parts of an NGSIv1 subscription that NGSIv2 cannot express. */
-function lossesOfSubscription({ interval_ms, scopes }: SubscriptionItem['subscription']): readonly string[] {
+function lossesOfSubscription({ interval_ms, scopes }: SubscriptionItem['subscription']): readonly PartLoss[] {
   return [
-    ...(interval_ms === undefined ? [] : ['its notifications by the clock']),
-    ...(scopes.length === 0 ? [] : ['the restriction of its initial notifications']),
+    ...(interval_ms === undefined ? [] : [leftOut('its notifications by the clock')]),
+    ...(scopes.length === 0 ? [] : [leftOut('the restriction of its initial notifications')]),
   ]
 }
 

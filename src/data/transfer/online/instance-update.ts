@@ -1,7 +1,7 @@
 import type { Attribute, Metadata, Value } from '../../../model/context/entity.js'
 import { isMarked } from '../../../model/context/location.js'
 import { isArray, isObject } from '../../../model/context/value.js'
-import type { UnnumberedEntity } from '../items.js'
+import { changed, type PartLoss, type UnnumberedEntity } from '../items.js'
 
 /** The payload of `updateContext` for the parts of an entity that only NGSIv1 can express; undefined when there are none. */
 export function instanceUpdate({ id, type, attributes }: UnnumberedEntity): object | undefined {
@@ -16,12 +16,12 @@ export function withoutInstances<Read extends UnnumberedEntity>(entity: Read): R
   return { ...entity, attributes: entity.attributes.filter((attribute) => !isOfNgsi1(attribute)) }
 }
 
-/** The parts that neither interface can express. */
-export function lossesOf({ type, attributes }: UnnumberedEntity): readonly string[] {
+/** What changes, because neither interface can express it. */
+export function lossesOf({ type, attributes }: UnnumberedEntity): readonly PartLoss[] {
   const numbers = attributes.filter((attribute) => isOfNgsi1(attribute) && !hasOnlyTexts(attribute.value))
   return [
-    ...(type === '' ? ['being without a type: it is a Thing'] : []),
-    ...numbers.map(({ name }) => `the kind of the value of ${name}: through NGSIv1 it is text`),
+    ...(type === '' ? [changed('it had no type: its type is Thing')] : []),
+    ...numbers.map(({ name }) => changed(`the value of attribute ${name} is a text, because NGSIv1 has no other kind`)),
   ]
 }
 

@@ -1,8 +1,10 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import type { Tenant } from '../../../model/context/entity.js'
 import { parseTenant } from '../../../model/context/scope-headers.js'
 import { CommandFailure } from '../../offline/command.js'
+import type { Sourced } from '../items.js'
 
 /** The collections of an Orion that are imported. */
 export const collections = ['entities', 'csubs', 'registrations'] as const
@@ -16,10 +18,10 @@ export interface DumpFile {
   readonly of: { readonly tenant: Tenant; readonly collection: Collection } | undefined
 }
 
-/** The files of a dump, and files beside them that are not read. */
+/** The files of a dump, and what is said of files beside them that are not read. */
 export interface Dump {
   readonly files: readonly DumpFile[]
-  readonly ignored: readonly string[]
+  readonly ignored: readonly Sourced[]
 }
 
 /**
@@ -48,15 +50,53 @@ function inFolder(path: string, database: string): Dump {
   const direct = inDatabase(path, tenantOfDatabase(basename(resolve(path)), database) ?? ('' as Tenant))
   if (direct.files.length > 0) return direct
   const files: DumpFile[] = []
-  const ignored: string[] = []
+  const ignored: Sourced[] = []
   for (const name of readdirSync(path).sort()) {
     const folder = join(path, name)
-    const tenant = statSync(folder).isDirectory() ? tenantOfDatabase(name, database) : undefined
-    const found = tenant === undefined ? undefined : inDatabase(folder, tenant)
-    files.push(...(found?.files ?? []))
-    ignored.push(...(found?.ignored ?? [folder]))
+    const isFolder = statSync(folder).isDirectory()
+    const tenant = isFolder ? tenantOfDatabase(name, database) : undefined
+    if (tenant !== undefined) {
+      const found = inDatabase(folder, tenant)
+      files.push(...found.files)
+      ignored.push(...found.ignored)
+    } else if (!unmissed.test(name)) {
+      const other = isFolder ? otherDatabase(folder, name, database) : passedOver(folder, 'it is no part of a dump')
+      if (other !== undefined) ignored.push(other)
+    }
   }
   return { files, ignored }
+}
+
+/** The databases of MongoDB itself. */
+const ownDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local'])
+
+/** What is said of a database that is none of Orion's; nothing for one of MongoDB itself. */
+export function otherDatabase(where: string, name: string, database: string): Sourced | undefined {
+  if (ownDatabases.has(name)) return undefined
+  if (name.startsWith(`${database}-`)) {
+    return { kind: 'wrong', where, reason: `left out, since a tenant cannot have the characters of ${name}` }
+  }
+  return passedOver(
+    where,
+    `the database ${name} is none of Orion's, which are ${database} and ${database}-TENANT (see --db)`,
+  )
+}
+
+/** What is said of a collection that is not imported, in a database of Orion. */
+export function otherCollection(where: string, collection: string): Sourced | undefined {
+  if (collection !== 'casubs') return passedOver(where, `${collection} is none of Orion's collections`)
+  const reason = 'subscriptions to availability are left out: Orion itself has dropped them'
+  return { kind: 'wrong', where, reason }
+}
+
+function passedOver(where: string, reason: string): Sourced {
+  return { kind: 'passedOver', where, reason }
+}
+
+/** Whether a file of a collection has no documents. */
+function holdsNothing(path: string): boolean {
+  const { size } = statSync(path)
+  return size === 0 || (path.endsWith('.gz') && size < 64 && gunzipSync(readFileSync(path)).length === 0)
 }
 
 /** Indexes of collections and internal files of servers, which are left out without a message. */
@@ -64,13 +104,17 @@ const unmissed = /\.metadata\.json(\.gz)?$|^system\.|^prelude\.json/
 
 function inDatabase(path: string, tenant: Tenant): Dump {
   const files: DumpFile[] = []
-  const ignored: string[] = []
+  const ignored: Sourced[] = []
   for (const name of readdirSync(path).sort()) {
     const [, collection = '', form = ''] = /^([a-z]+)\.(bson|json)(?:\.gz)?$/.exec(name) ?? []
     const known = collections.find((each) => each === collection)
     if (known !== undefined && (form === 'bson' || form === 'json')) {
       files.push({ path: join(path, name), form, of: { tenant, collection: known } })
-    } else if (!unmissed.test(name)) ignored.push(join(path, name))
+    } else if (!unmissed.test(name)) {
+      const file = join(path, name)
+      const other = holdsNothing(file) ? undefined : otherCollection(file, collection === '' ? name : collection)
+      if (other !== undefined) ignored.push(other)
+    }
   }
   return { files, ignored }
 }

@@ -1,17 +1,17 @@
-import { type Given, type GivenObject, refuse } from '../../../api/ngsi2/parse/tree.js'
+import { checked, type Given, type GivenObject, isGivenObject, refuse } from '../../../api/ngsi2/parse/tree.js'
 import type { Attribute, EntityId, EntityType, Metadata, ServicePath, Tenant } from '../../../model/context/entity.js'
 import { shapeOfLocation } from '../../../model/context/location.js'
 import { isExpiration } from '../../../model/context/value.js'
 import type { Milliseconds } from '../../../time.js'
 import { sorted } from '../entity-line.js'
-import type { EntityItem } from '../items.js'
+import { type EntityItem, leftOut, type PartLoss } from '../items.js'
 import { LineFields, storedName } from '../line-fields.js'
 import { arrayIn, decodedName, momentIn, objectIn, textIn, valueIn } from './orion-values.js'
 
 /** An item of a dump, and the parts of it that cannot be kept. */
 export interface OrionRead<Read> {
   readonly item: Read
-  readonly losses: readonly string[]
+  readonly losses: readonly PartLoss[]
 }
 
 /**
@@ -25,9 +25,9 @@ export function readOrionEntity(given: Given, tenant: Tenant, now: Milliseconds)
   if (id === '') refuse('_id.id is empty')
   const created = momentIn(document['creDate']) ?? now
   const modified = momentIn(document['modDate']) ?? created
-  const losses: string[] = []
+  const losses: PartLoss[] = []
   const attributes = withLocation(
-    withExpiration(attributesIn(document['attrs'], { created, modified }), document, { created, modified }),
+    withExpiration(attributesIn(document['attrs'], { created, modified }, losses), document, { created, modified }),
     document['location'],
     losses,
   )
@@ -66,24 +66,38 @@ interface Dates {
   readonly modified: Milliseconds
 }
 
-function attributesIn(given: Given, dates: Dates): readonly Attribute[] {
+/** The attributes that can be kept; the others are losses, and so is an element of metadata. */
+function attributesIn(given: Given, dates: Dates, losses: PartLoss[]): readonly Attribute[] {
   if (given === undefined || given === null) return []
-  if (Array.isArray(given)) {
-    return given.map((item) => {
-      const members = objectIn(item, 'an attribute')
-      const name = textIn(members['name']) ?? refuse('an attribute has no name')
-      return attributeIn(name, textIn(members['id']) ?? '', members, dates)
-    })
-  }
-  return Object.entries(objectIn(given, 'attrs')).map(([key, members]) => {
-    // The metadata ID stands behind the name: parentheses cannot be part of names.
-    const end = key.indexOf('()')
-    const [name, instance] = end === -1 ? [key, ''] : [key.slice(0, end), key.slice(end + 2)]
-    return attributeIn(decodedName(name), decodedName(instance), objectIn(members, `attribute ${key}`), dates)
-  })
+  const reads = Array.isArray(given)
+    ? given.map((item) => () => {
+        const members = objectIn(item, 'an attribute')
+        const name = textIn(members['name']) ?? refuse('an attribute has no name')
+        return attributeIn(name, textIn(members['id']) ?? '', members, { ...dates, losses })
+      })
+    : Object.entries(objectIn(given, 'attrs')).map(([key, members]) => () => {
+        // The metadata ID stands behind the name: parentheses cannot be part of names.
+        const end = key.indexOf('()')
+        const [name, instance] = end === -1 ? [key, ''] : [key.slice(0, end), key.slice(end + 2)]
+        const held = objectIn(members, `attribute ${key}`)
+        return attributeIn(decodedName(name), decodedName(instance), held, { ...dates, losses })
+      })
+  return reads.flatMap((read) => kept(read, 'an attribute', losses))
 }
 
-function attributeIn(name: string, instance: string, members: GivenObject, dates: Dates): Attribute {
+/** A part of a document, or nothing when it is a loss. */
+function kept<Part>(read: () => Part, kind: string, losses: PartLoss[]): readonly Part[] {
+  const part = checked(read)
+  if (part.ok) return [part.value]
+  losses.push(leftOut(`${kind}: ${part.error.description}`))
+  return []
+}
+
+interface AttributeContext extends Dates {
+  readonly losses: PartLoss[]
+}
+
+function attributeIn(name: string, instance: string, members: GivenObject, dates: AttributeContext): Attribute {
   const what = `attribute ${name}`
   if (name === '') refuse('an attribute has an empty name')
   const created = momentIn(members['creDate']) ?? dates.created
@@ -93,14 +107,14 @@ function attributeIn(name: string, instance: string, members: GivenObject, dates
     type: storedName(textIn(members['type']) ?? '', `the type of ${what}`),
     value: valueIn(members['value'], what),
     isLocation: false,
-    metadata: metadataIn(members['md'], what),
+    metadata: metadataIn(members['md'], what, dates.losses),
     created,
     modified: momentIn(members['modDate']) ?? created,
   }
 }
 
 /** Newer versions have an object with names as keys, older ones an array. */
-function metadataIn(given: Given, what: string): readonly Metadata[] {
+function metadataIn(given: Given, what: string, losses: PartLoss[]): readonly Metadata[] {
   if (given === undefined || given === null) return []
   const elements = Array.isArray(given)
     ? given.map((item) => {
@@ -110,11 +124,14 @@ function metadataIn(given: Given, what: string): readonly Metadata[] {
     : Object.entries(objectIn(given, `metadata of ${what}`)).map(([key, members]) => {
         return [decodedName(key), objectIn(members, `metadata ${key} of ${what}`)] as const
       })
-  return elements.map(([name, members]) => ({
-    name: storedName(name, `the name of metadata ${name} of ${what}`),
-    type: storedName(textIn(members['type']) ?? '', `the type of metadata ${name} of ${what}`),
-    value: valueIn(members['value'], `metadata ${name} of ${what}`),
-  }))
+  return elements.flatMap(([name, members]) => {
+    const read = (): Metadata => ({
+      name: storedName(name, `the name of metadata ${name} of ${what}`),
+      type: storedName(textIn(members['type']) ?? '', `the type of metadata ${name} of ${what}`),
+      value: valueIn(members['value'], `metadata ${name} of ${what}`),
+    })
+    return kept(read, 'an element of metadata', losses)
+  })
 }
 
 /** Where the expiration attribute is missing, the date of the index that removes entities counts. */
@@ -132,16 +149,16 @@ function withExpiration(
 }
 
 /** Marks the attribute that the document names as the location, if its value can be one. */
-function withLocation(attributes: readonly Attribute[], given: Given, losses: string[]): readonly Attribute[] {
+function withLocation(attributes: readonly Attribute[], given: Given, losses: PartLoss[]): readonly Attribute[] {
   if (given === undefined || given === null) return attributes.map(withoutMark)
   const name = textIn(objectIn(given, 'location')['attrName'])
   const located = attributes.find((attribute) => attribute.name === name)
   if (located === undefined) {
-    losses.push(`the location of attribute ${name}, which it does not have`)
+    losses.push(leftOut(`the location, since it has no attribute ${name}`))
     return attributes.map(withoutMark)
   }
   if (shapeOfLocation({ type: located.type, value: located.value }) === undefined) {
-    losses.push(`the location of attribute ${name}, whose value is none of type ${located.type}`)
+    losses.push(leftOut(`the location, since the value of attribute ${name} is none of type ${located.type}`))
     return attributes.map(withoutMark)
   }
   return attributes.map((attribute) => {
@@ -158,12 +175,25 @@ function withoutMark(attribute: Attribute): Attribute {
   return own.length === metadata.length ? attribute : { ...attribute, metadata: own }
 }
 
-/** The names in `attrNames` without an attribute: a sign of a damaged document. */
-export function missingNames(given: Given, { entity }: EntityItem): readonly string[] {
-  const held = new Set(entity.attributes.map(({ name }) => name))
-  const names = arrayIn(objectIn(given, 'the document')['attrNames'], 'attrNames')
+/** The names in `attrNames` that `attrs` does not have: a sign of a damaged document. */
+export function missingNames(given: Given): readonly string[] {
+  const document = objectIn(given, 'the document')
+  const attrs = document['attrs']
+  const held = new Set(
+    Array.isArray(attrs) ? attrs.map(nameIn) : Object.keys(objectIn(attrs ?? {}, 'attrs')).map(nameOfKey),
+  )
+  const names = arrayIn(document['attrNames'], 'attrNames')
   return names.flatMap((name) => {
     const shown = textIn(name)
-    return shown === undefined || held.has(shown) || held.has(decodedName(shown)) ? [] : [shown]
+    return shown === undefined || held.has(decodedName(shown)) ? [] : [shown]
   })
+}
+
+function nameIn(attribute: Given): string | undefined {
+  return isGivenObject(attribute) ? textIn(attribute['name']) : undefined
+}
+
+function nameOfKey(key: string): string {
+  const [name = ''] = key.split('()', 1)
+  return decodedName(name)
 }

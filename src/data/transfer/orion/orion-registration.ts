@@ -12,7 +12,7 @@ import {
   type RegistrationTerms,
 } from '../../../model/registration/registration.js'
 import { parseNotificationUrl } from '../../../model/subscription/targets.js'
-import type { RegistrationItem } from '../items.js'
+import { leftOut, type PartLoss, type RegistrationItem } from '../items.js'
 import { LineFields, storedName } from '../line-fields.js'
 import type { OrionRead } from './orion-entity.js'
 import { arrayIn, endIn, idIn, isTrue, objectIn, textIn } from './orion-values.js'
@@ -20,7 +20,7 @@ import { arrayIn, endIn, idIn, isTrue, objectIn, textIn } from './orion-values.j
 /** Reads a document of the collection `registrations`, of any version. Only within `checked`. */
 export function readOrionRegistration(given: Given, tenant: Tenant): OrionRead<RegistrationItem> {
   const document = objectIn(given, 'the document')
-  const losses: string[] = []
+  const losses: PartLoss[] = []
   const contexts = arrayIn(document['contextRegistration'], 'contextRegistration').map((context) => {
     return contextIn(objectIn(context, 'a contextRegistration'), losses)
   })
@@ -44,11 +44,11 @@ export function readOrionRegistration(given: Given, tenant: Tenant): OrionRead<R
   }
 }
 
-function contextIn(context: GivenObject, losses: string[]): RegisteredContext {
+function contextIn(context: GivenObject, losses: PartLoss[]): RegisteredContext {
   const provider = textIn(context['providingApplication']) ?? ''
   const scheme = parseNotificationUrl(provider)?.scheme
   if (scheme !== 'http' && scheme !== 'https') {
-    losses.push(`forwarding: its provider is no URL of http or https: ${provider}`)
+    losses.push(leftOut(`forwarding, since its provider is no URL of http or https: ${provider}`))
   }
   const entities = arrayIn(context['entities'], 'entities').map((entity) => entityIn(objectIn(entity, 'an entity')))
   return {
@@ -75,7 +75,7 @@ function attributeIn(attribute: GivenObject): RegisteredAttribute {
 }
 
 /** The terms of NGSIv2, for a registration with one context; undefined for one of NGSIv1. */
-function termsOf(document: GivenObject, contexts: number, losses: string[]): RegistrationTerms | undefined {
+function termsOf(document: GivenObject, contexts: number, losses: PartLoss[]): RegistrationTerms | undefined {
   const description = textIn(document['description']) ?? ''
   const stored = textIn(document['fwdMode'])
   const legacy = (textIn(document['format']) ?? 'JSON').toUpperCase() === 'JSON'
@@ -85,6 +85,8 @@ function termsOf(document: GivenObject, contexts: number, losses: string[]): Reg
   const saysNothing = description === '' && status === 'active' && mode === 'all' && legacy && stored === undefined
   if (saysNothing) return undefined
   if (contexts === 1) return terms
-  losses.push('description, status, forwarding mode and format, which a registration of several contexts does not have')
+  losses.push(
+    leftOut('description, status, forwarding mode and format, which a registration of several contexts does not have'),
+  )
   return undefined
 }

@@ -3,9 +3,17 @@ import { checked, type Given, type GivenObject, isGivenObject } from '../../../a
 import type { Tenant } from '../../../model/context/entity.js'
 import type { Milliseconds } from '../../../time.js'
 import { headOf, InputFile, linesOf, mayBeParsed } from '../input-file.js'
-import type { Item, ItemSource, Sourced } from '../items.js'
+import { type Item, type ItemKind, type ItemSource, leftOut, type Sourced } from '../items.js'
 import { bsonPieces } from './bson-reader.js'
-import { type Collection, collections, type Dump, type DumpFile, tenantOfDatabase } from './dump-files.js'
+import {
+  type Collection,
+  collections,
+  type Dump,
+  type DumpFile,
+  otherCollection,
+  otherDatabase,
+  tenantOfDatabase,
+} from './dump-files.js'
 import { missingNames, type OrionRead, readOrionEntity } from './orion-entity.js'
 import { readOrionRegistration } from './orion-registration.js'
 import { readOrionSubscription } from './orion-subscription.js'
@@ -27,7 +35,7 @@ interface Reading {
 
 async function* readAll(
   inputs: readonly { readonly file: DumpFile; readonly input: InputFile }[],
-  ignored: readonly string[],
+  ignored: readonly Sourced[],
   reading: Reading,
 ): AsyncGenerator<readonly Sourced[]> {
   for (const { file, input } of inputs) {
@@ -35,7 +43,7 @@ async function* readAll(
     else if (file.form === 'bson') yield* readBson(file.path, file.of, input, reading)
     else yield* readJson(file.path, file.of, input, reading)
   }
-  yield ignored.map((path) => wrong(path, 'it is none of the files that hold something to import'))
+  yield ignored
 }
 
 /** The collection of a document. */
@@ -130,7 +138,8 @@ async function* readArchive(path: string, input: InputFile, reading: Reading): A
 class ArchiveParts {
   readonly #path: string
   readonly #reading: Reading
-  readonly #others = new Set<string>()
+  /** What is said of parts that are not imported, by their names. */
+  readonly #others = new Map<string, Sourced>()
   #state: 'contents' | 'between' | 'inside' = 'contents'
   #namespace: Namespace | undefined
   #name = ''
@@ -155,11 +164,13 @@ class ArchiveParts {
       const known = collections.find((each) => each === collection)
       const tenant = tenantOfDatabase(db, this.#reading.database)
       this.#namespace = known === undefined || tenant === undefined ? undefined : { tenant, collection: known }
-      if (this.#namespace === undefined && db !== 'admin') this.#others.add(this.#name)
       return []
     }
     this.#number += 1
-    if (this.#namespace === undefined) return []
+    if (this.#namespace === undefined) {
+      this.#noteOther()
+      return []
+    }
     return [
       sourced(document, this.#namespace, `${this.#path}, document ${this.#number} in ${this.#name}`, this.#reading),
     ]
@@ -167,15 +178,30 @@ class ArchiveParts {
 
   /** The contents that are not imported. */
   rest(): readonly Sourced[] {
-    return [...this.#others].map((name) =>
-      wrong(this.#path, `${name} is none of the collections that hold something to import`),
-    )
+    return [...this.#others.values()]
   }
+
+  #noteOther(): void {
+    const { database } = this.#reading
+    const [db = '', collection = ''] = this.#name.split(/\.(.*)/s)
+    const isOrions = db === database || db.startsWith(`${database}-`)
+    const other = isOrions ? otherCollection(this.#path, collection) : otherDatabase(this.#path, db, database)
+    if (other !== undefined) this.#others.set(isOrions ? this.#name : db, other)
+  }
+}
+
+/** What the documents of a collection are. */
+const kinds: Readonly<Record<Collection, ItemKind>> = {
+  entities: 'entity',
+  csubs: 'subscription',
+  registrations: 'registration',
 }
 
 function sourced(document: GivenObject, { tenant, collection }: Namespace, where: string, { now }: Reading): Sourced {
   const read = checked(() => readDocument(document, collection, tenant, now))
-  if (!read.ok) return wrong(`${where}${named(document)}`, read.error.description)
+  if (!read.ok) {
+    return { ...wrong(`${where}${named(document)}`, read.error.description), of: { kind: kinds[collection], tenant } }
+  }
   const { item, losses } = read.value
   return { kind: 'item', item, where, losses }
 }
@@ -184,8 +210,8 @@ function readDocument(document: Given, collection: Collection, tenant: Tenant, n
   if (collection === 'csubs') return readOrionSubscription(document, tenant, now)
   if (collection === 'registrations') return readOrionRegistration(document, tenant)
   const { item, losses } = readOrionEntity(document, tenant, now)
-  const missing = missingNames(document, item)
-  const lost = missing.map((name) => `attribute ${name}, which attrNames has and attrs has not`)
+  const missing = missingNames(document)
+  const lost = missing.map((name) => leftOut(`attribute ${name}, which attrNames has and attrs has not`))
   return { item, losses: [...losses, ...lost] }
 }
 
@@ -199,6 +225,6 @@ function named({ _id: id }: GivenObject): string {
   }
 }
 
-function wrong(where: string, reason: string): Sourced {
+function wrong(where: string, reason: string): Extract<Sourced, { kind: 'wrong' }> {
   return { kind: 'wrong', where, reason }
 }

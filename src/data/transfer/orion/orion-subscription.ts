@@ -7,7 +7,7 @@ import { everywhere } from '../../../model/context/scope-headers.js'
 import type { DeliveryStats } from '../../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../../model/subscription/subscription.js'
 import { type Milliseconds, never } from '../../../time.js'
-import type { SubscriptionItem } from '../items.js'
+import { changed, type PartLoss, type SubscriptionItem } from '../items.js'
 import { LineFields } from '../line-fields.js'
 import type { OrionRead } from './orion-entity.js'
 import { arrayIn, endIn, idIn, isTrue, momentIn, numberIn, objectIn, textIn, textsIn, valueIn } from './orion-values.js'
@@ -18,7 +18,7 @@ import { arrayIn, endIn, idIn, isTrue, momentIn, numberIn, objectIn, textIn, tex
  */
 export function readOrionSubscription(given: Given, tenant: Tenant, now: Milliseconds): OrionRead<SubscriptionItem> {
   const document = objectIn(given, 'the document')
-  const losses: string[] = []
+  const losses: PartLoss[] = []
   const conditions = conditionsIn(document)
   const body = parseNewSubscription(JSON.stringify(payloadOf(document, conditions.names, losses)))
   if (!body.ok) refuse(body.error.description)
@@ -66,7 +66,7 @@ function conditionsIn(document: GivenObject): { readonly names: readonly string[
   return { names: [...names], ...(interval_ms !== undefined && { interval_ms }) }
 }
 
-function payloadOf(document: GivenObject, onChange: readonly string[], losses: string[]): object {
+function payloadOf(document: GivenObject, onChange: readonly string[], losses: PartLoss[]): object {
   const throttling = numberIn(document['throttling']) ?? 0
   const status = textIn(document['status'])
   const description = textIn(document['description'])
@@ -126,10 +126,10 @@ const formats: ReadonlyMap<string, string> = new Map([
   ['uniqueValues', 'values'],
 ])
 
-function notificationOf(document: GivenObject, losses: string[]): object {
+function notificationOf(document: GivenObject, losses: PartLoss[]): object {
   const stored = textIn(document['format']) ?? ''
-  if (stored.toLowerCase().includes('unique')) losses.push('the format uniqueValues: it is values now')
-  if (stored === 'XML') losses.push('the format XML: it is JSON now')
+  if (stored.toLowerCase().includes('unique')) losses.push(changed('its format uniqueValues becomes values'))
+  if (stored === 'XML') losses.push(changed('its format XML becomes JSON'))
   const attrs = textsIn(document['attrs'], 'attrs')
   const metadata = textsIn(document['metadata'], 'metadata')
   const maxFailsLimit = numberIn(document['maxFailsLimit']) ?? 0
@@ -147,6 +147,7 @@ function notificationOf(document: GivenObject, losses: string[]): object {
 
 function targetOf(document: GivenObject): object {
   const url = textIn(document['reference']) ?? refuse('reference is missing')
+  if (/^kafka:/i.test(url)) refuse('it notifies over Kafka, which Rigel does not have: let it notify over HTTP or MQTT')
   const isCustom = isTrue(document['custom'])
   const timeout = numberIn(document['timeout']) ?? 0
   const template = isCustom ? templateOf(document) : {}

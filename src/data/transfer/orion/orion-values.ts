@@ -1,4 +1,4 @@
-import { Binary, Double, Int32, Long, ObjectId } from 'bson'
+import { Binary, Decimal128, Double, Int32, Long, ObjectId } from 'bson'
 import { type Given, type GivenObject, isGivenObject, refuse } from '../../../api/ngsi2/parse/tree.js'
 import { maxNesting } from '../../../json-reader.js'
 import type { Value } from '../../../model/context/entity.js'
@@ -15,6 +15,7 @@ export function numberIn(given: Given): number | undefined {
   if (typeof given === 'bigint') return Number(given)
   if (given instanceof Long) return given.toNumber()
   if (given instanceof Int32 || given instanceof Double) return given.valueOf()
+  if (given instanceof Decimal128) return Number(given.toString())
   return undefined
 }
 
