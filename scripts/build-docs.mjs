@@ -127,7 +127,7 @@ function chart(rows) {
 
 const folder = process.argv[2] ?? docs
 writeFileSync(join(folder, 'flags.md'), flagsPage())
-for (const page of ['operating.md', 'cluster.md']) {
+for (const page of ['observe.md', 'cluster.md']) {
   writeFileSync(join(folder, page), withMetrics(readFileSync(join(docs, page), 'utf8')))
 }
 const benchmarks = readFileSync(join(docs, 'benchmarks.md'), 'utf8')

@@ -4,8 +4,8 @@ import { test } from 'tap'
 import { documentedMetrics, fileText, promtool } from './documented-metrics.js'
 
 const rulesFile = 'deploy/prometheus/rigel.rules.yml'
-const guides = ['docs/operating.md', 'docs/cluster.md']
-const metrics = new Map(guides.flatMap((guide) => [...documentedMetrics(guide)]))
+const runbooks = ['docs/troubleshoot.md', 'docs/cluster.md']
+const metrics = new Map(['docs/observe.md', 'docs/cluster.md'].flatMap((guide) => [...documentedMetrics(guide)]))
 
 /** Those of prom-client and of Prometheus that are used, without labels of their own. */
 const others = new Set([
@@ -100,12 +100,12 @@ test('every alert names only what a broker shows, and its runbook is a section o
   for (const { name, expr, runbook } of rules) {
     t.same(unknownNames(expr), [], `${name}: ${expr}`)
     const [guide = '', anchor] = runbook.split('#')
-    t.ok(guides.includes(guide), runbook)
+    t.ok(runbooks.includes(guide), runbook)
     t.equal(anchor, name.toLowerCase())
     const [, section = ''] = fileText(guide).split(`\n### ${name}\n`)
     t.ok((section.split('\n#')[0] ?? '').trim().length > 100, `${name} has a runbook`)
   }
-  for (const [, name = ''] of guides
+  for (const [, name = ''] of runbooks
     .map(fileText)
     .join('')
     .matchAll(/^### (Rigel\w+)$/gm))

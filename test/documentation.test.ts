@@ -85,8 +85,8 @@ const ofTests: ReadonlySet<string> = new Set([
   'RIGEL_WAL',
 ])
 
-test('docs/operating.md has every trace level of the program, and no other', async (t) => {
-  const [, section = ''] = pageOf('docs/operating.md').split('\n## Trace levels\n')
+test('docs/observe.md has every trace level of the program, and no other', async (t) => {
+  const [, section = ''] = pageOf('docs/observe.md').split('\n## Trace levels\n')
   const [table = ''] = section.split('\n## ')
   const levels = [...table.matchAll(/(?<=\| )\d[\d, ]*(?= \|)/g)].flatMap(([cell]) => cell.split(',').map(Number))
   t.same(new Set(levels), new Set(Object.values(traceArea)))

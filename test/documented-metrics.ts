@@ -18,7 +18,7 @@ export function fileText(path: string): string {
 }
 
 /** Every metric in the tables of a guide by its name. */
-export function documentedMetrics(guide = 'docs/operating.md'): ReadonlyMap<string, MetricFacts> {
+export function documentedMetrics(guide = 'docs/observe.md'): ReadonlyMap<string, MetricFacts> {
   const rows = fileText(guide).matchAll(/^\| `(rigel_\w+)` \| (\w+) \| ([^|]*) \| (.*) \|$/gm)
   return new Map(
     Array.from(rows, ([, name = '', type = '', labels = '', help = '']) => [

@@ -119,7 +119,7 @@ test('a broker', async (t) => {
   })
 
   t.test(
-    'every metric stands in docs/operating.md, with its type, its labels and what it says, and no other',
+    'every metric stands in docs/observe.md, with its type, its labels and what it says, and no other',
     async (t) => {
       const documented = documentedMetrics()
       const shown = [...shownMetrics(await metrics())].filter(([name]) => name.startsWith('rigel_'))
