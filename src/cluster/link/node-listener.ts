@@ -90,7 +90,7 @@ export class NodeListener {
     this.#limits = { ...usualLimits, ...parts.limits }
     this.#tokens = new TokenCheck(security.tokens)
     this.#requests = new LinkRequests(services, log)
-    this.#lines = new RefusalLines(log, 'cluster:link', 'see "Nodes know each other" in docs/cluster.md')
+    this.#lines = new RefusalLines(log, 'cluster:link', 'see "Keys and tokens" in docs/cluster.md')
     this.server = newServer(this.#limits, security, (incoming, outgoing) => this.#serve(incoming, outgoing))
     this.server.on('connection', (socket: Socket) => this.#admit(socket))
     this.server.on('tlsClientError', (fault: Error, socket: Socket) => {
