@@ -131,3 +131,13 @@ test('a transformation that cannot be paid does not run', async (t) => {
     }
   }
 })
+
+test('a text that would fall into more pieces than there are steps is not taken apart', async (t) => {
+  const text = 'x'.repeat(100_000)
+  for (const name of ['split', 'replaceStr']) {
+    const budget = new StepBudget(20_000)
+    t.equal(transformed(name, text, ['x', 'y'], { scope: { ...scopeOf({}), budget }, regexes }), null, name)
+    // Each piece is paid for by itself, so the budget ends at the first one that it is too small for.
+    t.ok(budget.isSpent && budget.left >= -2, `${name}: ${budget.left}`)
+  }
+})

@@ -177,6 +177,20 @@ test('short bodies are rendered in the turn, unless their templates take many st
   t.ok((shared?.messages.length ?? 0) >= 10)
 })
 
+test('a body that takes more steps than a turn has for it is rendered later, with all of them', async (t) => {
+  const costly = matched(
+    'x'.repeat(900_000),
+    () => ({ payload: '${a|len} ${a|len} ${a|len} ${a|len} ${a|len} ${a|len}' }),
+    1,
+  )
+  const [shared] = costly.filter((notice) => 'messages' in notice)
+  const [only] = shared?.messages ?? []
+  if (shared === undefined || only === undefined) throw new Error('it is rendered in the turn')
+  const { change, steps } = shared.shown
+  const later = renderer.body(only.terms, change, cause, new StepBudget(steps))
+  t.strictSame(later, { ok: true, value: '900000 900000 900000 900000 900000 900000' })
+})
+
 test('however many subscriptions show a long text, each body has it', async (t) => {
   const held = 'x'.repeat(900_000)
   const notices = matched(held, (order) => ({ json: { order, a: '${a}' } }), 300)

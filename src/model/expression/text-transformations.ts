@@ -124,11 +124,24 @@ function splitSteps(text: string, separator: string): number {
   return searchSteps(text, separator) + (separator === '' ? 4 * text.length : 0)
 }
 
-/** An empty separator stands between all characters. */
+/** An empty separator stands between all characters. Each piece is paid for before it is made: a text may have a million of them. */
 function pieces(text: string, separator: string, { budget }: ExpressionScope): readonly string[] | null {
-  const found = separator === '' ? [...text] : text.split(separator)
-  return budget.spend(found.length) ? found : null
+  if (separator === '') return budget.spend(text.length) ? [...text] : null
+  const found: string[] = []
+  let from = 0
+  for (;;) {
+    if (!budget.spend(piece_steps)) return null
+    const to = text.indexOf(separator, from)
+    if (to === -1) break
+    found.push(text.slice(from, to))
+    from = to + separator.length
+  }
+  found.push(text.slice(from))
+  return found
 }
+
+/** The steps to cut a piece off a text, and to join it again. */
+const piece_steps = 2
 
 function replaced(text: string, part: string, replacement: string, scope: ExpressionScope): string | null {
   const between = pieces(text, part, scope)

@@ -1,12 +1,12 @@
+import type { StepBudget } from '../context/step-budget.js'
 import type { Cause, Change } from './change.js'
 import { type BodilessMessage, bodyTermsOf, type MessageRenderer, type NoticeMessage } from './message.js'
 import type { Notice } from './notice.js'
 import type { StepShare } from './step-share.js'
 import type { Subscription } from './subscription.js'
 
-/** From these sums on, the other bodies of a change are rendered when they are sent, not in the turn: characters of long ones, and steps. */
+/** From this sum of characters of long bodies on, the others of a change are rendered when they are sent, not in the turn. */
 const mostCharacters = 2 ** 16
-const mostSteps = 2 ** 19
 
 /** The characters of long bodies, on average: shorter ones are stored as fast as what it takes to render them. */
 const longFrom = 2 ** 10
@@ -41,16 +41,30 @@ export class ChangeMessages {
     return head
   }
 
-  /** Whether the bodies of this change have taken so long that a turn should not render more of them. */
-  get areLong(): boolean {
-    const areLong = this.#characters > Math.max(mostCharacters, this.#rendered * longFrom)
-    return areLong || this.#share.spent > mostSteps
+  /** Whether the bodies of this change are so long, or have taken so long, that a turn should not render more of them. */
+  get #areLong(): boolean {
+    return this.#share.isTurnOver || this.#characters > Math.max(mostCharacters, this.#rendered * longFrom)
+  }
+
+  /** As `whole`; undefined for a body that takes more steps than the turn has left for it, and has to be rendered later. */
+  wholeInTurn(subscription: Subscription, message: NoticeMessage): Pick<Notice, 'body' | 'message'> | undefined {
+    if (this.#areLong) return undefined
+    const rendered = this.#rendering(subscription, message, () => this.#share.bodyBudgetInTurn())
+    return this.#share.needsMore ? undefined : rendered
   }
 
   /** The message with its body, rendered now; one that cannot be delivered has an empty body, and says why. */
   whole(subscription: Subscription, message: NoticeMessage): Pick<Notice, 'body' | 'message'> {
+    return this.#rendering(subscription, message, () => this.#share.bodyBudget())
+  }
+
+  #rendering(
+    subscription: Subscription,
+    message: NoticeMessage,
+    budget: () => StepBudget,
+  ): Pick<Notice, 'body' | 'message'> {
     if (message.undeliverable !== undefined) return { message, body: '' }
-    const body = this.#renderer.body(bodyTermsOf(subscription), this.#change, this.#cause, this.#share.bodyBudget())
+    const body = this.#renderer.body(bodyTermsOf(subscription), this.#change, this.#cause, budget())
     if (!body.ok) return { message: { undeliverable: body.error }, body: '' }
     this.#rendered += 1
     this.#characters += body.value.length

@@ -199,30 +199,18 @@ export class Matcher {
   #send(subscription: Subscription, messages: ChangeMessages, change: Change, cause: Cause): void {
     const { terms } = subscription
     const isNow = terms === undefined || madeAt(terms, cause.time) === cause.time
-    if (!isNow || !messages.areLong) this.#notices.push(this.#whole(subscription, messages, change, cause))
-    else messages.later.push({ ...this.#headed(subscription, messages, cause), terms: bodyTermsOf(subscription) })
+    const headed = this.#headed(subscription, messages, cause)
+    const rendered = isNow
+      ? messages.wholeInTurn(subscription, headed.message)
+      : messages.whole(subscription, headed.message)
+    if (rendered === undefined) messages.later.push({ ...headed, terms: bodyTermsOf(subscription) })
+    else this.#notices.push(noticeOf(subscription, headed.correlator, rendered, change, cause))
   }
 
   /** The notice of a subscription with its body. */
-  #whole(subscription: Subscription, messages: ChangeMessages, { entity }: Change, cause: Cause): Notice {
-    const { id, tenant, terms } = subscription
+  #whole(subscription: Subscription, messages: ChangeMessages, change: Change, cause: Cause): Notice {
     const { correlator, message } = this.#headed(subscription, messages, cause)
-    const { origin, time } = cause
-    const rendered = messages.whole(subscription, message)
-    // Written out, since spreading several objects takes as long as rendering a short body.
-    return {
-      subscription: id,
-      orderingKey: orderingKeyOf(entity),
-      made: terms ? madeAt(terms, time) : time,
-      tenant,
-      paths: [entity.path],
-      correlator,
-      token: origin.token,
-      service: origin.service,
-      via: origin.via,
-      message: rendered.message,
-      body: rendered.body,
-    }
+    return noticeOf(subscription, correlator, messages.whole(subscription, message), change, cause)
   }
 
   #headed(
@@ -316,6 +304,29 @@ export class Matcher {
       notices.push({ subscription: subscription.id, ...common, body })
     }
     for (const notice of notices) this.#notices.push(notice)
+  }
+}
+
+/** Written out, since spreading several objects takes as long as rendering a short body. */
+function noticeOf(
+  { id, tenant, terms }: Subscription,
+  correlator: string,
+  { message, body }: Pick<Notice, 'message' | 'body'>,
+  { entity }: Change,
+  { origin, time }: Cause,
+): Notice {
+  return {
+    subscription: id,
+    orderingKey: orderingKeyOf(entity),
+    made: terms ? madeAt(terms, time) : time,
+    tenant,
+    paths: [entity.path],
+    correlator,
+    token: origin.token,
+    service: origin.service,
+    via: origin.via,
+    message,
+    body,
   }
 }
 

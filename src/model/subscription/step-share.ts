@@ -1,11 +1,23 @@
 import { maxSteps, StepBudget } from '../context/step-budget.js'
 import type { IndexedSubscription } from './match-group.js'
 
-/** The steps that the conditions and templates of all subscriptions may take for one change together: some 160 ms. */
-const stepsOfChange = 4 * maxSteps
+/**
+ * The steps that the conditions of all subscriptions, and the heads of their messages, may take for one change together: some 20 ms, for
+ * which all other updates of the partition wait.
+ */
+const stepsOfChange = maxSteps / 2
 
-/** The steps that a body may take at least, however many there are: enough to show a text of 4 MB. Bodies that take long are rendered later. */
+/** The steps that each of them may take at least, up to the sum that bodies have: short conditions hold however many there are. */
+const leastOfCondition = 1000
+
+/** The steps of all bodies of a change. Those that take long are rendered when they are sent, where only notifications wait for them. */
+const stepsOfBodies = 4 * maxSteps
+
+/** The steps that a body may take at least, however many there are: enough to show a text of 4 MB. */
 const leastOfBody = 2 ** 18
+
+/** The steps that a turn takes for the bodies of a change: some 10 ms. */
+const stepsInTurn = 2 ** 19
 
 /**
  * Divides the steps of a change equally among its conditions and templates: whether a subscription is notified depends on how
@@ -17,6 +29,8 @@ export class StepShare {
   /** The steps of one body. */
   readonly bodySteps: number
   #budget: StepBudget | undefined
+  /** Whether the present budget is all that there is for its purpose. */
+  #isWhole = true
   #isSpent = false
   #spent = 0
 
@@ -28,8 +42,9 @@ export class StepShare {
       if (condition?.jexl !== undefined) parts += 1
       if (notification?.target.custom !== undefined) parts += 1
     }
-    this.steps = Math.floor(Math.min(maxSteps, stepsOfChange / Math.max(1, parts)))
-    this.bodySteps = Math.max(this.steps, leastOfBody)
+    const share = Math.max(1, parts)
+    this.steps = Math.floor(Math.max(stepsOfChange / share, Math.min(leastOfCondition, stepsOfBodies / share)))
+    this.bodySteps = Math.floor(Math.min(maxSteps, Math.max(stepsOfBodies / share, leastOfBody)))
   }
 
   /** The budget of one condition or head, valid until the next call. */
@@ -42,11 +57,35 @@ export class StepShare {
     return this.#next(this.bodySteps)
   }
 
-  #next(steps: number): StepBudget {
-    this.#isSpent ||= this.#budget?.isSpent ?? false
+  /**
+   * The budget of one body in the turn, valid until the next call: at most what is left there of `stepsInTurn`. A body that needs more of
+   * its steps is rendered later.
+   */
+  bodyBudgetInTurn(): StepBudget {
+    const left = Math.max(0, stepsInTurn - this.spent)
+    return left < this.bodySteps ? this.#next(left, false) : this.#next(this.bodySteps)
+  }
+
+  /** Whether the turn has no steps left for bodies. */
+  get isTurnOver(): boolean {
+    return this.spent >= stepsInTurn
+  }
+
+  /** Whether the budget that was given last is spent, and is not all that there is. */
+  get needsMore(): boolean {
+    return !this.#isWhole && this.#budget?.isSpent === true
+  }
+
+  #next(steps: number, isWhole = true): StepBudget {
+    this.#isSpent = this.#isAnySpent
     this.#spent = this.spent
     this.#budget = new StepBudget(steps)
+    this.#isWhole = isWhole
     return this.#budget
+  }
+
+  get #isAnySpent(): boolean {
+    return this.#isSpent || (this.#isWhole && this.#budget?.isSpent === true)
   }
 
   /** The steps that all of them together have taken so far. */
@@ -54,8 +93,8 @@ export class StepShare {
     return this.#spent + (this.#budget?.spent ?? 0)
   }
 
-  /** Whether one had too few steps only because there are so many of them. */
+  /** Whether one had too few steps, though an entity may take as many in a query, or though it would have had enough alone. */
   get isTooSmall(): boolean {
-    return this.steps < maxSteps && (this.#isSpent || this.#budget?.isSpent === true)
+    return this.#isAnySpent
   }
 }
