@@ -82,9 +82,9 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     (name: string, method: Method): Method =>
     (request) => {
       const since = measures.steps.begin()
-      const answer = method(request)
+      const response = method(request)
       if (measures.steps.isLong(since)) measures.steps.name(`instruction ${name}`, 0)
-      return answer
+      return response
     }
   let drained = (): void => {}
   const over = new Promise<void>((resolve) => {
@@ -100,7 +100,7 @@ export default async function courier(task: CourierTask & ThreadPorts): Promise<
     },
     drain: async (limit_ms) => {
       await sender?.drain(limit_ms)
-      setImmediate(drained) // After the answer.
+      setImmediate(drained) // After the response.
     },
   }
   const { connect, begin, drain } = courierOperations

@@ -42,7 +42,7 @@ export default async function frontEnd(task: FrontEndTask & ThreadPorts & FrontP
     connectStreams: (port) => whenRunning((front) => front.connectStreams(port)),
     stop: async (limit_ms) => {
       const givenUp = await (await running.promise).stop(limit_ms)
-      setImmediate(() => over.resolve(undefined)) // After the answer.
+      setImmediate(() => over.resolve(undefined)) // After the response.
       return givenUp
     },
   }

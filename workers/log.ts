@@ -50,7 +50,7 @@ export default async function log(task: LogTask & ThreadPorts): Promise<void> {
   const engineMembers = new EngineMembers({
     client,
     told: (urls) => main.engineUrls(urls),
-    refused: (reason) =>
+    failed: (reason) =>
       warnOnce(`etcd does not say where its members are, so only -clusterUrl is kept from notifications: ${reason}`),
   })
   const following = engineMembers.follow(isOver.signal)

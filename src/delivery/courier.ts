@@ -312,7 +312,7 @@ export class Courier implements DeliveryOperations {
       ready: () => this.#attempts.schedule(),
       streamReady: (id) => this.#streams.ready(id),
       failing,
-      ack: (outbox, acks, answered) => void outboxes.all[outbox]?.ack(acks).then(answered),
+      ack: (outbox, acks, done) => void outboxes.all[outbox]?.ack(acks).then(done),
       elsewhere: (id) => outboxes.statsElsewhere(id),
     })
   }

@@ -57,7 +57,7 @@ const others = new Map([
 ])
 
 /** The meaning of a command line that begins with a word instead of a flag. */
-export type Asked =
+export type ReadCommand =
   | { readonly kind: 'program'; readonly script: string; readonly words: readonly string[] }
   | { readonly kind: 'data'; readonly command: DataCommand; readonly words: readonly string[] }
   | { readonly kind: 'flags'; readonly words: readonly string[] }
@@ -65,7 +65,7 @@ export type Asked =
   | { readonly kind: 'wrong'; readonly text: string }
 
 /** Reads the command of a command line; without one, the words are flags of the broker. */
-export function readCommand(words: readonly string[]): Asked {
+export function readCommand(words: readonly string[]): ReadCommand {
   const [first, ...rest] = words
   if (first === undefined || first.startsWith('-')) return { kind: 'flags', words }
   const program = programs.get(first)
@@ -76,7 +76,7 @@ export function readCommand(words: readonly string[]): Asked {
   return unknown(first)
 }
 
-function helpOf(name: string | undefined): Asked {
+function helpOf(name: string | undefined): ReadCommand {
   if (name === undefined) return { kind: 'print', text: commandsText() }
   const program = programs.get(name)
   if (program !== undefined) return { kind: 'program', script: program.script, words: ['--help'] }
@@ -84,7 +84,7 @@ function helpOf(name: string | undefined): Asked {
   return others.has(name) ? { kind: 'print', text: `rigel ${name}: ${others.get(name)}\n` } : unknown(name)
 }
 
-function unknown(word: string): Asked {
+function unknown(word: string): ReadCommand {
   const near = nearest(word, [...Object.keys(dataCommands), ...programs.keys(), ...others.keys()])
   const advice = near === undefined ? '' : `did you mean 'rigel ${near}'?\n`
   return {

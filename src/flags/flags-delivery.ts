@@ -57,7 +57,7 @@ export const deliveryFlags = named({
   cprAnswerMaxSize: delivery.value(
     integer(1, 1_073_741_824),
     4_194_304,
-    'bytes of the answers of providers per request, together',
+    'bytes of the responses of providers per request, together',
   ),
   notifRetention: delivery.value(
     integer(1, 31_536_000),

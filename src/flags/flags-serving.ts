@@ -53,14 +53,14 @@ export const servingFlags = named({
   sendTimeout_s: limits.value(
     integer(0),
     60,
-    'seconds until a client that takes nothing of its answer is cut off; 0: never',
+    'seconds until a client that takes nothing of its response is cut off; 0: never',
   ),
   requestMemory_MiB: limits.value(
     integer(1, 1_000_000),
     64,
     'MiB of the heads and bodies of all requests that are not answered',
   ),
-  answerMemory_MiB: limits.value(integer(1, 1_000_000), 256, 'MiB of all large answers that have not been sent'),
+  answerMemory_MiB: limits.value(integer(1, 1_000_000), 256, 'MiB of all large responses that have not been sent'),
   reqPoolSize: limits.value(integer(0, 1024), 0, 'requests that work at a time; 0: 256', 'ORION_TRQ_POOL_SIZE'),
   reqMutexPolicy: limits.value(
     oneOf('all', 'read', 'write', 'none'),

@@ -44,8 +44,8 @@ export class ClientAccess {
     if (keys !== undefined) {
       const key = takeKey(keys, head)
       if (key !== undefined) log.keyUsed(key.name)
-      const refused = keyRefusal(key, head, tenantOf(head, multiservice))
-      if (refused !== undefined) return refused
+      const refusal = keyRefusal(key, head, tenantOf(head, multiservice))
+      if (refusal !== undefined) return refusal
     }
     return this.tooMuch(head, now)
   }

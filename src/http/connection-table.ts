@@ -209,7 +209,7 @@ export class ConnectionTable {
 const overdueTexts: Readonly<Record<Overdue, string>> = {
   idle: 'idle for too long',
   body: 'the body of a request takes too long',
-  unread: 'it does not read its answers',
+  unread: 'it does not read its responses',
 }
 
 /** The key of a peer, which is equal for a connection and for the TLS on it. */

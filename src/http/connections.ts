@@ -219,12 +219,12 @@ export class ClientConnection implements WaitingInput {
    */
   refuse(atEnd: () => void): boolean {
     if (this.#refused) return false
-    const says = this.#latest?.malformed() ?? true
+    const responds = this.#latest?.malformed() ?? true
     this.#refused = true
     this.close()
     // Node would close the connection when the client ends its sending half, before the responses have gone out.
     this.socket.removeAllListeners('end').on('end', () => this.#latest?.inputEnded())
-    this.#atEnd = says ? atEnd : () => this.end()
+    this.#atEnd = responds ? atEnd : () => this.end()
     if (!this.busy) this.#finishRefusal()
     return true
   }

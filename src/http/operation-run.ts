@@ -118,7 +118,7 @@ function judgeInput(
 
 /**
  * What a refused payload has that may be what is wrong with it, and where, for the log: the texts of answers are fixed.
- * Nothing of the payload is in it but names of members and one character. `reason` is what the answer says.
+ * Nothing of the payload is in it but names of members and one character. `reason` is what the response says.
  */
 export function payloadFaultOf(body: string, reason: string): string | undefined {
   const fault = findJsonFault(body)

@@ -86,7 +86,7 @@ export interface RequestSteps {
   /** It has passed all checks, and all of it has come. */
   admit(admitted: Admitted): void
   /** A check has refused it. */
-  turnDown(refused: RefusedRequest): void
+  turnDown(refusal: RefusedRequest): void
   /** Refuses it, if there is overload, before its body is read; says whether it did. */
   isOverload(admitted: Admitted): boolean
   /** There is no memory for it. */

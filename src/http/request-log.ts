@@ -93,7 +93,7 @@ export class RequestLog {
     this.#maybe('payload.in', () => this.#shown(body))
   }
 
-  /** Whether a line is to show what is wrong with a payload, beyond what the answer says. */
+  /** Whether a line is to show what is wrong with a payload, beyond what the response says. */
   get showsFaults(): boolean {
     return this.#log.shows('INFO') || this.#anyOn(faultAreas)
   }

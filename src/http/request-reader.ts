@@ -78,9 +78,9 @@ export class RequestReader implements BodyReader {
   begin(): void {
     const { context, head, log, begun } = this.#parts
     context.proxies?.look(head)
-    const refused = context.access?.refusal(head, log, begun)
-    if (refused !== undefined) {
-      this.#steps.turnDown({ response: refused, counted: false })
+    const response = context.access?.refusal(head, log, begun)
+    if (response !== undefined) {
+      this.#steps.turnDown({ response: response, counted: false })
       return
     }
     const paths = checkTarget(context.rules, head)
@@ -145,8 +145,8 @@ export class RequestReader implements BodyReader {
       const { life, context, head } = this.#parts
       if (!life.isOpen) return
       const checked = checkRequest(context.rules, head, received)
-      const refused = { response: tooLarge(context.rules, head, received), counted: false }
-      this.#steps.turnDown(checked.ok ? refused : checked.error)
+      const refusal = { response: tooLarge(context.rules, head, received), counted: false }
+      this.#steps.turnDown(checked.ok ? refusal : checked.error)
     })
   }
 

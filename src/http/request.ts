@@ -179,9 +179,9 @@ export class HttpRequest implements InProgress, Client, StepSubject, RequestStep
   /** There is no memory for its head. Whoever has no key is not told so, as for overload. */
   #noRoomForHead(): void {
     const { context, head, log, begun } = this.#parts
-    const refused = context.access?.refusal(head, log, begun)
-    if (refused === undefined) this.noRoom()
-    else this.turnDown({ response: refused, counted: false })
+    const response = context.access?.refusal(head, log, begun)
+    if (response === undefined) this.noRoom()
+    else this.turnDown({ response: response, counted: false })
   }
 
   /** The requests of all connections hold as much memory as they may. */

@@ -60,12 +60,12 @@ export class ResponseSender implements PendingResponse {
     const body = this.#render(response)
     if (!this.#parts.life.take(step.respond)) return
     const { kind } = this.#parts.head.target
-    const isOfOperators = kinds[kind].isManagement && !kinds[kind].saysWhatItIs
+    const isOfOperators = kinds[kind].isManagement && !kinds[kind].describesBroker
     const isCounted = body.length > small_characters && this.#memory?.isTaken !== true && !isOfOperators
     if (!isCounted || this.hold(2 * body.length)) this.#queue(response, body)
     else {
       this.#parts.context.meter.rejected('memory')
-      const refusal = overloaded(kind, 'too many large answers are being sent')
+      const refusal = overloaded(kind, 'too many large responses are being sent')
       this.#queue(refusal, this.#render(refusal))
     }
   }

@@ -50,7 +50,7 @@ export class Cors {
 
   /** Whether OPTIONS is answered on paths of this kind; elsewhere it is a wrong verb. */
   takesOptions(kind: PathKind): boolean {
-    return this.on && (kinds[kind].saysWhatItIs || this.#sharesEverything(kind))
+    return this.on && (kinds[kind].describesBroker || this.#sharesEverything(kind))
   }
 
   /** Whether the response to a wrong verb names OPTIONS among the verbs. */
@@ -81,7 +81,7 @@ export class Cors {
 
   #isShared(kind: PathKind, verb: string): boolean {
     if (this.#sharesEverything(kind)) return true
-    if (kinds[kind].saysWhatItIs) return verb === 'GET' || verb === 'OPTIONS'
+    if (kinds[kind].describesBroker) return verb === 'GET' || verb === 'OPTIONS'
     return verb === 'GET' && kind === 'ngsi1'
   }
 }

@@ -171,7 +171,7 @@ interface KindTraits {
   /** Polled by machines, of the console, or version and description: HEAD is allowed [management 8.2]. */
   readonly isPolled: boolean
   /** Version and description: reads are shared with pages of other origins [management 11.6]. */
-  readonly saysWhatItIs: boolean
+  readonly describesBroker: boolean
   /** The token is needed, if there is one [management 13]. */
   readonly needsToken: boolean
   /** Requests that another web site caused are refused; what other kinds tell is not worth it [management 13]. */
@@ -186,7 +186,7 @@ const plain: KindTraits = {
   hasShortErrors: false,
   isManagement: false,
   isPolled: false,
-  saysWhatItIs: false,
+  describesBroker: false,
   needsToken: false,
   refusesSites: false,
   isOnBothPorts: false,
@@ -200,8 +200,8 @@ export const kinds: { readonly [Kind in PathKind]: KindTraits } = {
   ngsi1: plain,
   ngsi2: { ...plain, hasShortErrors: true },
   management: { ...managed, needsToken: true, refusesSites: true },
-  version: { ...polled, saysWhatItIs: true, isOnBothPorts: true },
-  reference: { ...polled, saysWhatItIs: true, isOnBothPorts: true, ignoresAccept: true },
+  version: { ...polled, describesBroker: true, isOnBothPorts: true },
+  reference: { ...polled, describesBroker: true, isOnBothPorts: true, ignoresAccept: true },
   health: { ...polled, isOnBothPorts: true, ignoresAccept: true },
   metrics: { ...polled, needsToken: true, ignoresAccept: true },
   console: { ...polled, ignoresAccept: true },

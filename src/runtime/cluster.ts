@@ -201,8 +201,8 @@ export class RunningCluster implements Pick<ClusterService, 'shown'> {
   async #readShown(): Promise<Result<ShownCluster, string>> {
     const { options } = this.#parts
     const state = await this.#thread.far.readState()
-    const asked = { name: options.node, reads: options.reads }
-    return state.ok ? ok(shownCluster(state.value, options.prefix, asked)) : state
+    const own = { name: options.node, reads: options.reads }
+    return state.ok ? ok(shownCluster(state.value, options.prefix, own)) : state
   }
 
   /** Tells the cluster that this node has left, so that the others need not wait for its lease to expire. */

@@ -86,7 +86,7 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
     this.#confirmed = new ConfirmedReads({
       positions: nodes.outboxes,
       ownerOf: (log) => (log === partitions.number ? this.#other : nodes.otherOwnerOf(log)),
-      ask: (name, logs) => this.#positionsOf(name, logs),
+      positionsOf: (name, logs) => this.#positionsOf(name, logs),
     })
     this.subscriptions = sharedSubscriptions(delivery.subscriptions, this)
     this.registry = sharedRegistry(delivery.registry, this)
@@ -132,9 +132,9 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
 
   async take(request: CoordinatorRequest): Promise<Taken> {
     if (this.#replica?.isOwner !== true) return this.#notCoordinator()
-    const answer = await this.#carriedOut(request)
+    const response = await this.#carriedOut(request)
     // A refusal without a confirmed position means that nothing was done: another node may have become coordinator.
-    return mayBeGiven(answer, () => this.#position.isConfirmed()) ? ok(answer) : this.#notCoordinator()
+    return mayBeGiven(response, () => this.#position.isConfirmed()) ? ok(response) : this.#notCoordinator()
   }
 
   async heartbeat(metadataVersion: number): Promise<readonly PartitionHeartbeat[] | undefined> {
@@ -146,13 +146,13 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
     return this.#rounds.passed(this.#position.appliedIndex)
   }
 
-  async change<Answer>(request: CoordinatorRequest): Promise<Answer> {
+  async change<Response>(request: CoordinatorRequest): Promise<Response> {
     const until_ms = performance.now() + patience_ms
     for (;;) {
       const taken = await this.#taken(request)
-      // Both ends are typed by the same service, so the answer is one of this operation.
-      if (taken !== undefined) return taken as Answer
-      if (performance.now() > until_ms) return err({ kind: 'coordinatorAway' }) as Answer
+      // Both ends are typed by the same service, so the response is one of this operation.
+      if (taken !== undefined) return taken as Response
+      if (performance.now() > until_ms) return err({ kind: 'coordinatorAway' }) as Response
       await sleep(again_ms)
     }
   }
@@ -171,26 +171,26 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
     return this.#confirmed.confirm(this.#parts.nodes.outboxes.keys())
   }
 
-  /** The answer to a change, from this node or another one; undefined when nobody has carried it out. */
+  /** The response to a change, from this node or another one; undefined when nobody has carried it out. */
   async #taken(request: CoordinatorRequest): Promise<unknown> {
     const taken = await this.take(request)
     if (taken.ok) return taken.value
     const { owner } = taken.error
     if (owner === undefined || this.#link === undefined) return undefined
     const response = await this.#link.change(owner, request)
-    if (response.kind === 'answered') return response.answer
+    if (response.kind === 'answered') return response.response
     return response.kind === 'outcomeUnknown' ? err({ kind: 'outcomeUnknown' }) : undefined
   }
 
   /** A change of registrations is answered only when it is in force on all nodes, or with `outcomeUnknown`. */
   async #carriedOut(request: CoordinatorRequest): Promise<unknown> {
-    const answer = await this.#asked(request)
-    if (request.service !== 'registry' || !isOk(answer)) return answer
+    const response = await this.#responseOf(request)
+    if (request.service !== 'registry' || !isOk(response)) return response
     const passed = await this.everywhere()
-    return passed.ok ? answer : err({ kind: 'outcomeUnknown' })
+    return passed.ok ? response : err({ kind: 'outcomeUnknown' })
   }
 
-  #asked({ service, operation, given }: CoordinatorRequest): Promise<unknown> {
+  #responseOf({ service, operation, given }: CoordinatorRequest): Promise<unknown> {
     const owner: object = this.#parts.delivery[service]
     const carryOut: unknown = Reflect.get(owner, operation)
     if (typeof carryOut !== 'function') throw new Error(`nobody serves ${operation}`)
@@ -226,8 +226,8 @@ export class Coordination implements CoordinatorSharing, CoordinatorService {
   }
 }
 
-function isOk(answer: unknown): boolean {
-  return typeof answer === 'object' && answer !== null && 'ok' in answer && answer.ok === true
+function isOk(response: unknown): boolean {
+  return typeof response === 'object' && response !== null && 'ok' in response && response.ok === true
 }
 
 interface StatisticsParts {
@@ -236,17 +236,24 @@ interface StatisticsParts {
   readonly nodes: readonly string[]
   readonly own: () => NodeStatistics
   /** Asks another node; refuses with a text for the operator. */
-  readonly ask: (node: string) => Promise<Result<NodeStatistics, string>>
+  readonly statisticsOf: (node: string) => Promise<Result<NodeStatistics, string>>
 }
 
 /** The counters and measures of all nodes. A node that does not answer in time stands there with the reason. */
-export async function clusterStatistics({ self, nodes, own, ask }: StatisticsParts): Promise<ClusterStatistics> {
-  const said = await Promise.all(
-    nodes.map(async (name) => ({ name, said: name === self ? ok(own()) : await ask(name) })),
+export async function clusterStatistics({
+  self,
+  nodes,
+  own,
+  statisticsOf,
+}: StatisticsParts): Promise<ClusterStatistics> {
+  const responses = await Promise.all(
+    nodes.map(async (name) => ({ name, response: name === self ? ok(own()) : await statisticsOf(name) })),
   )
   return {
     node: self,
-    nodes: said.map(({ name, said }) => (said.ok ? { name, statistics: said.value } : { name, reason: said.error })),
-    all: addedStatistics(said.flatMap(({ said }) => (said.ok ? said.value : []))),
+    nodes: responses.map(({ name, response }) =>
+      response.ok ? { name, statistics: response.value } : { name, reason: response.error },
+    ),
+    all: addedStatistics(responses.flatMap(({ response }) => (response.ok ? response.value : []))),
   }
 }

@@ -80,7 +80,7 @@ const handover_ms = 10_000
  * How long the ending broker waits for etcd: longer than etcd takes to elect a leader; at most a quarter of the time
  * for the end.
  */
-const etcdAnswer_ms = 5000
+const etcdResponse_ms = 5000
 
 /** How long work may take to notice that the time for an orderly end is over. */
 const closing_ms = 250
@@ -387,7 +387,7 @@ export class Core {
     const until = performance.now() + limit_ms
     const left_ms = (): number => Math.max(0, until - performance.now())
     let givenUp = 0
-    this.#cluster?.ending(Math.min(limit_ms / 4, etcdAnswer_ms))
+    this.#cluster?.ending(Math.min(limit_ms / 4, etcdResponse_ms))
     const steps = {
       sweeper: () => this.#sweeper?.stop(),
       // All listeners still answer: they send on to the next owner what comes meanwhile.
@@ -445,7 +445,7 @@ export class Core {
           self: nodes.name,
           nodes: nodes.nodeNames,
           own: () => nodeStatistics(this.#measures, appliedOf(nodes.positions)),
-          ask: (node) => this.#coordinated.statistics(node),
+          statisticsOf: (node) => this.#coordinated.statistics(node),
         }),
     }
   }

@@ -315,9 +315,13 @@ function confirmedReads(
   among: NodeFront | undefined,
 ): ConfirmedReads | undefined {
   if (nodes === undefined || nodes.reads === 'local') return undefined
-  const ask = async (node: string, partitions: readonly number[]): Promise<ConfirmedPositions> =>
-    among === undefined ? err('nodes do not ask each other') : among.ask(node, partitions)
-  return new ConfirmedReads({ positions: nodes.positions, ownerOf: (partition) => routes.ownerOf(partition), ask })
+  const positionsOf = async (node: string, partitions: readonly number[]): Promise<ConfirmedPositions> =>
+    among === undefined ? err('nodes do not ask each other') : among.positionsOf(node, partitions)
+  return new ConfirmedReads({
+    positions: nodes.positions,
+    ownerOf: (partition) => routes.ownerOf(partition),
+    positionsOf,
+  })
 }
 
 function openProviders(

@@ -72,10 +72,10 @@ export class Life {
       this.#releasePidFile = written.value
     }
     const watch = watchStart(this.#options.threadSilence_s)
-    const asked = await this.#askedPartitions()
-    if (!asked.ok) return this.#leave(exitCodes.cluster, asked.error)
+    const partitions = await this.#requestedPartitions()
+    if (!partitions.ok) return this.#leave(exitCodes.cluster, partitions.error)
     const folder = await openDataFolder(dbPath, {
-      asked: asked.value,
+      partitions: partitions.value,
       preferred: halfTheProcessors,
       everyPage_bytes: this.#options.dbCheckSize_MiB * 2 ** 20,
       maxReaders: readersOf(this.#options),
@@ -115,7 +115,7 @@ export class Life {
    * The number of partitions to ask of the folder; undefined: the folder decides. A new folder of a cluster has as many
    * as the cluster.
    */
-  async #askedPartitions(): Promise<Result<number | undefined, string>> {
+  async #requestedPartitions(): Promise<Result<number | undefined, string>> {
     const { cluster, partitions, dbPath } = this.#options
     if (cluster === undefined || !isNewFolder(dbPath)) return ok(partitions)
     const { partitionsForNewFolder } = await import('./commands/cluster-look.js')

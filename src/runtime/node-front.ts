@@ -9,7 +9,7 @@ import { NodeListener, plainConnections } from '../cluster/link/node-listener.js
 import { LocalRoute, putAll } from '../cluster/link/node-route.js'
 import { RemoteMailbox } from '../cluster/link/remote-mailbox.js'
 import type { RouteTable } from '../cluster/membership/route-table.js'
-import type { StreamSource } from '../delivery/streams/stream-message.js'
+import type { StreamingCourier } from '../delivery/streams/stream-message.js'
 import { descriptorOf, type ListenRefusal, listen } from '../http/listen.js'
 import type { Log } from '../observe/log/log.js'
 import type { BoundedMailbox } from '../partition/mailbox/bounded-mailbox.js'
@@ -37,7 +37,7 @@ interface NodeFrontParts {
   /** Serves changes of the metadata that other nodes send. */
   readonly coordinator: CoordinatorService
   readonly transfers: SnapshotTransferService
-  readonly courier: StreamSource
+  readonly courier: StreamingCourier
   readonly listeners: number
   readonly statistics: LinkServices['statistics']
   /** The most commands that may wait for a partition. */
@@ -99,8 +99,8 @@ export class NodeFront {
         take: (part: OutcomePart<CommandOutcome>) => void,
       ) => putAll(numbered(mailboxes, partition), commands, until_ms, tenure, take),
       ownerOf: (partition: number) => routes.ownerOf(partition),
-      positions: (asked: readonly LogName[]) =>
-        asked.map(
+      positions: (names: readonly LogName[]) =>
+        names.map(
           (log) => (log === 'control' ? metadataPosition : positions[log])?.confirmedIndex as LogSequence | undefined,
         ),
       clock: now,
@@ -125,7 +125,7 @@ export class NodeFront {
   }
 
   /** The streams of another node's courier. */
-  courierOf(node: string): StreamSource {
+  courierOf(node: string): StreamingCourier {
     return {
       open: (request, take) => this.#link.stream(node, request, take),
       confirm: (subscription, upTo) => this.#link.confirm(node, subscription, upTo),
@@ -133,12 +133,12 @@ export class NodeFront {
   }
 
   /** Asks another node for the appliedIndex of partitions that it owns. */
-  async ask(node: string, partitions: readonly number[]): Promise<ConfirmedPositions> {
-    const said = await this.#link.positions(node, partitions)
-    return said.ok ? ok(numbersOf(said.value)) : said
+  async positionsOf(node: string, partitions: readonly number[]): Promise<ConfirmedPositions> {
+    const positions = await this.#link.positions(node, partitions)
+    return positions.ok ? ok(numbersOf(positions.value)) : positions
   }
 
-  /** Ends in order: resolves when the mailboxes are empty and the answers to other nodes are sent. */
+  /** Ends in order: resolves when the mailboxes are empty and the responses to other nodes are sent. */
   async close(): Promise<void> {
     for (const mailbox of this.mailboxes) mailbox.close()
     this.#link.close()

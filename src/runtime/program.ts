@@ -7,12 +7,12 @@ import { exitCodes } from './exit-codes.js'
 
 /** Carries out a command line and an environment [management 9]. */
 export async function start(words: readonly string[], environment: EnvironmentVariables): Promise<void> {
-  const asked = readCommand(words)
-  if (asked.kind === 'flags') await serve(readOptions([...asked.words], environment))
-  else if (asked.kind === 'program') handOver(asked.script, asked.words)
-  else if (asked.kind === 'data') await runCommand(asked.command, asked.words, environment)
-  else if (asked.kind === 'print') process.stdout.write(asked.text, () => process.exit(exitCodes.ended))
-  else process.stderr.write(asked.text, () => process.exit(exitCodes.commandLine))
+  const command = readCommand(words)
+  if (command.kind === 'flags') await serve(readOptions([...command.words], environment))
+  else if (command.kind === 'program') handOver(command.script, command.words)
+  else if (command.kind === 'data') await runCommand(command.command, command.words, environment)
+  else if (command.kind === 'print') process.stdout.write(command.text, () => process.exit(exitCodes.ended))
+  else process.stderr.write(command.text, () => process.exit(exitCodes.commandLine))
 }
 
 async function runCommand(
@@ -44,10 +44,10 @@ function handOver(script: string, words: readonly string[]): void {
   })
 }
 
-async function serve(asked: CommandLine): Promise<void> {
-  if (asked.kind === 'run') return run(asked)
-  const stream = asked.kind === 'print' ? process.stdout : process.stderr
-  stream.write(asked.text, () => process.exit(asked.exitCode))
+async function serve(commandLine: CommandLine): Promise<void> {
+  if (commandLine.kind === 'run') return run(commandLine)
+  const stream = commandLine.kind === 'print' ? process.stdout : process.stderr
+  stream.write(commandLine.text, () => process.exit(commandLine.exitCode))
 }
 
 /** Whether a person reads the log: it goes to a terminal, and no form of lines was asked for. */

@@ -205,14 +205,14 @@ export interface FrontOperations {
 }
 
 export const frontOperations: Operations<FrontOperations> = {
-  opened: 'asked',
-  connect: 'told',
-  registrations: 'asked',
-  useTls: 'told',
-  useKeys: 'told',
-  route: 'told',
-  connectStreams: 'told',
-  stop: 'asked',
+  opened: 'ask',
+  connect: 'tell',
+  registrations: 'ask',
+  useTls: 'tell',
+  useKeys: 'tell',
+  route: 'tell',
+  connectStreams: 'tell',
+  stop: 'ask',
 }
 
 /** What a front end's thread asks of the main thread. */
@@ -230,7 +230,7 @@ export interface FrontEvents {
 }
 
 export const frontEvents: Operations<FrontEvents> = {
-  alarm: 'told',
+  alarm: 'tell',
   subscriptions: subscriptionServiceOperations,
   registry: registryServiceOperations,
   coordinator: coordinatorOperations,

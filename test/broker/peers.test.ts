@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
-import { type PeerAnswer, Peers } from '../../src/broker/services/peers.js'
+import { type PeerResponder, Peers } from '../../src/broker/services/peers.js'
 
 interface Asking {
-  readonly names: { readonly ask: undefined; readonly part: string }
+  readonly names: { readonly request: undefined; readonly part: string }
 }
 
 /** Whatever is not handled ends a thread. */
@@ -17,7 +17,7 @@ function unhandled(t: Test): unknown[] {
 
 function peer(t: Test, own: number, answer: () => string | Promise<string>, faults: unknown[] = []): Peers<Asking> {
   // The only question there is.
-  const peers = new Peers<Asking>(own, 2, answer as PeerAnswer<Asking>, (fault) => faults.push(fault))
+  const peers = new Peers<Asking>(own, 2, answer as PeerResponder<Asking>, (fault) => faults.push(fault))
   t.teardown(() => peers.close())
   return peers
 }

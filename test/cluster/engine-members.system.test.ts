@@ -14,7 +14,7 @@ test('the URLs that members announce are known, for clients and for each other, 
     const members = new EngineMembers({
       client,
       told: (urls) => all.push(...urls),
-      refused: (reason) => t.fail(reason),
+      failed: (reason) => t.fail(reason),
     })
     await members.look()
     client.close()

@@ -138,7 +138,7 @@ test('why nothing is sent is said for each condition, as it is when something is
   const conditions = Array.from(Object(entities[0]).conditions, (each) => Object(each))
   t.match(
     conditions.find(({ condition }) => condition === 'q'),
-    { asked: 'temperature>20', held: { temperature: 25 } },
+    { required: 'temperature>20', held: { temperature: 25 } },
   )
 })
 

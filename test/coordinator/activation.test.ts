@@ -142,14 +142,14 @@ test('a change whose log is given up since the process ends has an unknown outco
 })
 
 test('in every state of a change, the end of the process ends it with what is known', async (t) => {
-  const answer = { fault: 'a fault' }
+  const response = { fault: 'a fault' }
   const unknown = { ok: false, error: { kind: 'outcomeUnknown' } }
   for (const kind of ['proposing', 'asking', 'composing', 'committing'] as const) {
-    t.match(nextOfChange({ kind }, { kind: 'givenUp' }), { kind: 'ended', answer: unknown })
+    t.match(nextOfChange({ kind }, { kind: 'givenUp' }), { kind: 'ended', response: unknown })
   }
-  t.same(nextOfChange({ kind: 'withdrawing', answer }, { kind: 'givenUp' }), { kind: 'ended', answer })
-  t.same(nextOfChange({ kind: 'enforcing', decision: 'committed', answer }, { kind: 'givenUp' }), {
+  t.same(nextOfChange({ kind: 'withdrawing', response }, { kind: 'givenUp' }), { kind: 'ended', response })
+  t.same(nextOfChange({ kind: 'enforcing', decision: 'committed', response }, { kind: 'givenUp' }), {
     kind: 'ended',
-    answer,
+    response,
   })
 })

@@ -269,8 +269,8 @@ export class ChangeModel {
     if (running.state.kind !== 'ended') return
     if (this.#running === running) this.#running = undefined
     this.#lost = this.#lost.filter((other) => other !== running)
-    const { answer } = running.state
-    if ('ok' in answer && answer.ok) {
+    const { response } = running.state
+    if ('ok' in response && response.ok) {
       this.#answered.push(decided(running.record, 'committed')?.reference)
       this.results.success += 1
     } else this.results.refused += 1
@@ -330,8 +330,8 @@ export class ChangeModel {
     this.#lost = this.#lost.filter((own) => own !== this.#running)
     if (this.#running !== undefined || record === undefined || !isUndecided(record)) return
     if (this.#mistake === 'successor forgets') return
-    const answer = { ok: false, error: { kind: 'notEverywhere' } } as const
-    this.#running = { node: number, record, state: { kind: 'withdrawing', answer }, position: 0 }
+    const response = { ok: false, error: { kind: 'notEverywhere' } } as const
+    this.#running = { node: number, record, state: { kind: 'withdrawing', response }, position: 0 }
     this.results.withdrawnBySuccessor += 1
   }
 

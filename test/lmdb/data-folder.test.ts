@@ -46,7 +46,7 @@ test('a new folder is made with the partitions asked for, else with those prefer
 test('a folder keeps its number of partitions, and another one is refused with the way out', async (t) => {
   const folder = t.testdir()
   await made(folder, 3)
-  t.match(await tried(folder, { asked: 2 }), /made with 3 partitions/)
+  t.match(await tried(folder, { partitions: 2 }), /made with 3 partitions/)
   t.match(await opened(folder), { partitions: 3 })
 })
 

@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync, readSync, statSync, truncateSync, write
 import { openDatabase, openRoot } from '../../src/storage/environment/environment.js'
 import { type DataFolder, type FolderSettings, openDataFolder } from '../../src/storage/folder/data-folder.js'
 
-const settings: FolderSettings = { asked: undefined, preferred: 1, everyPage_bytes: 2 ** 26, maxReaders: 64 }
+const settings: FolderSettings = { partitions: undefined, preferred: 1, everyPage_bytes: 2 ** 26, maxReaders: 64 }
 
 /** Opens a folder with this many partitions; gives it, or why it was refused. */
 export async function opened(path: string, change: Partial<FolderSettings> = {}): Promise<DataFolder | string> {
@@ -12,7 +12,7 @@ export async function opened(path: string, change: Partial<FolderSettings> = {})
 
 /** Makes a folder and lets go of it. */
 export async function made(path: string, partitions: number): Promise<void> {
-  const folder = await opened(path, { asked: partitions })
+  const folder = await opened(path, { partitions: partitions })
   if (typeof folder === 'string') throw new Error(folder)
   folder.release()
 }

@@ -11,23 +11,23 @@ const noHeartbeats = { heartbeat: async () => undefined }
 test('another node carries out a change if it coordinates, and what its service answers comes back', async (t) => {
   const node = await GivenNode.start(t)
   const taken: CoordinatorRequest[] = []
-  let answer: unknown = ok(undefined)
+  let response: unknown = ok(undefined)
   node.services = {
     coordinator: {
       ...noHeartbeats,
       take: async (request) => {
         taken.push(request)
-        return ok(answer)
+        return ok(response)
       },
     },
   }
   const link = linkTo(t, [node.address])
-  t.same(await link.change('b', removal), { kind: 'answered', answer: { ok: true, value: undefined } })
+  t.same(await link.change('b', removal), { kind: 'answered', response: { ok: true, value: undefined } })
   t.same(taken, [removal])
-  answer = err({ kind: 'subscriptionUnknown' })
-  t.same(await link.change('b', removal), { kind: 'answered', answer })
-  answer = ok('5f0a1b2c3d4e5f6071829304')
-  t.same(await link.change('b', removal), { kind: 'answered', answer })
+  response = err({ kind: 'subscriptionUnknown' })
+  t.same(await link.change('b', removal), { kind: 'answered', response })
+  response = ok('5f0a1b2c3d4e5f6071829304')
+  t.same(await link.change('b', removal), { kind: 'answered', response })
   t.same(await link.change('c', removal), { kind: 'unsent' }, 'of a node that is no member')
 })
 

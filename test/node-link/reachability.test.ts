@@ -15,7 +15,7 @@ test('a member that does not answer is said not to be reached, until it answers 
     caller: { self: { cluster: 'c', node: 'a' }, security: byToken },
     log: { ...silentLog, warn: note, info: note },
     changed: (unreachable) => void said.push(unreachable),
-    ask_ms: 100,
+    interval_ms: 100,
   })
   t.teardown(() => reachability.close())
   const members = [toB.address('b'), toC.address('c')]

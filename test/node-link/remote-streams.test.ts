@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import type { StreamPiece, StreamRequest, StreamSource } from '../../src/delivery/streams/stream-message.js'
+import type { StreamingCourier, StreamPiece, StreamRequest } from '../../src/delivery/streams/stream-message.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { err, ok } from '../../src/result.js'
 import { now } from '../../src/time.js'
@@ -11,7 +11,7 @@ const after = { tag: '0a1b2c3d', ofGroup: new Map([['abc1', 7]]), sent: new Map(
 const request: StreamRequest = { subscription, after, group: 'g', isExplicit: true, since: now() }
 
 /** The streams of a node as a test has them. */
-class GivenStreams implements StreamSource {
+class GivenStreams implements StreamingCourier {
   readonly requests: StreamRequest[] = []
   readonly confirmed: unknown[] = []
   readonly took: number[] = []

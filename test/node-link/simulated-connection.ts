@@ -1,10 +1,10 @@
 import type { FirstOutcomes, PlacedOutcome } from '../../src/cluster/link/command-batch.js'
 import {
-  type BatchSource,
   ConnectionBatches,
   type ConnectionRefusal,
+  type PartitionSender,
 } from '../../src/cluster/link/connection-batches.js'
-import { BatchAnswers, LaterOutcomes } from '../../src/cluster/link/later-outcomes.js'
+import { BatchResponses, LaterOutcomes } from '../../src/cluster/link/later-outcomes.js'
 import type { SimulatedNode, SimulatedUpdate } from './simulated-node.js'
 import type { SimulatedTime } from './simulated-time.js'
 
@@ -33,7 +33,7 @@ const look_ms = 5
 export class SimulatedConnection {
   readonly to: SimulatedNode
   readonly #time: SimulatedTime
-  readonly #source: BatchSource
+  readonly #source: PartitionSender
   readonly #longest_ms: number
   /** Of the node that has accepted it. */
   readonly #thread: number
@@ -56,7 +56,7 @@ export class SimulatedConnection {
   #arrives: Break['arrives'] | undefined
   #isOver = false
 
-  constructor(time: SimulatedTime, to: SimulatedNode, source: BatchSource, longest_ms: number) {
+  constructor(time: SimulatedTime, to: SimulatedNode, source: PartitionSender, longest_ms: number) {
     this.#time = time
     this.to = to
     this.#source = source
@@ -149,7 +149,7 @@ export class SimulatedConnection {
       answer({ kind: 'refused', refusal: tenure.error })
       return
     }
-    const answers = new BatchAnswers(
+    const answers = new BatchResponses(
       this.#batches,
       this.#later,
       this.#source,

@@ -221,7 +221,7 @@ test('an alarm is raised by whatever is no answer and released by one', async (t
   await ask()
   t.same(
     attempts.map(([, reason]) => reason),
-    ['empty answer', 'no NGSI in the answer', undefined],
+    ['empty answer', 'no NGSI in the response', undefined],
   )
 })
 
@@ -262,7 +262,7 @@ test('a line tells of every request, traces of its parts, without secrets', asyn
     'payload.forward.out c 7: {}',
     'payload.forward.in c 7: good morning to you (...)',
     `forward c 7: passed on to ${url}//queryContext: 200`,
-    `forward.error c 7: ${url}//queryContext failed: no NGSI in the answer`,
+    `forward.error c 7: ${url}//queryContext failed: no NGSI in the response`,
   ])
   await providers.ask(request('http://me:pass@127.0.0.1:1/v1?token=secret'), whole)
   t.notMatch(lines.join(), /pass@|secret/)

@@ -1,10 +1,10 @@
 import { MessageChannel } from 'node:worker_threads'
 import { err, ok } from '../../src/result.js'
 import { encodeClusterRecord } from '../../src/storage/etcd/cluster-record.js'
-import type { LogAnswers, LogLinkEnd, LogQuestion } from '../../src/storage/etcd/log-link.js'
+import type { LogLinkEnd, LogQuestion, LogResponses } from '../../src/storage/etcd/log-link.js'
 import type { Appended, LogRecord, LogSequence } from '../../src/storage/wal/record-log.js'
 
-type Answer = LogAnswers[LogQuestion['kind']]
+type Answer = LogResponses[LogQuestion['kind']]
 
 interface Asked {
   readonly number: number
@@ -29,8 +29,8 @@ export class ImmediateLog {
   linkOf(node: string): LogLinkEnd {
     const { port1, port2 } = new MessageChannel()
     const answered = new SharedArrayBuffer(8)
-    const respond = (number: number, answer: Answer): void => {
-      port2.postMessage({ number, answer })
+    const respond = (number: number, response: Answer): void => {
+      port2.postMessage({ number, response })
       Atomics.add(new Int32Array(answered), 0, 1)
     }
     port1.postMessage = (asked: Asked | { readonly kind: string }): void => {
@@ -40,7 +40,7 @@ export class ImmediateLog {
       else respond(number, this.isGivenUp ? 'givenUp' : this.#answer(question, node))
     }
     port2.unref()
-    return { log: 0, node, port: port1, answered }
+    return { log: 0, node, port: port1, responses: answered }
   }
 
   /** A record of a node is put behind the last one, whoever owns the log. */

@@ -40,11 +40,11 @@ class Link implements TimersOwner {
   readonly open = new Set<number>()
   readonly #process: LogProcess
   readonly #answered: Int32Array
-  readonly #send: (answer: { readonly number: number; readonly answer?: unknown }) => void
+  readonly #send: (response: { readonly number: number; readonly response?: unknown }) => void
   #take: (message: SentToLog) => void = () => {}
 
   constructor(process: LogProcess, end: LogServerEnd) {
-    const { port, answered } = end
+    const { port, responses: answered } = end
     this.#process = process
     this.#answered = new Int32Array(answered)
     this.#send = port.postMessage.bind(port)
@@ -53,9 +53,9 @@ class Link implements TimersOwner {
       on: (event: string, take: (message: SentToLog) => void) => {
         if (event === 'message') this.#take = take
       },
-      postMessage: (answer: { readonly number: number }) => {
-        this.open.delete(answer.number)
-        if (!this.isOver) this.#send(answer)
+      postMessage: (response: { readonly number: number }) => {
+        this.open.delete(response.number)
+        if (!this.isOver) this.#send(response)
       },
     })
     timers.as(this, () => process.service.serve(end))
@@ -76,7 +76,7 @@ class Link implements TimersOwner {
 
   /** Answers all that is open when the thread has failed. */
   giveUp(): void {
-    for (const each of this.open) this.#send({ number: each, answer: 'givenUp' })
+    for (const each of this.open) this.#send({ number: each, response: 'givenUp' })
     Atomics.add(this.#answered, 0, 1)
     Atomics.notify(this.#answered, 0)
   }

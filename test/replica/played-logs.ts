@@ -144,9 +144,9 @@ export class PlayedLogs {
     ]
     /** Questions without an answer for which nobody sleeps. */
     const open = new Set<number>()
-    const answered = (answer: { readonly number: number; readonly answer: unknown }): void => {
-      open.delete(answer.number)
-      take(answer)
+    const answered = (response: { readonly number: number; readonly response: unknown }): void => {
+      open.delete(response.number)
+      take(response)
     }
     const cut = (): void => {
       if (!isCut) this.#post({ kind: 'unlink', link })
@@ -194,7 +194,7 @@ export class PlayedLogs {
       cut,
       giveUp: () => {
         cut()
-        for (const number of open) answered({ number, answer: 'givenUp' })
+        for (const number of open) answered({ number, response: 'givenUp' })
       },
     }
   }

@@ -1,5 +1,5 @@
 import type { LinkResponse } from '../../src/cluster/link/node-connection.js'
-import type { AskedConnection } from '../../src/cluster/link/position-questions.js'
+import type { PositionsConnection } from '../../src/cluster/link/position-questions.js'
 import { endInOrder } from '../../src/runtime/orderly-end.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import type { DiskRoomLeft } from './played-disk.js'
@@ -282,7 +282,7 @@ export class PlayedNode<Member extends PlayedMember> {
   }
 
   /** A connection to another node, over which that says how far it is. */
-  #connection(other: string): AskedConnection {
+  #connection(other: string): PositionsConnection {
     const { random, timers } = this.#world
     const process = this.#process
     const open = new Set<(response: LinkResponse) => void>()

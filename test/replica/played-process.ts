@@ -1,5 +1,5 @@
 import { ConfirmedReads } from '../../src/broker/services/confirmed-reads.js'
-import { type AskedConnection, PositionQuestions } from '../../src/cluster/link/position-questions.js'
+import { PositionQuestions, type PositionsConnection } from '../../src/cluster/link/position-questions.js'
 import { RouteTable } from '../../src/cluster/membership/route-table.js'
 import { ok } from '../../src/result.js'
 import { RunningNodes } from '../../src/runtime/running-nodes.js'
@@ -38,7 +38,7 @@ export interface PlayedProcessParts extends PlayedWorld {
   /** Whoever has the replica of the log is told something. */
   readonly instruct: (what: 'own' | 'release') => void
   /** A connection to another node, over which that says how far it is. */
-  readonly connect: (node: string) => AskedConnection
+  readonly connect: (node: string) => PositionsConnection
 }
 
 /** A process of a node until it is killed or has ended: its main thread and its front end. */
@@ -93,7 +93,7 @@ export class PlayedProcess implements TimersOwner {
     this.#reads = new ConfirmedReads({
       positions: [memory],
       ownerOf: () => this.owner,
-      ask: async (other, partitions) => {
+      positionsOf: async (other, partitions) => {
         const said = await this.#questionsTo(other).ask(partitions)
         return said.ok ? ok(new Map(Array.from(said.value, ([log, last]) => [Number(log), last]))) : said
       },

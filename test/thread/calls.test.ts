@@ -8,7 +8,7 @@ type CallEvent =
   | { readonly kind: 'ask'; readonly hasLimit: boolean }
   | { readonly kind: 'ask in vain' | 'passed' }
   | { readonly kind: 'answered' | 'unread' | 'late'; readonly number: number }
-  | { readonly kind: 'answerUnreadable' | 'gone' | 'replaced' }
+  | { readonly kind: 'responseUnreadable' | 'gone' | 'replaced' }
 
 const number = fc.integer({ min: 1, max: 12 })
 const event: fc.Arbitrary<CallEvent> = fc.oneof(
@@ -23,7 +23,7 @@ const event: fc.Arbitrary<CallEvent> = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.constantFrom('answerUnreadable', 'gone', 'replaced').map((kind): CallEvent => ({ kind })),
+    arbitrary: fc.constantFrom('responseUnreadable', 'gone', 'replaced').map((kind): CallEvent => ({ kind })),
   },
 )
 
@@ -77,9 +77,9 @@ class CallModel {
     if (this.#sent.some((number, at) => number !== at + 1)) throw new Error('numbers do not count what was sent')
   }
 
-  #takeOfAll(kind: 'answerUnreadable' | 'gone' | 'replaced'): void {
+  #takeOfAll(kind: 'responseUnreadable' | 'gone' | 'replaced'): void {
     this.#calls[kind]()
-    if (kind !== 'answerUnreadable') this.#isGone = kind === 'gone'
+    if (kind !== 'responseUnreadable') this.#isGone = kind === 'gone'
     if (kind !== 'replaced') for (const number of [...this.#open]) this.#end(number, refusalOf(kind))
   }
 
@@ -116,7 +116,7 @@ class CallModel {
   }
 }
 
-function refusalOf(kind: 'answerUnreadable' | 'gone'): CallRefusal {
+function refusalOf(kind: 'responseUnreadable' | 'gone'): CallRefusal {
   return kind === 'gone' ? 'gone' : 'unreadable'
 }
 
@@ -138,7 +138,7 @@ test('every question has one outcome, which is its own, and none is left when th
 test('an answer that cannot be read refuses all questions that are open; a later answer to one of them means nothing', async (t) => {
   const calls = new OpenCalls<string>()
   const asked = [calls.ask(() => {}, undefined), calls.ask(() => {}, 60_000)]
-  calls.answerUnreadable()
+  calls.responseUnreadable()
   t.same(await Promise.all(asked), [
     { ok: false, error: 'unreadable' },
     { ok: false, error: 'unreadable' },

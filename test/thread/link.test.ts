@@ -90,7 +90,7 @@ test('what a thread tells as its last is heard, and what it leaves open when it 
   const { linked, said } = thread(t)
   const never = linked.far.ask('never')
   linked.far.end()
-  await t.rejects(never, { message: /has ended without the answer/ })
+  await t.rejects(never, { message: /has ended without the response/ })
   await linked.ended
   t.same(said, ['the end'])
 })
@@ -100,7 +100,7 @@ const module = new URL('../../src/threads/calls/link.js', import.meta.url).href
 interface Services {
   readonly echo: { say(what: unknown): Promise<unknown> }
 }
-const services: Operations<Services> = { echo: { say: 'asked' } }
+const services: Operations<Services> = { echo: { say: 'ask' } }
 
 function deep(levels: number): unknown {
   let value: unknown = 1
@@ -111,7 +111,7 @@ function deep(levels: number): unknown {
 /** The stack of this thread is smaller: it cannot read all that a thread with such a one can send. */
 const stackSizeMb = 32
 const tooDeepHere = 40_000
-const unread = 'a question to another thread, or its answer, cannot be read'
+const unread = 'a request to another thread, or its response, cannot be read'
 
 /** A thread that has the end of a port, a function that makes what is deep, and what a link needs. */
 function threadWith(t: Test, port: MessagePort, then: string): Worker {

@@ -7,7 +7,7 @@ interface Services {
   readonly echo?: { say(what: unknown): Promise<unknown> } | undefined
 }
 
-const operations: Operations<Services> = { greet: 'told', counter: { add: 'asked' }, echo: { say: 'asked' } }
+const operations: Operations<Services> = { greet: 'tell', counter: { add: 'ask' }, echo: { say: 'ask' } }
 
 test('a service offers its operations and those of the services that it has, and no other method', async (t) => {
   class Counter {

@@ -53,7 +53,7 @@ const world = { south: -90, north: 90, west: -180, east: 180 }
 
 function listing({ broker }: ConsoleParts, request: ApiRequest): Prepared {
   const given = new GivenParameters(request, [...which, 'prefix', 'pattern', 'attribute', 'total', 'after'])
-  const asked: BrowseQuery = {
+  const query: BrowseQuery = {
     tenant: given.tenant() ?? noTenant,
     type: given.text('type') as EntityType | undefined,
     prefix: given.text('prefix'),
@@ -70,7 +70,7 @@ function listing({ broker }: ConsoleParts, request: ApiRequest): Prepared {
   if (text !== undefined && after === undefined)
     given.refuse('the URI parameter after is none that a page gave as next')
   return given.prepared(async () => {
-    const page = await broker.view('entities', { ...asked, after }, request.client)
+    const page = await broker.view('entities', { ...query, after }, request.client)
     if (!page.ok) return unavailable(page.error)
     const { entities, next, total } = page.value
     const list: EntityList = { entities: entities.map(rowShown), next: next && cursorText(next), total }
@@ -84,7 +84,7 @@ function rowShown({ path, created, modified, ...entity }: BrowsedEntity): ShownE
 
 function pointing({ broker }: ConsoleParts, request: ApiRequest): Prepared {
   const given = new GivenParameters(request, which)
-  const asked = {
+  const query = {
     tenant: given.tenant() ?? noTenant,
     type: given.text('type') as EntityType | undefined,
     path: given.path(),
@@ -92,7 +92,7 @@ function pointing({ broker }: ConsoleParts, request: ApiRequest): Prepared {
     limit: given.whole('limit', mostPoints, 1, mostPoints),
   }
   return given.prepared(async () => {
-    const found = await broker.view('points', asked, request.client)
+    const found = await broker.view('points', query, request.client)
     if (!found.ok) return unavailable(found.error)
     const list: PointList = found.value
     return json(list)

@@ -43,27 +43,27 @@ export interface ExplainingParts {
 export function explanationOf(
   shown: ShownSubscription,
   entity: Entity,
-  asked: ExplainedChange,
+  explained: ExplainedChange,
   { newMatcher, queueMax }: ExplainingParts,
 ): Explanation {
   const { subscription, delivery } = shown
   const { lastNotification = 0 as Milliseconds } = delivery
-  const change = changeImagined(entity, asked)
+  const change = changeImagined(entity, explained)
   const outcomeOf = (alone: Subscription): string | undefined => {
     const matcher = newMatcher()
     matcher.put({ subscription: alone, clock: { moments: new BigInt64Array([BigInt(lastNotification)]), at: 0 } })
-    const outcomes = matcher.outcomes(change, causeImagined(asked.at))
+    const outcomes = matcher.outcomes(change, causeImagined(explained.at))
     matcher.remove(alone.id)
     return outcomes.has(alone.id) ? outcomes.get(alone.id) : 'not meant'
   }
   const why = subscription.onChange === undefined ? 'not triggered' : outcomeOf(subscription)
-  const plain = plainOf(subscription, asked.tenant)
-  const fits = (asks: TriedCondition['asks']): boolean => {
-    const outcome = outcomeOf({ ...plain, ...asks })
+  const plain = plainOf(subscription, explained.tenant)
+  const fits = (requires: TriedCondition['requires']): boolean => {
+    const outcome = outcomeOf({ ...plain, ...requires })
     // Whether attributes are shown is a condition of its own; an entity without attributes must not fail all others.
-    return outcome === undefined || (outcome === 'nothing to show' && asks.attributes === undefined)
+    return outcome === undefined || (outcome === 'nothing to show' && requires.attributes === undefined)
   }
-  const tried = conditionsOf(subscription, plain, change, lastNotification, asked.at)
+  const tried = conditionsOf(subscription, plain, change, lastNotification, explained.at)
   return {
     id: entity.id,
     type: entity.type,
@@ -71,7 +71,7 @@ export function explanationOf(
     wouldNotify: why === undefined,
     why,
     conditions: [
-      ...tried.map(({ asks, ...condition }) => ({ ...condition, fits: fits(asks) })),
+      ...tried.map(({ requires, ...condition }) => ({ ...condition, fits: fits(requires) })),
       ...deliveryConditions(shown, queueMax),
     ],
   }
@@ -99,7 +99,7 @@ function deliveryConditions({ delivery }: ShownSubscription, queueMax: number): 
     {
       condition: 'receiver',
       fits: nextAttempt === undefined,
-      asked: 'not paused after failed attempts',
+      required: 'not paused after failed attempts',
       held:
         nextAttempt === undefined
           ? 'not paused'
@@ -108,7 +108,7 @@ function deliveryConditions({ delivery }: ShownSubscription, queueMax: number): 
     {
       condition: 'outbox',
       fits: queueDepth < queueMax,
-      asked: `fewer than ${queueMax} waiting`,
+      required: `fewer than ${queueMax} waiting`,
       held: `${queueDepth} waiting`,
     },
   ]
@@ -116,7 +116,7 @@ function deliveryConditions({ delivery }: ShownSubscription, queueMax: number): 
 
 /** A condition to try, with the parts of a subscription that has no other condition. */
 interface TriedCondition extends Omit<ExplainedCondition, 'fits'> {
-  readonly asks: Partial<Subscription>
+  readonly requires: Partial<Subscription>
 }
 
 /** The subscription without conditions, for a tenant: each change of each entity triggers it. The rules of its NGSI version remain. */
@@ -161,33 +161,33 @@ function conditionsOf(
   const names = [...new Set(entity.attributes.map(({ name }) => name))]
   const showing = subscription.terms && plain.terms && { terms: { ...plain.terms, notification } }
   return [
-    { condition: 'tenant', asks: { tenant }, asked: tenant, held: change.tenant },
-    { condition: 'servicePath', asks: { path }, asked: pathRangeText(path), held: entity.path },
+    { condition: 'tenant', requires: { tenant }, required: tenant, held: change.tenant },
+    { condition: 'servicePath', requires: { path }, required: pathRangeText(path), held: entity.path },
     ...selectorConditions(subscription.selectors, entity),
     {
       condition: 'changed attributes',
-      asks: { onChange },
-      asked: onChange === undefined ? 'no change fires it' : onChange.length === 0 ? 'any' : onChange,
+      requires: { onChange },
+      required: onChange === undefined ? 'no change fires it' : onChange.length === 0 ? 'any' : onChange,
       held: change.changed,
     },
     ...termsConditions(subscription, plain, change),
     {
       condition: 'attributes to show',
-      asks: { attributes, ...showing },
-      asked: attributes.length === 0 ? 'any' : notification.excepts ? { except: attributes } : attributes,
+      requires: { attributes, ...showing },
+      required: attributes.length === 0 ? 'any' : notification.excepts ? { except: attributes } : attributes,
       held: names,
     },
     ...statusConditions(subscription, plain),
     {
       condition: 'expiry',
-      asks: { expires },
-      asked: expires >= never ? 'never' : dateText(expires),
+      requires: { expires },
+      required: expires >= never ? 'never' : dateText(expires),
       held: dateText(at),
     },
     {
       condition: 'throttling',
-      asks: { throttling_ms },
-      asked: throttling_ms === 0 ? 'none' : { seconds: throttling_ms / 1000 },
+      requires: { throttling_ms },
+      required: throttling_ms === 0 ? 'none' : { seconds: throttling_ms / 1000 },
       held: lastNotification === 0 ? 'never notified' : { lastNotification: dateText(lastNotification) },
     },
   ]
@@ -200,16 +200,16 @@ const mostSelectors = 20
 function selectorConditions(selectors: readonly Selector[], { id, type }: Entity): readonly TriedCondition[] {
   const [only] = selectors
   if (selectors.length !== 1 || only === undefined) {
-    const asked = selectors.slice(0, mostSelectors).map(selectorShown)
-    return [{ condition: 'entities', asks: { selectors }, asked, held: { id, type } }]
+    const required = selectors.slice(0, mostSelectors).map(selectorShown)
+    return [{ condition: 'entities', requires: { selectors }, required, held: { id, type } }]
   }
   const { id: ofId, ...ofType } = only
   const idText = ofId.kind === 'exact' ? ofId.id : ofId.kind === 'pattern' ? { idPattern: ofId.pattern } : 'any'
   const { typePattern } = ofType
   const typeText = typePattern === undefined ? (ofType.type ?? 'any') : { typePattern }
   return [
-    { condition: 'id', asks: { selectors: [{ id: ofId, type: undefined }] }, asked: idText, held: id },
-    { condition: 'type', asks: { selectors: [{ ...anyEntity, ...ofType }] }, asked: typeText, held: type },
+    { condition: 'id', requires: { selectors: [{ id: ofId, type: undefined }] }, required: idText, held: id },
+    { condition: 'type', requires: { selectors: [{ ...anyEntity, ...ofType }] }, required: typeText, held: type },
   ]
 }
 
@@ -217,7 +217,7 @@ function termsConditions({ terms }: Subscription, plain: Subscription, change: C
   const condition = terms?.condition
   const { terms: plainTerms } = plain
   if (condition === undefined || plainTerms === undefined) return []
-  const asking = (part: Partial<FiringCondition>): TriedCondition['asks'] => ({
+  const asking = (part: Partial<FiringCondition>): TriedCondition['requires'] => ({
     terms: { ...plainTerms, condition: { ...plainCondition, ...part } },
   })
   const { alterations, scopes, expression, jexl } = condition
@@ -231,22 +231,23 @@ function termsConditions({ terms }: Subscription, plain: Subscription, change: C
     }
     tried.push({
       condition: 'alteration types',
-      asks: asking({ alterations }),
-      asked: alterations,
+      requires: asking({ alterations }),
+      required: alterations,
       held: held[change.kind],
     })
   }
   for (const scope of scopes) {
-    const asks = asking({ scopes: [scope] })
-    if (scope.kind !== 'filter') tried.push({ condition: 'place', asks, asked: place, held: placeOf(change.entity) })
+    const requires = asking({ scopes: [scope] })
+    if (scope.kind !== 'filter')
+      tried.push({ condition: 'place', requires, required: place, held: placeOf(change.entity) })
     else {
       const isOfMetadata = scope.filter.on === 'metadata'
       const held = valuesOf(change.entity, scope)
-      tried.push({ condition: isOfMetadata ? 'mq' : 'q', asks, asked: isOfMetadata ? mq : q, held })
+      tried.push({ condition: isOfMetadata ? 'mq' : 'q', requires, required: isOfMetadata ? mq : q, held })
     }
   }
   if (jexl !== undefined)
-    tried.push({ condition: 'jexlExpression', asks: asking({ jexl }), asked: jexl, held: 'the entity' })
+    tried.push({ condition: 'jexlExpression', requires: asking({ jexl }), required: jexl, held: 'the entity' })
   return tried
 }
 
@@ -256,8 +257,8 @@ function statusConditions({ terms }: Subscription, plain: Subscription): readonl
   return [
     {
       condition: 'status',
-      asks: { terms: { ...plain.terms, status, armed } },
-      asked: status === 'oneshot' ? `oneshot, not notified since ${dateText(armed)}` : 'active',
+      requires: { terms: { ...plain.terms, status, armed } },
+      required: status === 'oneshot' ? `oneshot, not notified since ${dateText(armed)}` : 'active',
       held: status,
     },
   ]

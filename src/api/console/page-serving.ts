@@ -30,10 +30,10 @@ const access = 'access.json'
  * port itself [console: how it is served].
  */
 export function consoleResources(files: PageFiles, facts: ConsoleFacts): readonly Resource[] {
-  const said = { ...json(facts), headers: { 'Cache-Control': 'no-store' } }
+  const response = { ...json(facts), headers: { 'Cache-Control': 'no-store' } }
   const named = reading(async (request) => {
     const name = segment(request, 'file')
-    if (name === access) return said
+    if (name === access) return response
     const file = name === index ? undefined : await files.find(name)
     return file === undefined ? shortForm(404, 'the console has no such file') : fileResponse(file, request, 'forever')
   })

@@ -347,7 +347,7 @@ export interface Explanation {
 export interface ExplainedCondition {
   readonly condition: string
   readonly fits: boolean
-  readonly asked: unknown
+  readonly required: unknown
   readonly held: unknown
 }
 

@@ -120,11 +120,11 @@ function explaining(parts: ConsoleParts, request: ApiRequest): Prepared {
     const entities = await parts.broker.entities(tenant, [everywhere], id as EntityId, type, request.client)
     if (!entities.ok) return unavailable(entities.error)
     if (entities.value.length === 0) return noSuchEntity
-    const asked = { tenant, attributes, change, at: now() }
+    const explained = { tenant, attributes, change, at: now() }
     const some = entities.value.slice(0, mostExplained)
     const list: ExplanationList = {
       subscription: segment(request, 'id').toLowerCase(),
-      entities: some.map((entity) => explanationOf(shown, entity, asked, parts)),
+      entities: some.map((entity) => explanationOf(shown, entity, explained, parts)),
       more: entities.value.length - some.length,
     }
     return json(list)

@@ -51,8 +51,8 @@ export function emptyParameter(name: string): ApiResponse {
 }
 
 /** Logs the accepted values when a fixed error text cannot name them. */
-export function logRefusal(log: Log, request: ApiRequest, refused: string, known: readonly string[]): void {
-  log.info('management:refused', `${refused}: known are ${known.join(', ')}`, {}, lineContextOf(request))
+export function logRefusal(log: Log, request: ApiRequest, name: string, known: readonly string[]): void {
+  log.info('management:refused', `${name}: known are ${known.join(', ')}`, {}, lineContextOf(request))
 }
 
 /** Logs a change that was made through the management interface [management 10.1, 2.5: 242]. */
@@ -73,24 +73,24 @@ export function changeLog(log: Log, request: ApiRequest): (message: string, fact
 /** Requests of front ends to each other, for what is not in shared memory. */
 export interface Shared {
   /** Metrics by service, and whether they are to be reset in the same step [management 6.2]. */
-  readonly services: { readonly ask: { readonly reset: boolean }; readonly part: readonly ServiceCount[] }
+  readonly services: { readonly request: { readonly reset: boolean }; readonly part: readonly ServiceCount[] }
   /** The last slow requests of each. */
-  readonly slow: { readonly ask: undefined; readonly part: readonly SlowRequest[] }
+  readonly slow: { readonly request: undefined; readonly part: readonly SlowRequest[] }
   /** The metrics of the process as Prometheus text: from the main thread only, so that they never jump [management 7]. */
-  readonly process: { readonly ask: undefined; readonly part: string }
+  readonly process: { readonly request: undefined; readonly part: string }
   /** The alarms of the process, which its main thread has; nothing from others [management 10.7]. */
-  readonly alarms: { readonly ask: undefined; readonly part: Partial<AlarmCounts> }
+  readonly alarms: { readonly request: undefined; readonly part: Partial<AlarmCounts> }
   /** At most this many of the alarms that are active; nothing from others. */
-  readonly activeAlarms: { readonly ask: number; readonly part: readonly ActiveAlarm[] }
+  readonly activeAlarms: { readonly request: number; readonly part: readonly ActiveAlarm[] }
   /** How the calls of the providers of these registrations went. */
-  readonly calls: { readonly ask: readonly RegistrationId[]; readonly part: readonly RegistrationCalls[] }
+  readonly calls: { readonly request: readonly RegistrationId[]; readonly part: readonly RegistrationCalls[] }
 }
 type SharedName = keyof Shared
 
 /** The part of one front end in what `ProcessPeers` gather. */
 export type SharedPartOf = <Name extends SharedName>(
   name: Name,
-  ask: Shared[Name]['ask'],
+  request: Shared[Name]['request'],
 ) => Shared[Name]['part'] | Promise<Shared[Name]['part']>
 
 /** All front ends, this one included. */
@@ -101,7 +101,7 @@ export interface ProcessPeers {
    */
   gather<Name extends SharedName>(
     name: Name,
-    ask: Shared[Name]['ask'],
+    request: Shared[Name]['request'],
     late?: (part: Shared[Name]['part']) => void,
   ): Promise<readonly Shared[Name]['part'][]>
 }
@@ -114,12 +114,12 @@ interface ProcessParts {
   readonly process?: () => Promise<string>
 }
 
-/** The answers of this front end. */
+/** The responses of this front end. */
 export function sharedPartOf(
   measures: Measures,
   { alarms = () => ({}), activeAlarms = () => [], calls = () => [], process = async () => '' }: ProcessParts = {},
 ): SharedPartOf {
-  const parts: { readonly [Name in SharedName]: (ask: Shared[Name]['ask']) => SharedPart<Name> } = {
+  const parts: { readonly [Name in SharedName]: (request: Shared[Name]['request']) => SharedPart<Name> } = {
     services: ({ reset }) => measures.services.take(reset),
     slow: () => measures.slow.all,
     process,
@@ -127,6 +127,6 @@ export function sharedPartOf(
     activeAlarms,
     calls,
   }
-  return (name, ask) => parts[name](ask)
+  return (name, request) => parts[name](request)
 }
 type SharedPart<Name extends SharedName> = Shared[Name]['part'] | Promise<Shared[Name]['part']>

@@ -38,7 +38,7 @@ import {
   wrapped,
 } from './render/status.js'
 
-const refused = (refusal: PayloadRefusal): ApiResponse =>
+const refusalResponse = (refusal: PayloadRefusal): ApiResponse =>
   payloadResponse({ parser: 'errorCode', checks: 'errorCode' }, refusal)
 
 const wrapStatus = (status: StatusText): unknown => wrapped('errorCode', status)
@@ -52,7 +52,7 @@ export const updateContext = payloadOperation({
   wrapStatus,
   raw: rawWork,
   parse: parseUpdate,
-  refused,
+  refusalResponse,
   work: update,
 })
 
@@ -143,7 +143,7 @@ export const queryContext = payloadOperation({
   use: 'read',
   wrapStatus,
   parse: parseQuery,
-  refused,
+  refusalResponse,
   work: (call, payload) => query(call, payload),
 })
 

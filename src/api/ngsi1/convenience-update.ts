@@ -58,7 +58,7 @@ function updateOperation<Payload>(row: UpdateRow<Payload>): Unbound<Ngsi1Service
     use: 'write',
     checksPath: true,
     parse: row.parse,
-    refused: (refusal) => payloadResponse(row.payloadErrors, refusal),
+    refusalResponse: (refusal) => payloadResponse(row.payloadErrors, refusal),
     work: (call, payload) => update(call, row, payload),
   })
 }

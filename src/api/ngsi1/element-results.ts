@@ -49,7 +49,7 @@ export async function resultsOf(
   update: UpdateRequest,
   client: Client,
 ): Promise<Result<readonly ElementResult[], Unavailable>> {
-  const checked = mapInSlices(update.elements, (element) => refusedResponse(element, update))
+  const checked = mapInSlices(update.elements, (element) => responseOfRefused(element, update))
   const refusals = checked instanceof Promise ? await checked : checked
   const meant = update.elements.filter((_, at) => refusals[at] === undefined)
   const mapped = mapInSlices(meant, (element) => toSend(element, update))
@@ -119,14 +119,14 @@ class Responses {
 }
 
 /** The response to an element that is wrong whatever is stored; undefined for other elements [context 6.5 rows 1 to 4]. */
-export function refusedResponse(
+export function responseOfRefused(
   element: GivenElement,
   { action, path }: Pick<UpdateRequest, 'action' | 'path'>,
 ): ElementResponse | undefined {
-  const refused = checkElement(element, action, path)
-  if (refused === undefined) return undefined
-  const status = statusOfRefusal(refused.refusal, { action, id: element.id, type: element.type })
-  return { ...element, attributes: refused.shown, status }
+  const found = checkElement(element, action, path)
+  if (found === undefined) return undefined
+  const status = statusOfRefusal(found.refusal, { action, id: element.id, type: element.type })
+  return { ...element, attributes: found.shown, status }
 }
 
 export function toSend(

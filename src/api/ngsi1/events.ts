@@ -13,7 +13,7 @@ const { listen, confirm } = eventOperations({
     return found.ok ? ok(found.value?.subscription) : err(unavailableResponse(found.error))
   },
   unknown: (request) => statusResponse('orionError', statusOf(404, `subscriptionId: /${segment(request, 'id')}/`), 404),
-  refused: badRequest,
+  refusalResponse: badRequest,
   unavailable: unavailableResponse,
 })
 

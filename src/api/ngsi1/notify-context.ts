@@ -20,7 +20,7 @@ export const notifyContext = payloadOperation({
   use: 'write',
   wrapStatus: (responseCode) => ({ responseCode }),
   parse: parseNotification,
-  refused: (refusal) => responseOf(statusOf(400, detailsOfPayload(refusal))),
+  refusalResponse: (refusal) => responseOf(statusOf(400, detailsOfPayload(refusal))),
   work: store,
 })
 

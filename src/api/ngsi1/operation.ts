@@ -43,14 +43,14 @@ interface PayloadOperation<Payload, Refusal extends PayloadRefusal>
   /** Whether `-strictNgsiv1Ids` checks the path. */
   readonly checksPath?: boolean
   readonly parse: ParsePayload<Payload, Refusal>
-  readonly refused: (refusal: Refusal) => ApiResponse
+  readonly refusalResponse: (refusal: Refusal) => ApiResponse
 }
 
 /** An operation with a payload. */
 export function payloadOperation<Payload, Refusal extends PayloadRefusal>({
   checksPath = false,
   parse,
-  refused,
+  refusalResponse,
   ...parts
 }: PayloadOperation<Payload, Refusal>): Unbound<Ngsi1Services> {
   return operation({
@@ -59,7 +59,7 @@ export function payloadOperation<Payload, Refusal extends PayloadRefusal>({
     *parse(request, { options, log }) {
       const { body } = request
       const payload = yield* parseTraced(log, body, parse(body, options.strictNgsiv1Ids, request))
-      return payload.ok ? payload : err(refused(payload.error))
+      return payload.ok ? payload : err(refusalResponse(payload.error))
     },
   })
 }

@@ -5,7 +5,7 @@ import { failedReply, refusalOfWhole } from '../../broker/services/updates.js'
 import type { ElementFailure } from '../../model/context/update.js'
 import type { RawUpdateReply } from '../../partition/turn/commands.js'
 import { atOnce, mapInSlices } from '../../slices.js'
-import { type ElementResponses, refusedResponse, responsesTo } from './element-results.js'
+import { type ElementResponses, responseOfRefused, responsesTo } from './element-results.js'
 import type { Ngsi1Call, Ngsi1Services } from './operation.js'
 import { scanElements } from './parse/element-scan.js'
 import { isParseTraced } from './parse/payload-errors.js'
@@ -58,8 +58,8 @@ export async function updateRawElements(
     const element = elements[at]
     if (element === undefined) throw new Error('there are more replies than elements')
     const render = (responses: ElementResponses): Rendered => renderElementReply(responses, flags)
-    const refused = refusedResponse(element, { action, path: raw.path })
-    if (refused) return render({ inPlace: [refused], missing: [] })
+    const response = responseOfRefused(element, { action, path: raw.path })
+    if (response) return render({ inPlace: [response], missing: [] })
     sent += 1
     if (isReply(reply)) return reply
     failures.push(reply)

@@ -7,7 +7,7 @@ import { atOnce } from '../../slices.js'
 import {
   type ElementResponse,
   type ElementResponses,
-  refusedResponse,
+  responseOfRefused,
   responsesTo,
   toSend,
   type UpdateFlags,
@@ -57,9 +57,9 @@ export function rawUpdateInterpreter(log: Log | undefined, isTimed: () => boolea
     const { action, element } = parsed.value
     const update = { tenant, path, action, untyped: flags.untyped, autocast: flags.autocast, origin }
     const render = flags.action === undefined ? renderPayload : renderElementReply
-    const refused = refusedResponse(element, update)
-    if (refused) {
-      const responses = { inPlace: [refused], missing: [] }
+    const response = responseOfRefused(element, update)
+    if (response) {
+      const responses = { inPlace: [response], missing: [] }
       return { kind: 'reply', reply: timedReply(parse_ns, () => rawReply(true, render(responses, flags))) }
     }
     return {

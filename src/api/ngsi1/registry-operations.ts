@@ -43,7 +43,7 @@ export const registerContext = payloadOperation({
   use: 'write',
   wrapStatus: (errorCode) => ({ registrationId: unknownId, errorCode }),
   parse: parseRegistration,
-  refused: (refusal) => notRegistered(refusal.givenId, statusOf(400, detailsOfPayload(refusal))),
+  refusalResponse: (refusal) => notRegistered(refusal.givenId, statusOf(400, detailsOfPayload(refusal))),
   work: register,
 })
 
@@ -52,7 +52,7 @@ export const registerByPath = payloadOperation({
   use: 'write',
   checksPath: true,
   parse: parseProvider,
-  refused: (refusal) => payloadResponse({ parser: 'orionError', checks: 'errorCode' }, refusal),
+  refusalResponse: (refusal) => payloadResponse({ parser: 'orionError', checks: 'errorCode' }, refusal),
   work: (call, { provider, ...terms }) => {
     const named = namedByPath(call.request)
     if (!named.ok) return notRegistered(unknownId, named.error)
@@ -65,7 +65,7 @@ export const notifyContextAvailability = payloadOperation({
   use: 'write',
   wrapStatus: (responseCode) => ({ responseCode }),
   parse: parseNotified,
-  refused: (refusal) => notificationResponse(statusOf(400, detailsOfPayload(refusal))),
+  refusalResponse: (refusal) => notificationResponse(statusOf(400, detailsOfPayload(refusal))),
   work: store,
 })
 
@@ -74,7 +74,7 @@ export const discoverContextAvailability = payloadOperation({
   use: 'read',
   wrapStatus: (status) => wrapped('errorCode', status),
   parse: parseDiscovery,
-  refused: (refusal) => payloadResponse({ parser: 'errorCode', checks: 'errorCode' }, refusal),
+  refusalResponse: (refusal) => payloadResponse({ parser: 'errorCode', checks: 'errorCode' }, refusal),
   work: discover,
 })
 

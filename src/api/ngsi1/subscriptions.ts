@@ -96,7 +96,7 @@ export function subscriptionOperations<Creation extends Spanned, Change extends 
       use: 'write',
       wrapStatus,
       parse,
-      refused: (refusal) => failed(kind, statusOf(400, kind.detailsOfCreation(refusal))),
+      refusalResponse: (refusal) => failed(kind, statusOf(400, kind.detailsOfCreation(refusal))),
       work: (call, creation) => create(kind, call, creation),
     })
   const changing = (
@@ -107,7 +107,7 @@ export function subscriptionOperations<Creation extends Spanned, Change extends 
       use: 'write',
       wrapStatus,
       parse: kind.parseChange,
-      refused: (refusal) => failed(kind, statusOf(400, detailsOfPayload(refusal)), refusal.givenId),
+      refusalResponse: (refusal) => failed(kind, statusOf(400, detailsOfPayload(refusal)), refusal.givenId),
       work: (call, payload) => {
         const wrong = objection(call.request, payload)
         return wrong ? failed(kind, wrong, unknownId) : change(kind, call, payload)
@@ -125,7 +125,7 @@ export function subscriptionOperations<Creation extends Spanned, Change extends 
       use: 'write',
       wrapStatus: (status) => cancelled(unknownId, status),
       parse: parseIdPayload,
-      refused: (refusal) =>
+      refusalResponse: (refusal) =>
         refusal.kind === 'givenIdMalformed'
           ? cancelledResponse(kind.malformedId(refusal.givenId, refusal.why))
           : cancelledResponse(cancelled(unknownId, statusOf(400, detailsOfPayload(refusal)))),

@@ -5,7 +5,7 @@ import { type FilterMalformed, parseFilter } from '../../model/context/filter-pa
 import { detailsOfPlace, type PlaceWords, parsePlace } from '../../model/context/geo/place.js'
 import type { Point } from '../../model/context/geo/shape.js'
 import { maxOrderKeys, type OrderKey, parseOrder, withBuiltins } from '../../model/context/order.js'
-import { detailsOfTooCostly, type PatternRefused, PatternsTogether } from '../../model/context/pattern.js'
+import { detailsOfTooCostly, type PatternRefusal, PatternsTogether } from '../../model/context/pattern.js'
 import type { Query, Scope, Selector } from '../../model/context/query.js'
 import { err, ok, type Result } from '../../result.js'
 import { listOf } from './parameters.js'
@@ -159,8 +159,8 @@ function filterMistake(mistake: FilterMalformed, side: FilterSide): string {
 }
 
 /** The text of a mistake in a pattern of ids or types. */
-export function patternMistake(refused: PatternRefused, name: string): string {
-  return refused.kind === 'patternMalformed' ? `Invalid regex for entity ${name}` : detailsOfTooCostly(refused.pattern)
+export function patternMistake(error: PatternRefusal, name: string): string {
+  return error.kind === 'patternMalformed' ? `Invalid regex for entity ${name}` : detailsOfTooCostly(error.pattern)
 }
 
 const orderings: { readonly [By in Ordering]: string } = {

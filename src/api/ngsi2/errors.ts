@@ -16,13 +16,13 @@ const statuses = {
   NotImplemented: 501,
 } as const
 
-export function refused(error: keyof typeof statuses, description: string): ApiResponse {
+export function errorOf(error: keyof typeof statuses, description: string): ApiResponse {
   return { status: statuses[error], body: JSON.stringify({ error, description }) }
 }
 
 /** The response to a request that is wrong whatever is stored. */
 export function badInput(description: string): ApiResponse {
-  return refused('BadRequest', description)
+  return errorOf('BadRequest', description)
 }
 
 /** The broker cannot serve the request now [management 11.9], or not as requested. */
@@ -32,10 +32,10 @@ export function unavailable(refusal: Unavailable): ApiResponse {
 }
 
 /** No entity has that id, or that id and type [NGSIv2 context 8.3]. */
-export const entityUnknown = refused('NotFound', 'The requested entity has not been found. Check type and id')
+export const entityUnknown = errorOf('NotFound', 'The requested entity has not been found. Check type and id')
 
 /** Several entities have that id, and the request means one [NGSIv2 context 2.1]. */
-export const entityAmbiguous = refused('TooManyResults', 'More than one matching entity. Please refine your query')
+export const entityAmbiguous = errorOf('TooManyResults', 'More than one matching entity. Please refine your query')
 
 /** The entity has no attribute of that name [NGSIv2 context 9.1]. */
-export const attributeUnknown = refused('NotFound', 'The entity does not have such an attribute')
+export const attributeUnknown = errorOf('NotFound', 'The entity does not have such an attribute')

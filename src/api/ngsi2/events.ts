@@ -14,7 +14,7 @@ const { listen, confirm } = eventOperations({
     return found.ok ? ok(found.value?.subscription) : err(unavailable(found.error))
   },
   unknown: () => subscriptionNotFound,
-  refused: badInput,
+  refusalResponse: badInput,
   unavailable,
 })
 

@@ -6,7 +6,7 @@ import { pathsOfRead } from '../../model/context/scope-headers.js'
 import { quote } from '../../model/context/value.js'
 import { inSlices, LongText, listText, Slices, type Steps } from '../../slices.js'
 import { type EntityQuery, orderOf, queryOf } from './entity-query.js'
-import { badInput, refused, unavailable } from './errors.js'
+import { badInput, errorOf, unavailable } from './errors.js'
 import { foundEverywhere } from './forward/remote-entities.js'
 import { type Ngsi2Call, type Ngsi2Services, operation, pathOperation } from './operation.js'
 import { listed, optionsOf, pageOf, representationOf } from './parameters.js'
@@ -76,7 +76,7 @@ export const showEntityType = typesRead(async (types, request) => {
   return summary === undefined ? typeUnknown : { status: 200, body: `{${await inSlices(membersOf(summary))}}` }
 })
 
-const typeUnknown = refused('NotFound', 'Entity type not found')
+const typeUnknown = errorOf('NotFound', 'Entity type not found')
 
 function typesRead(
   respond: (types: readonly TypeSummary[], request: ApiRequest) => Promise<ApiResponse>,

@@ -6,7 +6,7 @@ import type { Query } from '../../model/context/query.js'
 import { pathsOfRead } from '../../model/context/scope-headers.js'
 import { plainDate } from '../../model/context/value.js'
 import { err, ok, type Result } from '../../result.js'
-import { attributeUnknown, entityAmbiguous, entityUnknown, refused, unavailable } from './errors.js'
+import { attributeUnknown, entityAmbiguous, entityUnknown, errorOf, unavailable } from './errors.js'
 import { foundEverywhere, isAllHeldHere } from './forward/remote-entities.js'
 import { type Ngsi2Call, type Ngsi2Services, pathOperation } from './operation.js'
 import { representationOf } from './parameters.js'
@@ -120,7 +120,7 @@ function valueResponse(attribute: ShownAttribute, accept: string): ApiResponse {
   return { status: 200, contentType: 'text/plain', body: scalarText(value, attribute.type) }
 }
 
-const textOnly = refused('NotAcceptable', 'accepted MIME types: text/plain')
+const textOnly = errorOf('NotAcceptable', 'accepted MIME types: text/plain')
 
 /** A text is between quotation marks, without escapes. */
 function scalarText(value: Value, type: string): string {

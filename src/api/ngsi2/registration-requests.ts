@@ -5,21 +5,21 @@ import type { RegistrationId } from '../../model/registration/registration.js'
 import { lineContextOf } from '../../observe/log/log.js'
 import { err, ok } from '../../result.js'
 import { inSlices } from '../../slices.js'
-import { badInput, refused, unavailable } from './errors.js'
+import { badInput, errorOf, unavailable } from './errors.js'
 import { operation, pathOperation } from './operation.js'
 import { listed, pageOf } from './parameters.js'
 import { parseNewRegistration } from './parse/registration-body.js'
 import { renderRegistration, renderRegistrations } from './render/shown-resources.js'
 
 /** The tenant has no such registration, or not in the path of the request [NGSIv2 subscriptions 10]. */
-export const registrationUnknown = refused('NotFound', 'The requested registration has not been found. Check id')
+export const registrationUnknown = errorOf('NotFound', 'The requested registration has not been found. Check id')
 
 /** `POST /v2/registrations` [NGSIv2 subscriptions 10]. */
 export const createRegistration = operation({
   use: 'write',
   parse: ({ body, paths }) => {
     const payload = parseNewRegistration(body)
-    if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
+    if (!payload.ok) return err(errorOf(payload.error.error, payload.error.description))
     const path = onePath(paths)
     if (!path.ok) return err(badInput('max one service-path without # allowed for registrations'))
     return ok({ ...payload.value, path: path.value })

@@ -109,7 +109,7 @@ function targetOf({ target }: Pick<SingleWrite, 'target'>): RawTarget {
 const maxKey_bytes = 1013
 
 /** The response to a write that is refused whatever is stored; undefined for one that has to be sent to its partition. */
-export function refusedBeforeSending(
+export function refusalBeforeSending(
   { operation }: Pick<SingleWrite, 'operation'>,
   { id, type = defaultEntityType, attributes }: RequestedWrite,
   path: ServicePath,
@@ -197,8 +197,8 @@ export function rawWriteInterpreter(isTimed: () => boolean): Interpreter {
     const parse_ns = since === undefined ? undefined : Number(process.hrtime.bigint() - since)
     if (!read.ok) return { kind: 'reply', reply: timedReply(parse_ns, () => rawReply(false, read.error)) }
     const entity = read.value
-    const refused = refusedBeforeSending(write, entity, path)
-    if (refused) return { kind: 'reply', reply: timedReply(parse_ns, () => rawReply(true, refused)) }
+    const refusal = refusalBeforeSending(write, entity, path)
+    if (refusal) return { kind: 'reply', reply: timedReply(parse_ns, () => rawReply(true, refusal)) }
     const { id, type, action, attributes, terms } = entity
     if (id !== target.id) throw new Error('a raw write has come to the partition of another id')
     return {

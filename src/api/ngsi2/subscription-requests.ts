@@ -9,7 +9,7 @@ import { parseGivenId, type SubscriptionId } from '../../model/subscription/subs
 import { err, ok, type Result } from '../../result.js'
 import { inSlices } from '../../slices.js'
 import { type Milliseconds, never, now } from '../../time.js'
-import { badInput, refused, unavailable } from './errors.js'
+import { badInput, errorOf, unavailable } from './errors.js'
 import { type Ngsi2Services, operation, pathOperation } from './operation.js'
 import { listed, pageOf } from './parameters.js'
 import {
@@ -22,8 +22,8 @@ import {
 import { renderSubscriptions, subscriptionShown } from './render/shown-resources.js'
 
 /** No subscription has that id, or it has another path. */
-export const subscriptionNotFound = refused('NotFound', 'The requested subscription has not been found. Check id')
-const notPatched = refused('NotFound', 'subscription id not found')
+export const subscriptionNotFound = errorOf('NotFound', 'The requested subscription has not been found. Check id')
+const notPatched = errorOf('NotFound', 'subscription id not found')
 
 /** The response to an empty id in the path, which counts as malformed, by the method [NGSIv2 context 1.1]. */
 export function subscriptionUnnamed(method: string): ApiResponse {
@@ -36,7 +36,7 @@ export const createSubscription = operation({
   use: 'write',
   parse: ({ body, paths }, services) => {
     const payload = parseNewSubscription(body)
-    if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
+    if (!payload.ok) return err(errorOf(payload.error.error, payload.error.description))
     if (paths.length > 1) return err(badInput('max one service-path allowed for subscriptions'))
     const long = tooLongTemplate(services, payload.value)
     return long === undefined ? payload : err(long)
@@ -119,7 +119,7 @@ export const patchSubscription = operation({
   use: 'write',
   parse: ({ body, paths }, services) => {
     const payload = parseSubscriptionPatch(body)
-    if (!payload.ok) return err(refused(payload.error.error, payload.error.description))
+    if (!payload.ok) return err(errorOf(payload.error.error, payload.error.description))
     const long = tooLongTemplate(services, payload.value)
     if (long !== undefined) return err(long)
     const path = pathOfPatch(paths)

@@ -11,7 +11,7 @@ import type {
   UpdateRefusal,
   UpdateReply,
 } from '../../model/context/update.js'
-import { attributeUnknown, badInput, entityAmbiguous, entityUnknown, refused, unavailable } from './errors.js'
+import { attributeUnknown, badInput, entityAmbiguous, entityUnknown, errorOf, unavailable } from './errors.js'
 import { dateMalformed, valueForbidden } from './parse/attributes.js'
 import type { EntityGiven } from './parse/entities.js'
 
@@ -84,7 +84,7 @@ export function respondTo(outcome: WriteOutcome, shown: string, success: ApiResp
     default: {
       const { kind, names, isPartial } = outcome
       const description = `${beginnings[kind]}${shown} - ${namesText(names)}`
-      return refused(isPartial ? 'PartialUpdate' : 'Unprocessable', description)
+      return errorOf(isPartial ? 'PartialUpdate' : 'Unprocessable', description)
     }
   }
 }
@@ -104,9 +104,9 @@ export function batchResponse(items: readonly BatchItem[], success: ApiResponse)
   if (failed.length === 0) return success
   const description = failed.map(partOf).join(', ')
   const isOf = (kind: WriteOutcome['kind']) => (item: BatchItem) => item.outcome.kind === kind
-  if (items.every(isOf('entityUnknown'))) return refused('NotFound', description)
+  if (items.every(isOf('entityUnknown'))) return errorOf('NotFound', description)
   const isDone = items.some(({ outcome }) => outcome.kind === 'done' || ('isPartial' in outcome && outcome.isPartial))
-  return refused(isDone ? 'PartialUpdate' : 'Unprocessable', description)
+  return errorOf(isDone ? 'PartialUpdate' : 'Unprocessable', description)
 }
 
 /** The description of a failed item; the first one has the beginning. */
@@ -124,7 +124,7 @@ function refusalResponse(refusal: UpdateRefusal): ApiResponse {
   return textOf(wording, refusal)
 }
 
-const tooManyLocations = refused(
+const tooManyLocations = errorOf(
   'NoResourcesAvailable',
   'You cannot use more than one geo location attribute when creating an entity. Use ignoreType metadata if you want to add additional informative locations.',
 )
@@ -135,7 +135,7 @@ const wording: Wording<UpdateRefusal, ApiResponse> = {
   attributeUnknown: () => attributeUnknown,
   attributesMissing: () => attributeUnknown,
   attributesExist: ({ names }) =>
-    refused('Unprocessable', `one or more of the attributes in the request already exist: [ ${names.join(', ')} ]`),
+    errorOf('Unprocessable', `one or more of the attributes in the request already exist: [ ${names.join(', ')} ]`),
   instancesMixed: ({ name }) => onlyNgsi1('instancesMixed', name),
   coordinatesMalformed: ({ value, when }) =>
     badInput(
@@ -144,7 +144,7 @@ const wording: Wording<UpdateRefusal, ApiResponse> = {
   coordinateSystemUnknown: ({ name }) => onlyNgsi1('coordinateSystemUnknown', name),
   locationTwice: () => tooManyLocations,
   entityTooLarge: ({ what, max }) => excessResponse(what, max),
-  typesTooMany: ({ max }) => refused('Unprocessable', `number of types of one id exceeds the max supported: ${max}`),
+  typesTooMany: ({ max }) => errorOf('Unprocessable', `number of types of one id exceeds the max supported: ${max}`),
   unavailable: ({ why }) => failures[why],
 }
 
@@ -153,10 +153,10 @@ function onlyNgsi1(kind: string, name: string): never {
 }
 
 const unmet: Wording<UnmetTerms, ApiResponse> = {
-  entityExists: () => refused('Unprocessable', 'Already Exists'),
+  entityExists: () => errorOf('Unprocessable', 'Already Exists'),
   entityAmbiguous: () => entityAmbiguous,
   operatorUnfit: ({ operator, name }) =>
-    refused('InternalServerError', `update operator ${operator} cannot be applied to attribute ${name}`),
+    errorOf('InternalServerError', `update operator ${operator} cannot be applied to attribute ${name}`),
   dateMalformed: () => dateMalformed,
   valueForbidden: () => valueForbidden,
   shapeMalformed: ({ why, when }) => badInput(shapeText(why, when)),
@@ -204,7 +204,7 @@ const shapeCauses: {
 
 /** The response to an update that would make an entity exceed a limit. */
 function excessResponse(what: Excess, max: number): ApiResponse {
-  return refused('Unprocessable', excessText(what, max))
+  return errorOf('Unprocessable', excessText(what, max))
 }
 
 /** The responses to an element that was not stored while others of its request were [management 11.9]. */

@@ -14,7 +14,7 @@ import {
   noContent,
   type RequestedWrite,
   readWrite,
-  refusedBeforeSending,
+  refusalBeforeSending,
   respondToWrite,
   type SingleWrite,
 } from './single-write.js'
@@ -105,8 +105,8 @@ async function carryOut(call: Ngsi2Call, write: SingleWrite, entity: RequestedWr
   const { services, request, tenant } = call
   const path = pathOfWrite(request)
   if (!path.ok) return path.error
-  const refused = refusedBeforeSending(write, entity, path.value)
-  if (refused) return refused
+  const refusal = refusalBeforeSending(write, entity, path.value)
+  if (refusal) return refusal
   const { broker, brokerId = '' } = services
   const element = { ...entity, tenant, path: path.value, origin: requestOrigin(request, brokerId) }
   const replies = await broker.update([element], request.client)

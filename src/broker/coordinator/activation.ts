@@ -11,7 +11,7 @@ import type { Bell } from '../../threads/shared-memory/signals.js'
 import type { Milliseconds } from '../../time.js'
 import type { Unavailable } from '../services/unavailable.js'
 import { resultOf } from './capacity.js'
-import { begun, type ChangeAnswer, type ChangeEvent, type ChangeState, nextOfChange } from './change-protocol.js'
+import { begun, type ChangeEvent, type ChangeResponse, type ChangeState, nextOfChange } from './change-protocol.js'
 import { noticesAbout, type StateParts, stateToShow } from './initial-notices.js'
 
 interface ActivationParts extends StateParts {
@@ -74,30 +74,30 @@ export class Activation {
       if (made.ok) notices = made.value
       return made
     }
-    const answer = await this.#carriedOut(record, begun, {
+    const response = await this.#carriedOut(record, begun, {
       proposing: () => this.commit({ put: record }),
       asking,
       composing,
       committing: () => this.#written(record, 'committed', notices),
     })
-    if ('fault' in answer) throw answer.fault
+    if ('fault' in response) throw response.fault
     const [first] = notices
-    if (answer.ok && first !== undefined) {
+    if (response.ok && first !== undefined) {
       this.#here.notified(record, first.made)
       bell.ring()
     }
-    return answer
+    return response
   }
 
   /** Withdraws what a record proposes after its proposer has ended, since nobody else will commit it. */
   async withdraw(record: Subscription): Promise<void> {
-    await this.#carriedOut(record, { kind: 'withdrawing', answer: ok(undefined) })
+    await this.#carriedOut(record, { kind: 'withdrawing', response: ok(undefined) })
   }
 
   /** Carries out the protocol of a change from a state on. */
-  async #carriedOut(record: Subscription, from: ChangeState, first?: FirstSteps): Promise<ChangeAnswer> {
+  async #carriedOut(record: Subscription, from: ChangeState, first?: FirstSteps): Promise<ChangeResponse> {
     for (let state = from; ; ) {
-      if (state.kind === 'ended') return state.answer
+      if (state.kind === 'ended') return state.response
       state = nextOfChange(state, await outcomeOf(this.#stepOf(state, record, first)))
     }
   }

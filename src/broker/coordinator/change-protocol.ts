@@ -13,13 +13,13 @@ export type ChangeState =
   /** Next: write that it is committed, with its notifications. */
   | { readonly kind: 'committing' }
   /** Next: write that it is withdrawn. */
-  | { readonly kind: 'withdrawing'; readonly answer: ChangeAnswer }
+  | { readonly kind: 'withdrawing'; readonly response: ChangeResponse }
   /** Next: bring the decision, which is in the log, into force. */
-  | { readonly kind: 'enforcing'; readonly decision: Decision; readonly answer: ChangeAnswer }
-  | { readonly kind: 'ended'; readonly answer: ChangeAnswer }
+  | { readonly kind: 'enforcing'; readonly decision: Decision; readonly response: ChangeResponse }
+  | { readonly kind: 'ended'; readonly response: ChangeResponse }
 
-/** The answer to the caller; a fault is thrown there. */
-export type ChangeAnswer = Result<undefined, Unavailable> | { readonly fault: unknown }
+/** The response to the caller; a fault is thrown there. */
+export type ChangeResponse = Result<undefined, Unavailable> | { readonly fault: unknown }
 
 /** The outcome of a step. */
 export type ChangeEvent =
@@ -57,21 +57,23 @@ const unknown: Err<Unavailable> = err({ kind: 'outcomeUnknown' })
 export function nextOfChange(state: ChangeState, event: ChangeEvent): ChangeState {
   if (state.kind === 'ended') return state
   if (state.kind === 'withdrawing' || state.kind === 'enforcing') {
-    const { answer } = state
-    if (event.kind === 'away' || event.kind === 'givenUp') return { kind: 'ended', answer }
+    const { response } = state
+    if (event.kind === 'away' || event.kind === 'givenUp') return { kind: 'ended', response }
     if (event.kind !== 'done') return state
-    return state.kind === 'enforcing' ? { kind: 'ended', answer } : { kind: 'enforcing', decision: 'withdrawn', answer }
+    return state.kind === 'enforcing'
+      ? { kind: 'ended', response }
+      : { kind: 'enforcing', decision: 'withdrawn', response }
   }
-  if (event.kind === 'away') return { kind: 'ended', answer: away }
-  if (event.kind === 'givenUp') return { kind: 'ended', answer: unknown }
+  if (event.kind === 'away') return { kind: 'ended', response: away }
+  if (event.kind === 'givenUp') return { kind: 'ended', response: unknown }
   if (event.kind === 'done') return behind[state.kind]
-  const answer = event.kind === 'refused' ? err(event.error) : { fault: event.fault }
-  return { kind: state.kind === 'proposing' ? 'ended' : 'withdrawing', answer }
+  const response = event.kind === 'refused' ? err(event.error) : { fault: event.fault }
+  return { kind: state.kind === 'proposing' ? 'ended' : 'withdrawing', response }
 }
 
 const behind = {
   proposing: { kind: 'asking' },
   asking: { kind: 'composing' },
   composing: { kind: 'committing' },
-  committing: { kind: 'enforcing', decision: 'committed', answer: ok(undefined) },
+  committing: { kind: 'enforcing', decision: 'committed', response: ok(undefined) },
 } as const satisfies { readonly [Kind in ChangeState['kind']]?: ChangeState }

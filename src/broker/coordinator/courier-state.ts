@@ -15,7 +15,7 @@ export type CourierEvent =
   | { readonly kind: 'instructed'; readonly instruction: CourierInstruction }
   /** A courier has answered, possibly one that has died since. */
   | { readonly kind: 'answered'; readonly number: number }
-  /** Nobody waits for the answer any more. */
+  /** Nobody waits for the response any more. */
   | { readonly kind: 'abandoned'; readonly number: number }
   /** The thread has ended with a fault, and another one replaces it at once. */
   | { readonly kind: 'died' }
@@ -30,7 +30,7 @@ export type CourierEffect =
   /** Answer the caller in the place of a courier: the instruction is done, or its outcome is unknown. */
   | { readonly kind: 'resolve'; readonly number: number; readonly isDone: boolean }
 
-/** An instruction without an answer that a caller waits for. */
+/** An instruction without a response that a caller waits for. */
 interface OpenInstruction {
   readonly instruction: CourierInstruction
   /** Whether a later instruction for the same subscription replaces this one. */

@@ -43,16 +43,16 @@ interface CourierThreadSettings<Task> {
 
 type Thread<Task extends object> = LinkedThread<Task, CourierOperations>
 
-/** The outcome of an instruction: whether it is done, with the answer if there is one. */
-interface Outcome<Answer> {
+/** The outcome of an instruction: whether it is done, with the response if there is one. */
+interface Outcome<Response> {
   readonly isDone: boolean
-  readonly answer?: Answer
+  readonly response?: Response
 }
 
 /** An instruction that a caller waits for. */
 interface OpenInstruction {
-  /** Asks a thread, whose answer resolves it. */
-  readonly ask: (thread: Thread<object>) => void
+  /** Asks a thread, whose response resolves it. */
+  readonly send: (thread: Thread<object>) => void
   readonly resolve: (outcome: { readonly isDone: boolean }) => void
 }
 
@@ -183,7 +183,7 @@ export class CourierThread<Task extends object> {
     const states = new Map<SubscriptionId, DeliveryState>()
     for (let from = 0; from < ids.length; from += reportedAtOnce) {
       const some = ids.slice(from, from + reportedAtOnce)
-      const known = await this.#answer((far) => far.report(some))
+      const known = await this.#call((far) => far.report(some))
       for (const { id, delivery } of known ?? []) states.set(id, delivery)
     }
     return states
@@ -191,12 +191,12 @@ export class CourierThread<Task extends object> {
 
   /** The delivery queue of a subscription, with its failed attempts. */
   async inspected(id: SubscriptionId): Promise<InspectedQueue> {
-    return (await this.#answer((far) => far.inspect(id))) ?? nothingInspected
+    return (await this.#call((far) => far.inspect(id))) ?? nothingInspected
   }
 
   /** A page of the receivers of all subscriptions. */
   async receivers(which: WhichReceivers): Promise<ReceiverPage> {
-    return (await this.#answer((far) => far.receivers(which))) ?? noReceivers
+    return (await this.#call((far) => far.receivers(which))) ?? noReceivers
   }
 
   /** Sends what can be sent at once, for at most `limit_ms`. */
@@ -216,32 +216,32 @@ export class CourierThread<Task extends object> {
     await this.#thread?.park()
   }
 
-  /** The answer to a question; undefined when no courier will answer it any more. */
-  async #answer<Answer>(ask: (far: CourierOperations) => Promise<Answer>): Promise<Answer | undefined> {
-    return (await this.#instruct((number) => ({ kind: 'question', number }), ask)).answer
+  /** The response to a question; undefined when no courier will answer it any more. */
+  async #call<Response>(call: (far: CourierOperations) => Promise<Response>): Promise<Response | undefined> {
+    return (await this.#instruct((number) => ({ kind: 'question', number }), call)).response
   }
 
   /** The outcome of an instruction; after this time the instruction is abandoned. */
-  async #instruct<Answer>(
+  async #instruct<Response>(
     make: (number: number) => CourierInstruction,
-    ask: (far: CourierOperations) => Promise<Answer>,
+    call: (far: CourierOperations) => Promise<Response>,
     limit_ms?: number,
-  ): Promise<Outcome<Answer>> {
+  ): Promise<Outcome<Response>> {
     this.#last += 1
     const number = this.#last
-    const outcome = new Promise<Outcome<Answer>>((resolve, reject) => {
-      const asked = async (thread: Thread<object>): Promise<void> => {
-        const answered = await thread.unlessGone(ask(thread.far).then(ok))
+    const outcome = new Promise<Outcome<Response>>((resolve, reject) => {
+      const send = async (thread: Thread<object>): Promise<void> => {
+        const response = await thread.unlessGone(call(thread.far).then(ok))
         // When the death of this thread is known, its successor is told again, or the outcome is resolved.
-        if (answered === undefined) return
+        if (response === undefined) return
         this.#take({ kind: 'answered', number })
-        resolve({ isDone: true, answer: answered.value })
+        resolve({ isDone: true, response: response.value })
       }
       const failed = (fault: unknown): void => {
         this.#take({ kind: 'abandoned', number })
         reject(fault)
       }
-      this.#open.set(number, { ask: (thread) => void asked(thread).catch(failed), resolve })
+      this.#open.set(number, { send: (thread) => void send(thread).catch(failed), resolve })
     })
     const timer = limit_ms === undefined ? undefined : setTimeout(() => this.#abandon(number), limit_ms)
     this.#take({ kind: 'instructed', instruction: make(number) })
@@ -262,7 +262,7 @@ export class CourierThread<Task extends object> {
 
   #carryOut(effect: CourierEffect): void {
     if (effect.kind === 'tell') {
-      if (this.#thread !== undefined) this.#open.get(effect.instruction.number)?.ask(this.#thread)
+      if (this.#thread !== undefined) this.#open.get(effect.instruction.number)?.send(this.#thread)
     } else if (effect.kind === 'resolve') this.#open.get(effect.number)?.resolve(effect)
     else {
       this.#prepare(effect.begun)

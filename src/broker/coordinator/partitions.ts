@@ -149,11 +149,11 @@ export class Partitions<Task extends object> {
    */
   async heartbeat(): Promise<ReadonlyMap<number, NoticeNumber>> {
     const last = new Map<number, NoticeNumber>()
-    const asked = [...this.#threads].map(async ([partition, thread]) => {
+    const requests = [...this.#threads].map(async ([partition, thread]) => {
       const notice = await thread.unlessGone(thread.far.heartbeat())
       if (notice !== undefined) last.set(partition, notice)
     })
-    await Promise.all(asked)
+    await Promise.all(requests)
     return last
   }
 
@@ -206,20 +206,23 @@ export class Partitions<Task extends object> {
     return were.every((wasPinned) => wasPinned === true)
   }
 
-  #everywhere(ask: (far: PartitionOperations) => Promise<NoticeNumber>): Promise<readonly NoticeNumber[]> {
+  #everywhere(call: (far: PartitionOperations) => Promise<NoticeNumber>): Promise<readonly NoticeNumber[]> {
     const numbers = Array.from({ length: this.#settings.count }, (_, number) => number)
-    return Promise.all(numbers.map((partition) => this.#asked(partition, ask)))
+    return Promise.all(numbers.map((partition) => this.#responseOf(partition, call)))
   }
 
   /**
    * Asks a partition and, if its thread dies, the thread that replaces it. There is no time limit, since every partition must have the
    * change in force.
    */
-  async #asked(partition: number, ask: (far: PartitionOperations) => Promise<NoticeNumber>): Promise<NoticeNumber> {
+  async #responseOf(
+    partition: number,
+    call: (far: PartitionOperations) => Promise<NoticeNumber>,
+  ): Promise<NoticeNumber> {
     await this.#starting.get(partition)
     const thread = this.#threads.get(partition)
     if (!thread || this.#draining) throw new LogGivenUp(`partition ${partition} has no thread: the process ends`)
-    return (await thread.unlessGone(ask(thread.far))) ?? this.#asked(partition, ask)
+    return (await thread.unlessGone(call(thread.far))) ?? this.#responseOf(partition, call)
   }
 
   /** Has the thread of a partition campaign for its log, or the next thread if there is none now, or release it. */
@@ -319,7 +322,7 @@ function join(link: FrontEndLink, partition: number, { far }: PartitionThread<ob
   link.connect(partition, port1)
 }
 
-/** The answer of a partition that has opened its store; a thread that cannot open it is released. */
+/** The response of a partition that has opened its store; a thread that cannot open it is released. */
 async function opened(thread: PartitionThread<object>): Promise<number> {
   try {
     return await thread.far.opened()

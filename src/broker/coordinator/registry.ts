@@ -235,7 +235,7 @@ export class Registry implements RegistryService {
   }
 
   /**
-   * Stores a registration, and what else it changes, with the notices that it causes. The answer waits until every
+   * Stores a registration, and what else it changes, with the notices that it causes. The response waits until every
    * thread's index has it.
    */
   async #store(

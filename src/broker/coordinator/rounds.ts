@@ -75,14 +75,14 @@ export class Rounds {
   }
 
   #look(): void {
-    this.#answer()
+    this.#resolveWaiting()
     if (this.#waiting.size === 0) return
     const metadataVersion = Math.max(...Array.from(this.#waiting, (waiting) => waiting.metadataVersion))
     for (const node of this.#parts.members()) if (!this.#underWay.has(node)) void this.#ask(node, metadataVersion)
   }
 
   /** Answers the callers whose wait is over. */
-  #answer(): void {
+  #resolveWaiting(): void {
     const now_ms = performance.now()
     for (const waiting of this.#waiting) {
       const passed = this.#passed(waiting.metadataVersion)
@@ -107,7 +107,7 @@ export class Rounds {
     } finally {
       this.#underWay.delete(node)
     }
-    this.#answer()
+    this.#resolveWaiting()
   }
 
   /** The numbers of the last notices if every node has the log up to a record; otherwise undefined. */

@@ -194,23 +194,23 @@ export class Subscriptions implements SubscriptionService {
   }: SubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>> {
     await this.#held.prepare(request)
     const made = now()
-    const asked = { ...request, expires: after(made, duration_ms) }
-    return this.#create(asked, made, origin)
+    const dated = { ...request, expires: after(made, duration_ms) }
+    return this.#create(dated, made, origin)
   }
 
-  async add(asked: SilentSubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>> {
-    await this.#held.prepare(asked)
-    return this.#create(asked, now(), undefined)
+  async add(request: SilentSubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>> {
+    await this.#held.prepare(request)
+    return this.#create(request, now(), undefined)
   }
 
   /** Creates a subscription; with an origin, it begins with a notification of the current state. */
   async #create(
-    asked: SilentSubscriptionRequest,
+    request: SilentSubscriptionRequest,
     made: Milliseconds,
     origin: Origin | undefined,
   ): Promise<Result<SubscriptionId, Unavailable>> {
     const id = newId(made) as SubscriptionId
-    const subscription: Subscription = { ...asked, id, order: this.#held.nextOrder() }
+    const subscription: Subscription = { ...request, id, order: this.#held.nextOrder() }
     const objection = this.#held.objection(subscription)
     if (objection) return err(objection)
     this.#held.reserve(subscription)
@@ -255,12 +255,12 @@ export class Subscriptions implements SubscriptionService {
     )
   }
 
-  patch(asked: SubscriptionPatch): Promise<Result<undefined, SubscriptionUnknown | CoversNothing | Unavailable>> {
+  patch(patch: SubscriptionPatch): Promise<Result<undefined, SubscriptionUnknown | CoversNothing | Unavailable>> {
     return this.#replace(
-      asked,
+      patch,
       ({ subscription, clock }, made): Result<Subscription, CoversNothing | SubscriptionUnknown> => {
         if (subscription.interval_ms !== undefined) return err(unknown)
-        return patched(subscription, asked, made, lastNotified(clock))
+        return patched(subscription, patch, made, lastNotified(clock))
       },
       () => undefined,
     )

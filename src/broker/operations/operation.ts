@@ -51,24 +51,22 @@ export interface OperationParts<Services, Payload> {
 /** An operation that checks path, payload and tenant in this order [context 1.5], [NGSIv2 context 1.4]. */
 export function operationOf<Services extends OperationServices, Payload>(
   { use, wrapStatus, check, raw, parse, work }: OperationParts<Services, Payload>,
-  tenantRefused: (why: string) => ApiResponse,
+  tenantError: (why: string) => ApiResponse,
 ): Unbound<Services> {
   return (services, longPayloads) => {
     const prepared = (request: ApiRequest, payload: Result<Payload, ApiResponse>): Prepared => {
       if (!payload.ok) return payload
       return ok(() => {
         const tenant = tenantOf(request, services.options)
-        return tenant.ok
-          ? work({ services, request, tenant: tenant.value }, payload.value)
-          : tenantRefused(tenant.error)
+        return tenant.ok ? work({ services, request, tenant: tenant.value }, payload.value) : tenantError(tenant.error)
       })
     }
     return {
       use,
       ...(wrapStatus && { wrapStatus }),
       prepare: (request) => {
-        const refused = check?.(request, services)
-        if (refused) return err(refused)
+        const response = check?.(request, services)
+        if (response) return err(response)
         const long = isLong(request.body)
         const rawWork = long ? undefined : raw?.(request, services)
         if (rawWork) return ok(rawWork)

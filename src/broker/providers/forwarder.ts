@@ -89,7 +89,7 @@ export class Forwarder {
   readonly #request: ApiRequest
   readonly #log: Log | undefined
   readonly #budget: ResponseBudget
-  #asked = 0
+  #requests = 0
 
   constructor(index: RegistrationIndex, forwarding: Forwarding, request: ApiRequest, log: Log | undefined) {
     this.index = index
@@ -101,7 +101,7 @@ export class Forwarder {
 
   /** How many requests may still be forwarded. */
   get left(): number {
-    return Math.max(0, this.#forwarding.limit - this.#asked)
+    return Math.max(0, this.#forwarding.limit - this.#requests)
   }
 
   /** The responses are no longer held. */
@@ -164,7 +164,7 @@ export class Forwarder {
     const slices = new Slices()
     for (const forward of forwards) {
       if (slices.isOver) await slices.next()
-      this.#asked += 1
+      this.#requests += 1
       const { provider, registration, form } = forward
       const format = formats[form]
       const headers = this.#headers(format)
@@ -188,7 +188,7 @@ export class Forwarder {
       'Fiware-ServicePath': String(headers['fiware-servicepath'] ?? '') || '/',
       ...(service !== undefined && { 'Fiware-Service': service }),
       ...(token !== '' && { 'X-Auth-Token': token }),
-      'Fiware-Correlator': format.correlator(correlator, this.#asked),
+      'Fiware-Correlator': format.correlator(correlator, this.#requests),
       Via: viaOf(headers.via, this.#forwarding.brokerId),
     }
   }

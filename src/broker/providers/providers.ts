@@ -243,7 +243,7 @@ function reasonText(failure: ProviderFailure): string {
     case 'responseEmpty':
       return 'empty answer'
     case 'responseUnreadable':
-      return 'no NGSI in the answer'
+      return 'no NGSI in the response'
     case 'responseRefusing':
       return `answered ${failure.status}`
   }

@@ -68,15 +68,15 @@ export function forwardsOf(
   isHeld: (name: string) => boolean,
 ): readonly QueryForward[] {
   const drafts = new PlannedRequests(entity)
-  const isAsked = ({ named }: RegisteredSource) =>
+  const isRequested = ({ named }: RegisteredSource) =>
     named.everyId === undefined || entity.everyId === true || entity.isNamed
   if (names.length > 0) {
     for (const name of names) {
       const source = isHeld(name) ? undefined : sourceOf(index, lookup, entity, name)
-      if (source && isAsked(source)) drafts.of(source).attributes.add(name)
+      if (source && isRequested(source)) drafts.of(source).attributes.add(name)
     }
   } else {
-    for (const source of sourcesOf(index, lookup, entity).filter(isAsked)) {
+    for (const source of sourcesOf(index, lookup, entity).filter(isRequested)) {
       const { attributes } = source.context
       if (attributes.length === 0) drafts.of(source).whole = true
       for (const { name } of attributes) if (!isHeld(name)) drafts.of(source).attributes.add(name)

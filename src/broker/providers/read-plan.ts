@@ -217,7 +217,7 @@ export class ResponseFilter {
     for (const element of elements) {
       if (this.#slices.isOver) await this.#slices.next()
       const typed = element.type === '' ? { ...element, type: forward.entity.type } : element
-      if (isAsked(forward, typed) && this.#isMeant(typed)) meant.push(typed)
+      if (isRequested(forward, typed) && this.#isMeant(typed)) meant.push(typed)
       if (this.#budget.isSpent) break
     }
     return meant
@@ -249,7 +249,7 @@ export class ResponseFilter {
 }
 
 /** Whether an entity is one that the provider was asked for. */
-function isAsked({ entity }: ReadForward, { id, type }: ShownEntity): boolean {
+function isRequested({ entity }: ReadForward, { id, type }: ShownEntity): boolean {
   return (entity.everyId === true || id === entity.id) && (entity.type === '' || type === entity.type)
 }
 

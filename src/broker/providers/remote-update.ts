@@ -53,14 +53,14 @@ export async function updateAtProviders(
       forwards,
     )
     if (!passed.ok && !somethingDone) return passed
-    const results = passed.ok ? passed.value : forwards.map(notAsked)
+    const results = passed.ok ? passed.value : forwards.map(notSent)
     return ok({ sharings, passed: results, outcomes: outcomesOf(results) })
   } finally {
     forwarder.end()
   }
 }
 
-function notAsked(forward: UpdateForward): ForwardedUpdate {
+function notSent(forward: UpdateForward): ForwardedUpdate {
   return { forward, response: err({ kind: 'unreachable', reason: 'too many requests wait for context providers' }) }
 }
 

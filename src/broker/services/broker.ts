@@ -129,11 +129,11 @@ export interface SubscriptionIndexState {
 /** Subscriptions to changes of context, which have one owner; every front end asks it here. */
 export interface SubscriptionService {
   /** Answers when the subscription is on disk with its initial notification, and in force in every partition. */
-  subscribe(asked: SubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>>
+  subscribe(request: SubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>>
   /** Answers when the subscription is on disk, and in force in every partition. */
-  add(asked: SilentSubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>>
+  add(request: SilentSubscriptionRequest): Promise<Result<SubscriptionId, Unavailable>>
   /** Answers when the change is on disk, and in force in every partition. */
-  patch(asked: SubscriptionPatch): Promise<Result<undefined, SubscriptionUnknown | CoversNothing | Unavailable>>
+  patch(patch: SubscriptionPatch): Promise<Result<undefined, SubscriptionUnknown | CoversNothing | Unavailable>>
   /** A page of those without a time-interval condition, by creation. */
   page(which: WhichPage): Promise<Result<SubscriptionPage, Unavailable>>
   /** The subscription of an id; in NGSIv2, which has no time-interval conditions, none that has one. */
@@ -143,7 +143,7 @@ export interface SubscriptionService {
     of: 'ngsi1' | 'ngsi2',
   ): Promise<Result<ShownSubscription | undefined, Unavailable>>
   /** Answers when the change is on disk, and in force in every partition. */
-  change(asked: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
+  change(change: SubscriptionChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** After its response no notification starts any more. */
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** A page of those that an operator looks for, also those with a time-interval condition. */
@@ -160,18 +160,18 @@ export interface SubscriptionService {
 
 /** The operations of the service, for callers behind a port. */
 export const subscriptionServiceOperations = {
-  subscribe: 'asked',
-  add: 'asked',
-  change: 'asked',
-  patch: 'asked',
-  unsubscribe: 'asked',
-  states: 'asked',
-  page: 'asked',
-  one: 'asked',
-  search: 'asked',
-  inspected: 'asked',
-  receivers: 'asked',
-  index: 'asked',
+  subscribe: 'ask',
+  add: 'ask',
+  change: 'ask',
+  patch: 'ask',
+  unsubscribe: 'ask',
+  states: 'ask',
+  page: 'ask',
+  one: 'ask',
+  search: 'ask',
+  inspected: 'ask',
+  receivers: 'ask',
+  index: 'ask',
 } as const
 
 /** Entities of an id, of one type or of every type. */
@@ -239,7 +239,7 @@ export interface Broker {
   /** A view for the console of all partitions and tenants. */
   view<Name extends ViewName>(
     name: Name,
-    ask: Views[Name]['ask'],
+    request: Views[Name]['request'],
     client: Client,
   ): Promise<Result<Views[Name]['found'], Unavailable>>
   readonly subscriptions: SubscriptionService

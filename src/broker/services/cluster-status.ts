@@ -68,21 +68,21 @@ export interface ShownCluster {
 }
 
 /** The broker that is asked about its cluster. */
-interface AskedNode {
+interface OwnNode {
   readonly name: string
   readonly reads: ReadMode
 }
 
 /** The state of a cluster for operators. */
-export function shownCluster(state: ClusterState, prefix: string, asked?: AskedNode): ShownCluster {
+export function shownCluster(state: ClusterState, prefix: string, own?: OwnNode): ShownCluster {
   const { description, nodes } = state
   const coordinator = knownCoordinator(state.members.map(({ facts }) => facts))
   return {
     ...{ cluster: description.name, prefix, format: description.format },
-    ...(asked && { node: asked.name }),
+    ...(own && { node: own.name }),
     ...(coordinator && { coordinator: coordinator.name }),
     replicas: nodes.replicas,
-    ...(asked && { reads: asked.reads }),
+    ...(own && { reads: own.reads }),
     nodes: shownNodes(state, nodes),
     partitions: shownPartitions(state, nodes),
   }
@@ -97,8 +97,8 @@ function shownNodes({ members }: ClusterState, { nodes }: ClusterNodes): readonl
     const { leaseLeft_s } = member
     const { isLeaving, isFull, address, formats, unreachable } = member.facts
     const lease = leaseLeft_s === undefined ? {} : { leaseLeft_s }
-    const said = { isLeaving, isFull, address, formats, unreachable }
-    return { ...{ name, slot, folder, isMember: true }, ...lease, ...said, owns }
+    const facts = { isLeaving, isFull, address, formats, unreachable }
+    return { ...{ name, slot, folder, isMember: true }, ...lease, ...facts, owns }
   })
 }
 
@@ -200,4 +200,4 @@ export interface ClusterStatistics {
 }
 
 /** The operations of the service, for callers behind a port. */
-export const clusterOperations = { shown: 'asked', statistics: 'asked' } as const
+export const clusterOperations = { shown: 'ask', statistics: 'ask' } as const

@@ -14,7 +14,7 @@ export interface ConfirmedReadsParts {
   /** The other node that owns a partition as far as is known. */
   readonly ownerOf: (partition: number) => string | undefined
   /** Asks another node how far the partitions are that it owns; several reads share a question. */
-  readonly ask: (node: string, partitions: readonly number[]) => Promise<ConfirmedPositions>
+  readonly positionsOf: (node: string, partitions: readonly number[]) => Promise<ConfirmedPositions>
 }
 
 /** How long a read waits for the owner of what it reads to be known and to answer, and for its own replica to have caught up. */
@@ -70,13 +70,13 @@ export class ConfirmedReads {
         if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), partition])
       }
     }
-    const others = Array.from(byOwner, ([node, owned]) => this.#askedFor(node, owned, limit_ms))
+    const others = Array.from(byOwner, ([node, owned]) => this.#unconfirmedOf(node, owned, limit_ms))
     const reached = await Promise.all([...others, ...own.map((partition) => this.#reachedHere(partition, limit_ms))])
     return new Set(reached.flat())
   }
 
-  async #askedFor(node: string, partitions: readonly number[], limit_ms: number): Promise<readonly number[]> {
-    const confirmed = await this.#parts.ask(node, partitions)
+  async #unconfirmedOf(node: string, partitions: readonly number[], limit_ms: number): Promise<readonly number[]> {
+    const confirmed = await this.#parts.positionsOf(node, partitions)
     if (!confirmed.ok) return []
     const waits = partitions.map(async (partition) => {
       const last = confirmed.value.get(partition)

@@ -48,12 +48,12 @@ export interface SharingService extends CoordinatorService {
 export type PartitionHeartbeat = readonly [partition: number, lastNotice: number]
 
 /** The operations of the service, for callers behind a port. */
-export const coordinatorOperations = { take: 'asked', heartbeat: 'asked', confirmed: 'asked' } as const
+export const coordinatorOperations = { take: 'ask', heartbeat: 'ask', confirmed: 'ask' } as const
 
 /** Changes the coordinator's data from any node of a cluster, and confirms that this node has all that was acknowledged. */
 export interface CoordinatorSharing {
-  /** Has the coordinator carry out a change; gives the answer of its service, or that no coordinator is reached. */
-  change<Answer>(request: CoordinatorRequest): Promise<Answer>
+  /** Has the coordinator carry out a change; gives the response of its service, or that no coordinator is reached. */
+  change<Response>(request: CoordinatorRequest): Promise<Response>
   /** Resolves when this node has all that was acknowledged before; refuses when that is not known. */
   confirmed(): Promise<Result<undefined, Unavailable>>
 }
@@ -175,8 +175,8 @@ function isCount(raw: unknown): raw is number {
   return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 0
 }
 
-/** Reads the answer of another node to a change; undefined when the text is no answer of a service. */
-export function parseCoordinatorAnswer(text: string): Result<unknown, unknown> | undefined {
+/** Reads the response of another node to a change; undefined when the text is no response of a service. */
+export function parseCoordinatorResponse(text: string): Result<unknown, unknown> | undefined {
   const raw = parsed(text)
   if (typeof raw !== 'object' || raw === null || !('ok' in raw)) return undefined
   if (raw.ok === true) return ok('value' in raw ? raw.value : undefined)
@@ -187,15 +187,15 @@ export function parseCoordinatorAnswer(text: string): Result<unknown, unknown> |
  * Whether a coordinator may give what its service has answered to a change. A refusal has no record in the log that would show that the
  * node still coordinates: it is given only while nobody else can, and otherwise whoever coordinates is asked again.
  */
-export function mayBeGiven(answer: unknown, isConfirmed: () => boolean): boolean {
-  const kind = refusalOf(answer)
+export function mayBeGiven(response: unknown, isConfirmed: () => boolean): boolean {
+  const kind = refusalOf(response)
   if (kind === undefined || kind === 'outcomeUnknown') return true
   return kind !== 'coordinatorAway' && isConfirmed()
 }
 
 /** The kind of a refusal; nothing of any other answer. */
-function refusalOf(answer: unknown): unknown {
-  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return undefined
-  const { error } = answer
+function refusalOf(response: unknown): unknown {
+  if (typeof response !== 'object' || response === null || !('error' in response)) return undefined
+  const { error } = response
   return typeof error === 'object' && error !== null && 'kind' in error ? error.kind : 'unnamed'
 }

@@ -2,11 +2,11 @@ import type { MessagePort } from 'node:worker_threads'
 import type {
   OpenStream,
   StreamInstruction,
+  StreamingCourier,
   StreamPiece,
   StreamRefusal,
   StreamReport,
   StreamRequest,
-  StreamSource,
 } from '../../delivery/streams/stream-message.js'
 import type { StreamPosition } from '../../delivery/streams/stream-position.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
@@ -17,13 +17,13 @@ import { onMessages } from '../../threads/calls/messages.js'
 /** How long the courier may take to answer. */
 const limit_ms = 30_000
 
-type Answer = Extract<StreamReport, { kind: 'opened' | 'refused' | 'confirmed' }>
+type Response = Extract<StreamReport, { kind: 'opened' | 'refused' | 'confirmed' }>
 
 /** The streams of the courier of this node, as a front end has them by a port. */
-export class CourierPort implements StreamSource {
+export class CourierPort implements StreamingCourier {
   #port: MessagePort | undefined
   /** Requests to the courier by the number of the stream or of the question. */
-  readonly #calls = new OpenCalls<Answer>()
+  readonly #calls = new OpenCalls<Response>()
   /** The consumer of each stream. */
   readonly #takers = new Map<number, (piece: StreamPiece) => void>()
 
@@ -113,7 +113,7 @@ export class CourierPort implements StreamSource {
   #unreadable(): void {
     for (const stream of this.#takers.keys()) this.#tell({ kind: 'closed', stream })
     this.#endAll()
-    this.#calls.answerUnreadable()
+    this.#calls.responseUnreadable()
   }
 
   #endAll(): void {

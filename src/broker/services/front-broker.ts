@@ -48,11 +48,11 @@ export interface FrontBrokerParts extends UpdatesParts {
 }
 
 /** A response exists several times on its way: as records, rendered, joined, and in the buffers of its socket. */
-const answerFactor = 4
+const responseFactor = 4
 
 /** The bytes that a page may have: its response must find room. */
 export function pageLimit_bytes({ pageMaxSize, responseMemory_MiB }: PageLimits): number {
-  return Math.min(pageMaxSize, (responseMemory_MiB * 2 ** 20) / answerFactor)
+  return Math.min(pageMaxSize, (responseMemory_MiB * 2 ** 20) / responseFactor)
 }
 
 type PageLimits = Pick<Options, 'pageMaxSize' | 'responseMemory_MiB'>
@@ -243,17 +243,17 @@ export class FrontBroker implements Broker {
 
   view<Name extends ViewName>(
     name: Name,
-    ask: Views[Name]['ask'],
+    request: Views[Name]['request'],
     client: Client,
   ): Promise<Result<Views[Name]['found'], Unavailable>> {
-    return this.#reading(this.#parts.queries.view(name, ask, client), client)
+    return this.#reading(this.#parts.queries.view(name, request, client), client)
   }
 
   async health(): Promise<PartitionHealth> {
-    const answers = await Promise.all(this.#parts.threads.map(answersPing))
+    const responses = await Promise.all(this.#parts.threads.map(answersPing))
     return {
-      total: answers.length,
-      ready: answers.filter((answered) => answered).length,
+      total: responses.length,
+      ready: responses.filter((answered) => answered).length,
       storageFull: this.#parts.storageFull(),
     }
   }
@@ -274,7 +274,7 @@ function held(page: Result<RecordPage, Unavailable>, client: Client): Result<Rec
   let characters = 0
   for (const record of page.value.records) characters += record.length
   const isSmall = characters <= lookups.page_bytes
-  return isSmall || client.hold(answerFactor * characters) ? page : err({ kind: 'answersFull' })
+  return isSmall || client.hold(responseFactor * characters) ? page : err({ kind: 'responsesFull' })
 }
 
 async function answersPing(mailbox: Pick<BoundedMailbox, 'ping'>): Promise<boolean> {
@@ -282,10 +282,10 @@ async function answersPing(mailbox: Pick<BoundedMailbox, 'ping'>): Promise<boole
   const late = new Promise<false>((resolve) => {
     stop = whenOver(pingLimit_ms, () => resolve(false))
   })
-  const asked = mailbox.ping().then((result) => result.ok && answersTo(result.value.reply))
-  const answered = await Promise.race([asked, late])
+  const response = mailbox.ping().then((result) => result.ok && answersTo(result.value.reply))
+  const isReady = await Promise.race([response, late])
   stop()
-  return answered
+  return isReady
 }
 
 /** Whose disk is too full for a turn is there all the same. */

@@ -1,10 +1,10 @@
 import type {
   OpenStream,
   StreamEnd,
+  StreamingCourier,
   StreamPiece,
   StreamRefusal,
   StreamRequest,
-  StreamSource,
 } from '../../delivery/streams/stream-message.js'
 import { positionOfId, type StreamPosition } from '../../delivery/streams/stream-position.js'
 import { isBoundTo } from '../../model/context/scope-headers.js'
@@ -71,7 +71,7 @@ interface EventInterface<Services> {
   /** The subscription that the path names, whatever its service path. */
   readonly find: (call: Call<Services>) => Promise<Result<Listened | undefined, ApiResponse>>
   readonly unknown: (request: ApiRequest) => ApiResponse
-  readonly refused: (reason: string) => ApiResponse
+  readonly refusalResponse: (reason: string) => ApiResponse
   readonly unavailable: (why: Unavailable) => ApiResponse
 }
 
@@ -79,29 +79,29 @@ interface EventInterface<Services> {
 export function eventOperations<Services extends { readonly broker: { readonly listening: StreamService } }>({
   find,
   unknown,
-  refused,
+  refusalResponse,
   unavailable,
 }: EventInterface<Services>): {
   readonly listen: OperationParts<Services, ListeningTerms>
   readonly confirm: OperationParts<Services, StreamPosition>
 } {
-  const orRefused = <Value>(read: Result<Value, string>) => (read.ok ? read : err(refused(read.error)))
+  const orRefusal = <Value>(read: Result<Value, string>) => (read.ok ? read : err(refusalResponse(read.error)))
   const listenable = async (call: Call<Services>): Promise<Result<SubscriptionId, ApiResponse>> => {
     const { request } = call
     const found = await find(call)
     if (!found.ok) return found
     const { value: subscription } = found
     if (subscription === undefined || !isBoundTo(request.paths, subscription.path)) return err(unknown(request))
-    return subscription.reference === streamReference ? ok(subscription.id) : err(refused(notStreamed))
+    return subscription.reference === streamReference ? ok(subscription.id) : err(refusalResponse(notStreamed))
   }
   const refusal = (why: StreamRefusal | 'away', request: ApiRequest): ApiResponse => {
     switch (why) {
       case 'unknown':
         return unknown(request)
       case 'notStreamed':
-        return refused(notStreamed)
+        return refusalResponse(notStreamed)
       case 'expired':
-        return refused(hasExpired)
+        return refusalResponse(hasExpired)
       case 'full':
         return unavailable({ kind: 'listenersFull' })
       case 'away':
@@ -111,7 +111,7 @@ export function eventOperations<Services extends { readonly broker: { readonly l
   return {
     listen: {
       use: 'read',
-      parse: (request) => orRefused(listeningTerms(request)),
+      parse: (request) => orRefusal(listeningTerms(request)),
       work: async (call, terms) => {
         const subscription = await listenable(call)
         if (!subscription.ok) return subscription.error
@@ -127,16 +127,16 @@ export function eventOperations<Services extends { readonly broker: { readonly l
     confirm: {
       use: 'read',
       parse: (request) => {
-        const position = orRefused(givenPosition(request))
+        const position = orRefusal(givenPosition(request))
         if (!position.ok) return position
-        return position.value === undefined ? err(refused(nothingNamed)) : ok(position.value)
+        return position.value === undefined ? err(refusalResponse(nothingNamed)) : ok(position.value)
       },
       work: async (call, upTo) => {
         const subscription = await listenable(call)
         if (!subscription.ok) return subscription.error
         const confirmed = await call.services.broker.listening.confirm(subscription.value, upTo)
         if (!confirmed.ok) return refusal(confirmed.error, call.request)
-        return confirmed.value ? { status: 204 } : refused(positionElsewhere)
+        return confirmed.value ? { status: 204 } : refusalResponse(positionElsewhere)
       },
     },
   }
@@ -177,20 +177,20 @@ const encoder = new TextEncoder()
 /** The streams of the clients of this front end. */
 export class ClientStreams implements StreamService {
   readonly #bodies: EventStreams
-  readonly #source: StreamSource
+  readonly #couriers: StreamingCourier
   readonly #listening = new Set<Listening>()
 
   /** `bodies` are the streams of the front end, of whatever kind. */
-  constructor(bodies: EventStreams, source: StreamSource) {
+  constructor(bodies: EventStreams, couriers: StreamingCourier) {
     this.#bodies = bodies
-    this.#source = source
+    this.#couriers = couriers
   }
 
   async open(request: StreamRequest, client: Client): Promise<Result<BodyStream, StreamRefusal | 'away'>> {
     // The client has left while this process was paused: opening its stream would replace a newer listener.
     if (client.gone) return err('away')
     const listening: Listening = { early: [], queue: undefined, stream: undefined, late: undefined }
-    const opened = await this.#source.open(request, (piece) => this.#take(listening, piece))
+    const opened = await this.#couriers.open(request, (piece) => this.#take(listening, piece))
     if (!opened.ok) return opened
     listening.stream = opened.value
     listening.late = setTimeout(() => this.#leave(listening), beginning_ms).unref()
@@ -200,7 +200,7 @@ export class ClientStreams implements StreamService {
   }
 
   confirm(subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>> {
-    return this.#source.confirm(subscription, upTo)
+    return this.#couriers.confirm(subscription, upTo)
   }
 
   /** Ends all streams, with an event that says that the broker does. */

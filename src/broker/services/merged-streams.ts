@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type {
   OpenStream,
   StreamEnd,
+  StreamingCourier,
   StreamPiece,
   StreamRefusal,
   StreamRequest,
-  StreamSource,
 } from '../../delivery/streams/stream-message.js'
 import { idOfPosition, positionOfId, type StreamPosition } from '../../delivery/streams/stream-position.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
@@ -17,7 +17,7 @@ export interface OtherCouriers {
   /** The members now, by name. */
   names(): readonly string[]
   /** The streams of the courier of one. */
-  of(node: string): StreamSource
+  of(node: string): StreamingCourier
 }
 
 /** How long the others are waited for when a stream begins. What they send comes later where they take longer. */
@@ -29,11 +29,11 @@ const look_ms = 1000
  * The streams of a node of several: each is made of one of every node, which sends the notices of what it owns. When one of
  * them ends, all do.
  */
-export class MergedStreams implements StreamSource {
-  readonly #own: StreamSource
+export class MergedStreams implements StreamingCourier {
+  readonly #own: StreamingCourier
   readonly #others: OtherCouriers
 
-  constructor(own: StreamSource, others: OtherCouriers) {
+  constructor(own: StreamingCourier, others: OtherCouriers) {
     this.#own = own
     this.#others = others
   }
@@ -50,8 +50,8 @@ export class MergedStreams implements StreamSource {
   /** Confirmed when all nodes have heard of it: each knows of what it has sent. */
   async confirm(subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>> {
     const others = this.#others.names().map((node) => this.#others.of(node))
-    const said = await Promise.all([this.#own, ...others].map((source) => source.confirm(subscription, upTo)))
-    return said.find(({ ok }) => !ok) ?? ok(said.every((each) => each.ok && each.value))
+    const confirmed = await Promise.all([this.#own, ...others].map((source) => source.confirm(subscription, upTo)))
+    return confirmed.find(({ ok }) => !ok) ?? ok(confirmed.every((each) => each.ok && each.value))
   }
 }
 
@@ -79,9 +79,9 @@ class MergedStream implements OpenStream {
   }
 
   /** Begins all parts; gives why there is no stream, if there is none. */
-  async begin(own: StreamSource): Promise<StreamRefusal | 'away' | undefined> {
-    const refused = await this.#join('', own)
-    if (refused !== undefined) return refused
+  async begin(own: StreamingCourier): Promise<StreamRefusal | 'away' | undefined> {
+    const refusal = await this.#join('', own)
+    if (refusal !== undefined) return refusal
     const joined = this.#others.names().map((node) => this.#join(node, this.#others.of(node)))
     const late: Awaited<(typeof joined)[number]>[] = []
     const refusals = await Promise.race([Promise.all(joined), sleep(begin_ms, late, { ref: false })])
@@ -116,9 +116,9 @@ class MergedStream implements OpenStream {
     }
   }
 
-  async #join(node: string, source: StreamSource): Promise<StreamRefusal | 'away' | undefined> {
+  async #join(node: string, courier: StreamingCourier): Promise<StreamRefusal | 'away' | undefined> {
     this.#joining.add(node)
-    const opened = await source.open(this.#request, (piece) => this.#pass(node, piece))
+    const opened = await courier.open(this.#request, (piece) => this.#pass(node, piece))
     this.#joining.delete(node)
     if (!opened.ok) return opened.error
     if (this.#isOver) {
@@ -161,7 +161,7 @@ class MergedStream implements OpenStream {
     const position = positionOfId(event.slice('id: '.length, end))
     const [own] = position?.sent ?? []
     if (position === undefined || own === undefined) throw new Error('an event has no position')
-    for (const [source, number] of position.sent) this.#sent.set(source, number)
+    for (const [node, number] of position.sent) this.#sent.set(node, number)
     for (const [stream, ordinal] of position.ofGroup ?? []) this.#ofGroup.set(stream, ordinal)
     const { tag, ofGroup } = position
     const merged =

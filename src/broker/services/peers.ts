@@ -1,23 +1,23 @@
 import { BroadcastChannel } from 'node:worker_threads'
 
 /** Questions of front ends to each other by name, with the part that each one answers. */
-type Asking<Questions> = { readonly [Name in keyof Questions]: { readonly ask: unknown; readonly part: unknown } }
+type Asking<Questions> = { readonly [Name in keyof Questions]: { readonly request: unknown; readonly part: unknown } }
 
 /** The part of this front end. */
-export type PeerAnswer<Questions extends Asking<Questions>> = <Name extends keyof Questions>(
+export type PeerResponder<Questions extends Asking<Questions>> = <Name extends keyof Questions>(
   name: Name,
-  ask: Questions[Name]['ask'],
+  request: Questions[Name]['request'],
 ) => Questions[Name]['part'] | Promise<Questions[Name]['part']>
 
 type PeerMessage<Questions extends Asking<Questions>> =
   | {
-      readonly kind: 'ask'
+      readonly kind: 'request'
       readonly from: number
       readonly question: number
       readonly name: keyof Questions
-      readonly ask: Questions[keyof Questions]['ask']
+      readonly request: Questions[keyof Questions]['request']
     }
-  | { readonly kind: 'answer'; readonly to: number; readonly question: number; readonly part: unknown }
+  | { readonly kind: 'response'; readonly to: number; readonly question: number; readonly part: unknown }
 
 /** Front ends answer within this time or are left out [management 5.5]. */
 const limit_ms = 250
@@ -39,18 +39,18 @@ interface OpenQuestion {
 export class Peers<Questions extends Asking<Questions>> {
   readonly #own: number
   readonly #others: number
-  readonly #answer: PeerAnswer<Questions>
+  readonly #respond: PeerResponder<Questions>
   readonly #failed: (fault: unknown) => void
   readonly #channel: BroadcastChannel | undefined
   readonly #open = new Map<number, OpenQuestion>()
   #questions = 0
   #isClosed = false
 
-  /** One of `count` threads, the front ends and the courier, with its own answers; `failed` hears why there is none. */
-  constructor(own: number, count: number, answer: PeerAnswer<Questions>, failed: (fault: unknown) => void) {
+  /** One of `count` threads, the front ends and the courier, with its own responses; `failed` hears why there is none. */
+  constructor(own: number, count: number, respond: PeerResponder<Questions>, failed: (fault: unknown) => void) {
     this.#own = own
     this.#others = count - 1
-    this.#answer = answer
+    this.#respond = respond
     this.#failed = failed
     if (count === 1) return
     this.#channel = new BroadcastChannel('rigel front ends')
@@ -61,16 +61,16 @@ export class Peers<Questions extends Asking<Questions>> {
   }
 
   /**
-   * The part of this front end, asked before the call returns, and those of the others that answered in time. `late` gets those that come later:
+   * The part of this front end, requested before the call returns, and those of the others that answered in time. `late` gets those that come later:
    * without it they are lost, which matters where a front end does not keep what it has told.
    */
   async gather<Name extends keyof Questions>(
     name: Name,
-    ask: Questions[Name]['ask'],
+    request: Questions[Name]['request'],
     late?: (part: Questions[Name]['part']) => void,
   ): Promise<readonly Questions[Name]['part'][]> {
-    const own = this.#answer(name, ask)
-    const others = this.#channel && !this.#isClosed ? this.#askOthers(name, ask, late) : []
+    const own = this.#respond(name, request)
+    const others = this.#channel && !this.#isClosed ? this.#askOthers(name, request, late) : []
     return [await own, ...(await others)]
   }
 
@@ -82,7 +82,7 @@ export class Peers<Questions extends Asking<Questions>> {
 
   async #askOthers<Name extends keyof Questions>(
     name: Name,
-    ask: Questions[Name]['ask'],
+    request: Questions[Name]['request'],
     late: ((part: Questions[Name]['part']) => void) | undefined,
   ): Promise<readonly Questions[Name]['part'][]> {
     this.#questions += 1
@@ -100,7 +100,7 @@ export class Peers<Questions extends Asking<Questions>> {
         },
       }
       this.#open.set(question, open)
-      this.#send({ kind: 'ask', from: this.#own, question, name, ask })
+      this.#send({ kind: 'request', from: this.#own, question, name, request })
     })
     this.#isOver(question, late)
     return parts
@@ -116,7 +116,7 @@ export class Peers<Questions extends Asking<Questions>> {
   }
 
   #take(message: PeerMessage<Questions>): void {
-    if (message.kind === 'ask') {
+    if (message.kind === 'request') {
       this.#reply(message)
       return
     }
@@ -130,17 +130,17 @@ export class Peers<Questions extends Asking<Questions>> {
   }
 
   /** Whoever asks is told nothing when this front end fails over the question, as when it takes too long. */
-  #reply({ name, ask, from, question }: Extract<PeerMessage<Questions>, { kind: 'ask' }>): void {
-    const answered = async (): Promise<void> => {
-      const part = await this.#answer(name, ask)
-      this.#send({ kind: 'answer', to: from, question, part })
+  #reply({ name, request, from, question }: Extract<PeerMessage<Questions>, { kind: 'request' }>): void {
+    const respond = async (): Promise<void> => {
+      const part = await this.#respond(name, request)
+      this.#send({ kind: 'response', to: from, question, part })
     }
-    answered().catch((fault: unknown) => {
+    respond().catch((fault: unknown) => {
       if (!this.#isClosed) this.#failed(fault)
     })
   }
 
-  /** Nothing is sent any more once this is closed, which may be while an answer is made. */
+  /** Nothing is sent any more once this is closed, which may be while a response is made. */
   #send(message: PeerMessage<Questions>): void {
     if (!this.#isClosed) this.#channel?.postMessage(message)
   }

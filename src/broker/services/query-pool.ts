@@ -91,7 +91,7 @@ export function scanPermits(threads: number, frontEnds: number, readHandles: num
 /** The threads that scan, so that a scan delays neither updates nor other requests. */
 export class QueryPool {
   readonly #pool: Piscina
-  readonly #queue: ScanQueue<QueryTask, QueryThreadAnswer>
+  readonly #queue: ScanQueue<QueryTask, QueryThreadResponse>
   readonly #stops: ScanStops
   readonly #log: Pick<Log, 'error'>
   #closing = false
@@ -116,7 +116,7 @@ export class QueryPool {
     })
     this.#stops = stops
     this.#log = log
-    this.#queue = new ScanQueue<QueryTask, QueryThreadAnswer>({
+    this.#queue = new ScanQueue<QueryTask, QueryThreadResponse>({
       ...permits,
       limit: queueLimit,
       limit_ms,
@@ -153,11 +153,11 @@ export class QueryPool {
   /** A view of the console, which ends soon whatever it is asked. */
   view<Name extends ViewName>(
     name: Name,
-    ask: Views[Name]['ask'],
+    request: Views[Name]['request'],
     client: Client,
   ): Promise<Result<Views[Name]['found'], Unavailable>> {
     // The name and what is asked go together.
-    const view = { name, ask } as ViewTask
+    const view = { name, request } as ViewTask
     return this.#run<Views[Name]['found']>({ kind: 'view', view }, true, client)
   }
 
@@ -178,17 +178,17 @@ export class QueryPool {
    * Pages cross as the texts of their records: cloning a graph of objects costs several times as much. The request has no
    * permit while it is scanned for, so that scans take nothing of what updates need.
    */
-  async #run<Answer>(task: QueryTask, short: boolean, client?: Client): Promise<Result<Answer, Unavailable>> {
+  async #run<Response>(task: QueryTask, short: boolean, client?: Client): Promise<Result<Response, Unavailable>> {
     const times = client?.times
     const scan = () => this.#queue.run(times ? { ...task, isTimed: true } : task, short, client)
     const found = client === undefined ? await scan() : await client.aside(scan)
     if (times && found.ok) for (const wait of found.value.handles ?? []) times.handle(wait)
     // A thread answers what its task asks for.
-    return found.ok ? (found.value as Result<Answer, Unavailable>) : found
+    return found.ok ? (found.value as Result<Response, Unavailable>) : found
   }
 
   /** A scan only reads: what dies with its thread is done again, once. */
-  async #scan(task: ScanTask): Promise<QueryThreadAnswer | undefined> {
+  async #scan(task: ScanTask): Promise<QueryThreadResponse | undefined> {
     const first = await this.#tried(task)
     const found = first === threadLost ? await this.#tried(task) : first
     if (found === threadLost) return err({ kind: 'scanLost' })
@@ -238,7 +238,7 @@ export class QueryPool {
 const threadLost = 'threadLost'
 
 /** Beside what a scan finds or refuses: it died with two threads. */
-type QueryThreadAnswer = Result<unknown, QueryRefusal | { readonly kind: 'scanLost' }> & HandlesTaken
+type QueryThreadResponse = Result<unknown, QueryRefusal | { readonly kind: 'scanLost' }> & HandlesTaken
 
 /** Whether every entity that a scan meets in its paths is a result of it, and it ends with the page. */
 function isShort({ selectors, attributes, scopes, order, offset, limit }: Query): boolean {

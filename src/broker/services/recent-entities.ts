@@ -10,7 +10,7 @@ interface RecentRead {
 }
 
 /** A response shows the first of its entities twice: with it, what is held takes up to three times the memory. */
-const withAnswer = 3
+const responseFactor = 3
 
 /**
  * Entities that a front end has read lately, decoded. Nobody tells it when they change: whenever it is asked it compares
@@ -43,7 +43,7 @@ export class RecentEntities {
     const version = versions.endedChangesOf(group)
     const entities = read()
     if (version !== undefined && entities !== undefined && entities.length > 0)
-      this.#read.put(name, { version, entities }, heapSize(entities) * withAnswer)
+      this.#read.put(name, { version, entities }, heapSize(entities) * responseFactor)
     return entities
   }
 }

@@ -71,9 +71,9 @@ export interface RegistryService {
   /** On a node of a cluster: resolves when the index has all that was acknowledged before; refuses when that is not known. */
   readonly confirmed?: (() => Promise<Result<undefined, Unavailable>>) | undefined
   /** Answers when the registration is on disk with the notifications that it causes, and in every thread's index. */
-  register(asked: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>>
+  register(request: RegistrationRequest): Promise<Result<RegistrationId, RegistrationUnknown | Unavailable>>
   /** Registers a new registration of NGSIv2, and answers as `register` does. */
-  add(asked: NewRegistration): Promise<Result<RegistrationId, Unavailable>>
+  add(registration: NewRegistration): Promise<Result<RegistrationId, Unavailable>>
   /**
    * Ends a resource of NGSIv2, whatever its path; answers when that is on disk, and in every thread's index. Others of the
    * same registration stay [NGSIv2 subscriptions 9, 10].
@@ -82,9 +82,9 @@ export interface RegistryService {
   /** Registers what another registry notifies, replacing what it notified before. */
   notified(told: AvailabilityNotification): Promise<Result<undefined, Unavailable>>
   /** Answers when the subscription is on disk with its initial notification. */
-  subscribe(asked: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>>
+  subscribe(request: AvailabilityRequest): Promise<Result<SubscriptionId, Unavailable>>
   /** Answers when the change is on disk with the notification that it sends. */
-  change(asked: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
+  change(change: AvailabilityChange): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** After its response no notification starts any more. */
   unsubscribe(tenant: Tenant, id: SubscriptionId): Promise<Result<undefined, SubscriptionUnknown | Unavailable>>
   /** All availability subscriptions, those of one tenant, or the one of an id; by creation [subscriptions 5.7]. */
@@ -93,14 +93,14 @@ export interface RegistryService {
 
 /** The operations of the service, for callers behind a port; the index is each thread's own. */
 export const registryServiceOperations = {
-  register: 'asked',
-  add: 'asked',
-  remove: 'asked',
-  notified: 'asked',
-  subscribe: 'asked',
-  change: 'asked',
-  unsubscribe: 'asked',
-  states: 'asked',
+  register: 'ask',
+  add: 'ask',
+  remove: 'ask',
+  notified: 'ask',
+  subscribe: 'ask',
+  change: 'ask',
+  unsubscribe: 'ask',
+  states: 'ask',
 } as const
 
 export interface SubscriptionUnknown {
@@ -142,7 +142,7 @@ export interface BackupService {
 }
 
 /** The operations of the service, for callers behind a port. */
-export const backupOperations = { begin: 'asked', goOn: 'asked', end: 'asked' } as const
+export const backupOperations = { begin: 'ask', goOn: 'ask', end: 'ask' } as const
 
 /** Keeps commits of replicas while snapshots of them are sent to other nodes of the cluster, one for each log at a time. */
 export interface SnapshotTransferService {
@@ -153,4 +153,4 @@ export interface SnapshotTransferService {
 }
 
 /** The operations of the service, for callers behind a port. */
-export const snapshotTransferOperations = { beginTransfer: 'asked', endTransfer: 'asked' } as const
+export const snapshotTransferOperations = { beginTransfer: 'ask', endTransfer: 'ask' } as const

@@ -21,7 +21,7 @@ export type Unavailable =
   | { readonly kind: 'queriesFull' }
   /** The query died with its thread, and again when it was repeated. */
   | { readonly kind: 'scanLost' }
-  | { readonly kind: 'answersFull' }
+  | { readonly kind: 'responsesFull' }
   | { readonly kind: 'queryLate' }
   | ForwardRefusal
   | { readonly kind: 'subscriptionsFull' }
@@ -89,7 +89,7 @@ const atAnotherTime: { readonly [Kind in AtAnotherTime]: readonly [text: string,
   notConfirmed: ['the owner of what is read does not answer', 1],
   queriesFull: ['too many queries are waiting', 1],
   scanLost: ['the thread of the query has failed', 1],
-  answersFull: ['too many large answers are being sent', 1],
+  responsesFull: ['too many large responses are being sent', 1],
   forwardsFull: ['too many requests wait for context providers', 1],
   providerFull: ['too many requests wait for context provider', 1],
   queryLate: ['the query took too long', 10],

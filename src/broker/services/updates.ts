@@ -196,8 +196,8 @@ export function* repliesOf(
     }
     if (replies.length % repliesAtOnce === 0) yield
   }
-  const refused = refusalOfWhole(failures, replies.length)
-  return refused.ok ? ok(replies) : refused
+  const whole = refusalOfWhole(failures, replies.length)
+  return whole.ok ? ok(replies) : whole
 }
 
 /** The reply to a raw update, or why there is none. */

@@ -8,11 +8,11 @@ export type CommandRefusal = MailboxRefusal | NotOwner
 /** Another node owns the partition; the command was not carried out. */
 export interface NotOwner {
   readonly kind: 'notOwner'
-  /** The owner as far as the asked node knows. */
+  /** The owner as far as that node knows. */
   readonly owner: string | undefined
 }
 
-/** The answer of a node to a command that it was to carry out. */
+/** The response of a node to a command that it was to carry out. */
 export type CommandOutcome = Result<Posted, CommandRefusal>
 
 /** Why another node has not answered a command. */

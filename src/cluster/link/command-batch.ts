@@ -36,7 +36,7 @@ export function parseCommandsBody(bytes: Buffer): Result<readonly Command[], Mal
 
 /** The outcome of the command at a position of a batch. */
 export interface PlacedOutcome {
-  /** The name that the first answer has given to the batch. */
+  /** The name that the first response has given to the batch. */
   readonly batch: number
   readonly at: number
   readonly outcome: CommandOutcome
@@ -45,12 +45,12 @@ export interface PlacedOutcome {
 export interface FirstOutcomes {
   /** In the order of the commands; undefined for a deferred one. */
   readonly outcomes: readonly (CommandOutcome | undefined)[]
-  /** The name of the batch in later answers, if any are to follow. */
+  /** The name of the batch in later responses, if any are to follow. */
   readonly batch: number | undefined
 }
 
 /**
- * Consecutive commands with like outcomes: the times of their turn, why there is no reply, or, in a first answer, that they are
+ * Consecutive commands with like outcomes: the times of their turn, why there is no reply, or, in a first response, that they are
  * deferred. Later answers name the batch and positions of the commands.
  */
 interface Run {
@@ -63,7 +63,7 @@ interface Run {
   readonly at?: number | undefined
 }
 
-/** The body of the first answer to a batch: the outcomes of its commands in order, undefined for deferred ones. */
+/** The body of the first response to a batch: the outcomes of its commands in order, undefined for deferred ones. */
 export function outcomesBody(outcomes: readonly (CommandOutcome | undefined)[], batch?: number): Buffer {
   return bodyOf(
     outcomes.map((outcome) => (outcome === undefined ? { commands: 1, deferred: true, batch } : runOf(outcome))),
@@ -71,7 +71,7 @@ export function outcomesBody(outcomes: readonly (CommandOutcome | undefined)[], 
   )
 }
 
-/** The body of an answer with outcomes of deferred commands. */
+/** The body of a response with outcomes of deferred commands. */
 export function laterOutcomesBody(later: readonly PlacedOutcome[]): Buffer {
   return bodyOf(
     later.map(({ batch, at, outcome }) => ({ ...runOf(outcome), batch, at })),
@@ -90,13 +90,13 @@ function bodyOf(ofEach: readonly Run[], outcomes: readonly (CommandOutcome | und
   return frameOf({ text: JSON.stringify(runs), bodies: [replies.text, ...replies.bodies] })
 }
 
-/** Parses the first answer to a batch of this many commands. */
+/** Parses the first response to a batch of this many commands. */
 export function parseOutcomesBody(bytes: Buffer, commands: number): Result<FirstOutcomes, MalformedBatch> {
   const parsed = parseRunsBody(bytes)
   if (!parsed.ok) return parsed
   const { runs, outcomesOf } = parsed.value
-  const said = runs.reduce((sum, run) => sum + run.commands, 0)
-  if (said !== commands) return malformed(`it has the outcomes of ${said} commands, ${commands} were sent`)
+  const counted = runs.reduce((sum, run) => sum + run.commands, 0)
+  if (counted !== commands) return malformed(`it has the outcomes of ${counted} commands, ${commands} were sent`)
   const names = new Set(runs.flatMap(({ deferred, batch }) => (deferred === true ? [batch] : [])))
   if (names.size > 1 || names.has(undefined)) return malformed('it does not say what the deferred commands are called')
   const [batch] = names

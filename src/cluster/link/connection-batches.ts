@@ -4,7 +4,7 @@ import type { Tenure } from '../../threads/shared-memory/partition-position.js'
 import type { BatchSender, SenderTable } from '../../threads/shared-memory/sender-table.js'
 
 /** The sender of a connection's batches, and which of its connections this is. */
-export interface BatchSource extends BatchSender {
+export interface PartitionSender extends BatchSender {
   readonly generation: number
 }
 
@@ -21,15 +21,15 @@ export type ConnectionRefusal =
 export type ConnectionState =
   | { readonly kind: 'new' }
   /** Waits until nothing of the sender's earlier connections is under way. */
-  | { readonly kind: 'entered'; readonly source: BatchSource }
-  | { readonly kind: 'open'; readonly source: BatchSource; readonly tenure: Tenure }
+  | { readonly kind: 'entered'; readonly sender: PartitionSender }
+  | { readonly kind: 'open'; readonly sender: PartitionSender; readonly tenure: Tenure }
   | { readonly kind: 'refuses'; readonly refusal: ConnectionRefusal }
 
 export type ConnectionEvent =
-  | { readonly kind: 'opening'; readonly source: BatchSource }
+  | { readonly kind: 'opening'; readonly sender: PartitionSender }
   /** Nothing of the sender's earlier connections is under way; the partition is in this tenure. */
   | { readonly kind: 'quiet'; readonly tenure: Tenure }
-  | { readonly kind: 'batch'; readonly source: BatchSource }
+  | { readonly kind: 'batch'; readonly sender: PartitionSender }
   /** The sender has opened a later connection. */
   | { readonly kind: 'overtaken'; readonly last: number }
   /** A request that cannot be parsed. */
@@ -38,7 +38,7 @@ export type ConnectionEvent =
   | { readonly kind: 'unowned' }
 
 export type ConnectionEffect =
-  /** The answer to `opening` waits for `quiet`. */
+  /** The response to `opening` waits for `quiet`. */
   | { readonly kind: 'wait' }
   /** Answers `opening`: what the sender has sent earlier has been carried out or never will be. */
   | { readonly kind: 'opened'; readonly epoch: number }
@@ -55,7 +55,7 @@ export type ConnectionEffect =
  * |---------|--------------------|---------|--------|
  * | new     | opening            | entered | wait   |
  * | entered | quiet              | open    | opened |
- * | open    | batch, same source | open    | take   |
+ * | open    | batch, same sender | open    | take   |
  * | entered, open | overtaken    | refuses | refuse |
  * | open    | unowned            | refuses |        |
  * | refuses | any                | refuses | refuse, as before |
@@ -66,19 +66,19 @@ function connectionStep(state: ConnectionState, event: ConnectionEvent): readonl
   if (state.kind === 'refuses') return refusing(state.refusal)
   switch (event.kind) {
     case 'opening':
-      if (state.kind === 'new') return [{ kind: 'entered', source: event.source }, { kind: 'wait' }]
+      if (state.kind === 'new') return [{ kind: 'entered', sender: event.sender }, { kind: 'wait' }]
       return misused('the connection is opened already')
     case 'quiet': {
       if (state.kind !== 'entered') return misused('the connection does not wait')
       const { tenure } = event
       return [
-        { kind: 'open', source: state.source, tenure },
+        { kind: 'open', sender: state.sender, tenure },
         { kind: 'opened', epoch: tenure.epoch },
       ]
     }
     case 'batch':
       if (state.kind !== 'open') return misused('the connection is not opened')
-      if (!isSame(state.source, event.source)) return misused('the connection has batches of another sender')
+      if (!isSame(state.sender, event.sender)) return misused('the connection has batches of another sender')
       return [state, { kind: 'take', tenure: state.tenure }]
     case 'overtaken':
       return refusing({ kind: 'overtaken', last: event.last })
@@ -100,7 +100,7 @@ function misused(what: string): readonly [ConnectionState, ConnectionEffect] {
   return refusing({ kind: 'misused', what })
 }
 
-function isSame(one: BatchSource, other: BatchSource): boolean {
+function isSame(one: PartitionSender, other: PartitionSender): boolean {
   return (
     one.partition === other.partition &&
     one.slot === other.slot &&
@@ -125,33 +125,33 @@ export class ConnectionBatches {
   }
 
   /** Opens the connection: resolves with the epoch when nothing that its sender has sent earlier can be carried out any more. */
-  async open(source: BatchSource): Promise<Result<number, ConnectionRefusal>> {
-    let opened = this.enter(source)
-    for (; opened === undefined; opened = this.look(source)) await sleep(look_ms)
+  async open(sender: PartitionSender): Promise<Result<number, ConnectionRefusal>> {
+    let opened = this.enter(sender)
+    for (; opened === undefined; opened = this.look(sender)) await sleep(look_ms)
     return opened
   }
 
-  /** The answer to an opening; undefined while it has to wait for `look`. */
-  enter(source: BatchSource): Result<number, ConnectionRefusal> | undefined {
-    const effect = this.#step({ kind: 'opening', source })
-    return effect.kind === 'wait' ? this.look(source) : err(refusalOf(effect))
+  /** The response to an opening; undefined while it has to wait for `look`. */
+  enter(sender: PartitionSender): Result<number, ConnectionRefusal> | undefined {
+    const effect = this.#step({ kind: 'opening', sender })
+    return effect.kind === 'wait' ? this.look(sender) : err(refusalOf(effect))
   }
 
-  look(source: BatchSource): Result<number, ConnectionRefusal> | undefined {
-    const last = this.#senders.enter(source, source.generation)
+  look(sender: PartitionSender): Result<number, ConnectionRefusal> | undefined {
+    const last = this.#senders.enter(sender, sender.generation)
     if (last !== undefined) return err(refusalOf(this.#step({ kind: 'overtaken', last })))
-    if (!this.#senders.isQuiet(source)) return undefined
-    const effect = this.#step({ kind: 'quiet', tenure: this.#tenureOf(source.partition) })
+    if (!this.#senders.isQuiet(sender)) return undefined
+    const effect = this.#step({ kind: 'quiet', tenure: this.#tenureOf(sender.partition) })
     return effect.kind === 'opened' ? ok(effect.epoch) : err(refusalOf(effect))
   }
 
   /** The tenure that a batch is bound to on its way into the mailbox, or a refusal. After ok, call `end`. */
-  begin(source: BatchSource): Result<Tenure, ConnectionRefusal> {
-    const effect = this.#step({ kind: 'batch', source })
+  begin(sender: PartitionSender): Result<Tenure, ConnectionRefusal> {
+    const effect = this.#step({ kind: 'batch', sender })
     if (effect.kind !== 'take') return err(refusalOf(effect))
-    if (this.#senders.begin(source, source.generation)) return ok(effect.tenure)
-    const last = this.#senders.enter(source, source.generation)
-    return err(refusalOf(this.#step({ kind: 'overtaken', last: last ?? source.generation })))
+    if (this.#senders.begin(sender, sender.generation)) return ok(effect.tenure)
+    const last = this.#senders.enter(sender, sender.generation)
+    return err(refusalOf(this.#step({ kind: 'overtaken', last: last ?? sender.generation })))
   }
 
   /** Refuses a request that cannot be parsed, and everything behind it. */
@@ -165,8 +165,8 @@ export class ConnectionBatches {
   }
 
   /** All commands of a batch have their outcomes. */
-  end(source: BatchSource): void {
-    this.#senders.end(source)
+  end(sender: PartitionSender): void {
+    this.#senders.end(sender)
   }
 
   #step(event: ConnectionEvent): ConnectionEffect {

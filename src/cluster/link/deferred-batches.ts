@@ -10,30 +10,30 @@ interface DeferredBatch {
 
 /**
  * The sender's side of batches with deferred commands, on one connection. It asks for their outcomes by one request at a time,
- * and asks again after each answer, since a request of the same connection may cut the wait short (`LaterOutcomes`). The last
+ * and asks again after each response, since a request of the same connection may cut the wait short (`LaterOutcomes`). The last
  * outcome or the end of the connection ends that.
  */
 export class DeferredBatches {
-  readonly #ask: () => void
+  readonly #request: () => void
   /** By the names that the other node has given them. */
   readonly #batches = new Map<number, DeferredBatch>()
   #isAsking = false
 
-  /** `ask` sends a request for outcomes; its answer or loss is reported by `came` or `lost`. */
-  constructor(ask: () => void) {
-    this.#ask = ask
+  /** `request` sends a request for outcomes; its response or loss is reported by `came` or `lost`. */
+  constructor(request: () => void) {
+    this.#request = request
   }
 
-  /** The first answer to a batch has come; deferred commands have no outcome in it. */
+  /** The first response to a batch has come; deferred commands have no outcome in it. */
   begin(batch: number, outcomes: readonly (CommandOutcome | undefined)[], take: DeferredBatch['take']): void {
     const all = Array.from(outcomes.keys())
     const open = new Set(all.filter((at) => outcomes[at] === undefined))
     this.#batches.set(batch, { take, open })
-    this.#askSoon()
+    this.#requestSoon()
     take({ outcomes: outcomes.filter((outcome) => outcome !== undefined), at: all.filter((at) => !open.has(at)) })
   }
 
-  /** Takes the outcomes of an answer. False, and nothing is taken, when one of them is for a command that is not deferred. */
+  /** Takes the outcomes of a response. False, and nothing is taken, when one of them is for a command that is not deferred. */
   came(later: readonly PlacedOutcome[]): boolean {
     this.#isAsking = false
     if (!later.every(({ batch, at }) => this.#batches.get(batch)?.open.has(at))) return false
@@ -43,7 +43,7 @@ export class DeferredBatches {
         later.filter(({ batch }) => batch === name),
       )
     }
-    this.#askSoon()
+    this.#requestSoon()
     return true
   }
 
@@ -65,9 +65,9 @@ export class DeferredBatches {
     take({ outcomes: news.map(({ outcome }) => outcome), at: news.map(({ at }) => at) })
   }
 
-  #askSoon(): void {
+  #requestSoon(): void {
     if (this.#isAsking || this.#batches.size === 0) return
     this.#isAsking = true
-    this.#ask()
+    this.#request()
   }
 }

@@ -4,13 +4,13 @@ import { parseClock } from './link-protocol.js'
 import { type LinkCaller, NodeConnection } from './node-connection.js'
 
 /** A clock difference of this much or more is refused; a smaller one above this is a warning. */
-const refused_ms = 1000
+const refusedFrom_ms = 1000
 const warned_ms = 200
 
 /** How often each member is asked. The fastest answer is the most exact one; the first question opens the connection. */
 const questions = 4
-/** How long all answers of a member may take. */
-const answer_ms = 2000
+/** How long all responses of a member may take. */
+const response_ms = 2000
 
 /** The other members' verdict on a node that is about to join, as a text for the operator. */
 export type JoinVerdict =
@@ -19,13 +19,13 @@ export type JoinVerdict =
   /** Most members refuse its requests, or its clock differs from theirs. */
   | { readonly kind: 'refused'; readonly reason: string }
 
-type Answered =
+type JoinResponse =
   /** By how much this node's clock is ahead of another node's, at least; negative: behind. */
   | { readonly kind: 'lead'; readonly node: string; readonly lead_ms: number }
   /** The other node does not accept this one as a node of its cluster. */
   | { readonly kind: 'refusal'; readonly node: string; readonly reason: string }
 
-type Lead = Extract<Answered, { readonly kind: 'lead' }>
+type Lead = Extract<JoinResponse, { readonly kind: 'lead' }>
 
 /** The status codes with which a node refuses callers without a token, or of another cluster or version. */
 const refusals: readonly number[] = [401, 409]
@@ -42,41 +42,43 @@ export async function checkJoin(
   const others = members.flatMap(({ name, address }) =>
     name === caller.self.node ? [] : (parseAddress(name, address) ?? []),
   )
-  const answers = (await Promise.all(others.map((other) => asked(other, caller, now)))).flatMap((each) => each ?? [])
-  const refusing = answers.flatMap((answer) => (answer.kind === 'refusal' ? answer : []))
-  if (2 * refusing.length > answers.length) {
-    const said = refusing.map(({ node, reason }) => `node ${node} answers ${reason}`).join(', ')
-    return { kind: 'refused', reason: `other nodes do not take this one for a node of their cluster: ${said}` }
+  const responses = (await Promise.all(others.map((other) => responseOf(other, caller, now)))).flatMap(
+    (each) => each ?? [],
+  )
+  const refusing = responses.flatMap((response) => (response.kind === 'refusal' ? response : []))
+  if (2 * refusing.length > responses.length) {
+    const reasons = refusing.map(({ node, reason }) => `node ${node} answers ${reason}`).join(', ')
+    return { kind: 'refused', reason: `other nodes do not take this one for a node of their cluster: ${reasons}` }
   }
-  return clockVerdict(answers.flatMap((answer) => (answer.kind === 'lead' ? answer : [])))
+  return clockVerdict(responses.flatMap((response) => (response.kind === 'lead' ? response : [])))
 }
 
 function clockVerdict(leads: readonly Lead[]): JoinVerdict {
-  const far = leads.filter(({ lead_ms }) => Math.abs(lead_ms) >= refused_ms)
+  const far = leads.filter(({ lead_ms }) => Math.abs(lead_ms) >= refusedFrom_ms)
   const near = leads.filter(({ lead_ms }) => Math.abs(lead_ms) >= warned_ms)
   if (near.length === 0) return { kind: 'right' }
   const isRefused = 2 * far.length > leads.length
-  const said = (isRefused ? far : near).map(leadText).join(', ')
-  const reason = `the clock of the day of this machine is ${said}: let all machines take their time from the same servers (NTP)`
+  const clocks = (isRefused ? far : near).map(leadText).join(', ')
+  const reason = `the clock of the day of this machine is ${clocks}: let all machines take their time from the same servers (NTP)`
   return { kind: isRefused ? 'refused' : 'warned', reason }
 }
 
 /** Undefined if the member does not answer in time. */
-async function asked(to: NodeAddress, caller: LinkCaller, now: () => number): Promise<Answered | undefined> {
+async function responseOf(to: NodeAddress, caller: LinkCaller, now: () => number): Promise<JoinResponse | undefined> {
   const { node } = to
   const connection = new NodeConnection(to, caller)
-  const limit = setTimeout(() => connection.close(), answer_ms)
+  const limit = setTimeout(() => connection.close(), response_ms)
   let refusal: string | undefined
   let [least_ms, most_ms] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
   for (let question = 0; question < questions; question += 1) {
-    const asked_ms = now()
+    const sent_ms = now()
     const response = await connection.ask({ kind: 'clock' }, Buffer.from('{}'))
     if (response.kind === 'answered' && refusals.includes(response.status))
       refusal = `${response.status}: ${response.bytes.toString('utf8', 0, 500)}`
     const read_ms = response.kind === 'answered' ? parseClock(response.bytes.toString()) : undefined
     if (read_ms === undefined) break
     // The other clock was read between question and answer.
-    least_ms = Math.max(least_ms, asked_ms - read_ms)
+    least_ms = Math.max(least_ms, sent_ms - read_ms)
     most_ms = Math.min(most_ms, now() - read_ms)
   }
   clearTimeout(limit)

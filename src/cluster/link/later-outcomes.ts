@@ -1,6 +1,6 @@
 import type { CommandOutcome, OutcomePart } from './batch-route.js'
 import { commandsMost, type FirstOutcomes, type PlacedOutcome } from './command-batch.js'
-import type { BatchSource, ConnectionBatches } from './connection-batches.js'
+import type { ConnectionBatches, PartitionSender } from './connection-batches.js'
 
 /** A batch with deferred commands. */
 interface DeferredBatch {
@@ -12,18 +12,18 @@ interface DeferredBatch {
 
 /**
  * The outcomes of deferred commands of one connection, at the node that has taken them. The sender asks for them by requests on the same
- * connection, whose answers come in the order of the requests. So a waiting request is answered as soon as another one is behind it, and
- * never delays another answer.
+ * connection, whose responses come in the order of the requests. So a waiting request is answered as soon as another one is behind it, and
+ * never delays another response.
  *
- * | state | event                                           | then          | answer to the waiting request |
+ * | state | event                                           | then          | response to the waiting request |
  * |-------|-------------------------------------------------|---------------|--------------------------|
- * | empty | asked                                           | waits         | |
- * | some  | asked                                           | empty or some | the outcomes, as many as fit |
+ * | empty | request                                         | waits         | |
+ * | some  | request                                         | empty or some | the outcomes, as many as fit |
  * | waits | outcomes come                                   | empty or some | the outcomes, as many as fit |
  * | waits | another request arrives, or it has waited long  | empty         | no outcomes |
  * | any   | the connection closes                           | over          | no outcomes |
  *
- * A sender asks again after each answer while any command of its batches is deferred.
+ * A sender asks again after each response while any command of its batches is deferred.
  */
 export class LaterOutcomes {
   readonly #batches = new Map<number, DeferredBatch>()
@@ -90,33 +90,33 @@ export class LaterOutcomes {
   }
 }
 
-/** The first answer to a batch. */
-export interface FirstAnswer extends FirstOutcomes {
-  /** When later answers follow: resolves when their outcomes are handed out, or never will be. */
+/** The first response to a batch. */
+export interface FirstResponse extends FirstOutcomes {
+  /** When later responses follow: resolves when their outcomes are handed out, or never will be. */
   readonly over: Promise<void> | undefined
 }
 
-/** The answers to a batch at the node that has taken it: the first one, and the rest as later ones. */
-export class BatchAnswers {
+/** The responses to a batch at the node that has taken it: the first one, and the rest as later ones. */
+export class BatchResponses {
   readonly #batches: Pick<ConnectionBatches, 'unowned' | 'end'>
   readonly #later: LaterOutcomes
-  readonly #source: BatchSource
+  readonly #sender: PartitionSender
   readonly #commands: number
-  readonly #first: (answer: FirstAnswer) => void
+  readonly #first: (response: FirstResponse) => void
   #open: number
-  /** Set once the first answer is given and outcomes are left. */
+  /** Set once the first response is given and outcomes are left. */
   #name: number | undefined
 
   constructor(
     batches: Pick<ConnectionBatches, 'unowned' | 'end'>,
     later: LaterOutcomes,
-    source: BatchSource,
+    sender: PartitionSender,
     commands: number,
-    first: (answer: FirstAnswer) => void,
+    first: (response: FirstResponse) => void,
   ) {
     this.#batches = batches
     this.#later = later
-    this.#source = source
+    this.#sender = sender
     this.#commands = commands
     this.#open = commands
     this.#first = first
@@ -127,19 +127,19 @@ export class BatchAnswers {
     const { outcomes, at } = part
     this.#open -= outcomes.length
     if (outcomes.some(isUnowned)) this.#batches.unowned()
-    if (this.#open === 0) this.#batches.end(this.#source)
+    if (this.#open === 0) this.#batches.end(this.#sender)
     const name = this.#name
-    if (name === undefined) this.#answerFirst(part)
+    if (name === undefined) this.#respondFirst(part)
     else this.#later.came(outcomes.map((outcome, index) => ({ batch: name, at: at?.[index] ?? index, outcome })))
   }
 
-  #answerFirst({ outcomes, at }: OutcomePart<CommandOutcome>): void {
+  #respondFirst({ outcomes, at }: OutcomePart<CommandOutcome>): void {
     if (at === undefined) {
       this.#first({ outcomes, batch: undefined, over: undefined })
       return
     }
     const all: (CommandOutcome | undefined)[] = Array.from({ length: this.#commands })
-    for (const [index, place] of at.entries()) all[place] = outcomes[index]
+    for (const [index, position] of at.entries()) all[position] = outcomes[index]
     const over =
       this.#open === 0
         ? undefined

@@ -11,7 +11,7 @@ export const linkHeaders = {
   node: 'rigel-node',
   /** In requests with batches and in their opening: the sender, constant for a connection, see `SenderTable`. */
   sender: 'rigel-sender',
-  /** In requests with batches: when their sender stops waiting, in ms of the asked node's monotonic clock. */
+  /** In requests with batches: when their sender stops waiting, in ms of the receiving node's monotonic clock. */
   until: 'rigel-until',
   /** In responses: the time of that clock. */
   clock: 'rigel-clock',
@@ -35,7 +35,7 @@ export const checksum_bytes = 32
 export type LinkTarget =
   | { readonly kind: 'batches'; readonly partition: number }
   /**
-   * The first request of a connection with batches. Its answer confirms that nothing of the sender's earlier connections is
+   * The first request of a connection with batches. Its response confirms that nothing of the sender's earlier connections is
    * carried out any more.
    */
   | { readonly kind: 'opening'; readonly partition: number }
@@ -126,19 +126,19 @@ export function parseMoment(text: unknown): number | undefined {
   return /^-?\d{1,15}$/.test(String(text)) ? Number(text) : undefined
 }
 
-const askedMost = 4096
+const positionsMost = 4096
 
 /** Parses the logs of a question, which names them by partition number; undefined when it is malformed. */
 export function parsePositionsQuestion(text: string): readonly LogName[] | undefined {
   const logs = memberOf(text, 'partitions')
-  if (!Array.isArray(logs) || logs.length > askedMost) return undefined
+  if (!Array.isArray(logs) || logs.length > positionsMost) return undefined
   return logs.every(isLogName) ? logs : undefined
 }
 
-/** Parses the sequences of an answer, one for each of the asked logs; undefined when it is malformed. */
-export function parsePositionsResponse(text: string, asked: number): readonly (number | null)[] | undefined {
+/** Parses the sequences of a response, one for each log of the request; undefined when it is malformed. */
+export function parsePositionsResponse(text: string, requested: number): readonly (number | null)[] | undefined {
   const positions = memberOf(text, 'positions')
-  if (!Array.isArray(positions) || positions.length !== asked) return undefined
+  if (!Array.isArray(positions) || positions.length !== requested) return undefined
   return positions.every((position) => position === null || isSafeCount(position)) ? positions : undefined
 }
 
@@ -148,14 +148,14 @@ export function parseClock(text: string): number | undefined {
   return isSafeCount(time_ms) ? time_ms : undefined
 }
 
-/** Parses the owner that an answer with status 421 names; undefined when it names none. */
+/** Parses the owner that a response with status 421 names; undefined when it names none. */
 export function parseOwner(text: string): string | undefined {
   const owner = memberOf(text, 'owner')
   return typeof owner === 'string' ? owner : undefined
 }
 
 /**
- * Parses the election by which a node owns a partition (0: it does not), from the answer to an opening; undefined when it is
+ * Parses the election by which a node owns a partition (0: it does not), from the response to an opening; undefined when it is
  * malformed.
  */
 export function parseEpoch(text: string): number | undefined {

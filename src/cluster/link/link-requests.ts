@@ -7,7 +7,7 @@ import {
   parseHeartbeatRequest,
 } from '../../broker/services/coordinator-requests.js'
 import type { SnapshotTransferService } from '../../broker/services/services.js'
-import type { StreamSource } from '../../delivery/streams/stream-message.js'
+import type { StreamingCourier } from '../../delivery/streams/stream-message.js'
 import { faultText, type Log } from '../../observe/log/log.js'
 import type { NodeStatistics } from '../../observe/measure/node-statistics.js'
 import type { Command } from '../../partition/turn/commands.js'
@@ -19,8 +19,8 @@ import type { SenderTable } from '../../threads/shared-memory/sender-table.js'
 import type { CommandOutcome, OutcomePart } from './batch-route.js'
 import { checkpointPieces } from './checkpoint-pieces.js'
 import { laterOutcomesBody, outcomesBody, type PlacedOutcome, parseCommandsBody } from './command-batch.js'
-import { type BatchSource, ConnectionBatches, type ConnectionRefusal } from './connection-batches.js'
-import { BatchAnswers, type FirstAnswer, isUnowned, type LaterOutcomes } from './later-outcomes.js'
+import { ConnectionBatches, type ConnectionRefusal, type PartitionSender } from './connection-batches.js'
+import { BatchResponses, type FirstResponse, isUnowned, type LaterOutcomes } from './later-outcomes.js'
 import {
   checksum_bytes,
   linkHeaders,
@@ -60,7 +60,7 @@ export interface LinkServices {
   /** Pins commits of environments while their files are sent. */
   readonly transfers: SnapshotTransferService
   /** The streams of this node's courier. */
-  readonly listening: StreamSource
+  readonly listening: StreamingCourier
   statistics(): NodeStatistics
 }
 
@@ -98,9 +98,9 @@ export class LinkRequests {
 
   /** Opens a connection for batches: when this is answered, what the sender has sent earlier is carried out or never will be. */
   async opening(connection: LinkConnection, partition: number, headers: LinkHeaders): Promise<ListenerResponse> {
-    const source = this.#sourceOf(partition, headers)
-    if ('status' in source) return source
-    const opened = await this.#batchesOf(connection).open(source)
+    const sender = this.#senderOf(partition, headers)
+    if ('status' in sender) return sender
+    const opened = await this.#batchesOf(connection).open(sender)
     if (!opened.ok) return this.#refusal(partition, opened.error)
     return { status: 200, bytes: Buffer.from(JSON.stringify({ epoch: opened.value })) }
   }
@@ -115,8 +115,8 @@ export class LinkRequests {
     headers: LinkHeaders,
     body: Buffer,
   ): Promise<ListenerResponse> {
-    const source = this.#sourceOf(partition, headers)
-    if ('status' in source) return source
+    const sender = this.#senderOf(partition, headers)
+    if ('status' in sender) return sender
     const batches = this.#batchesOf(connection)
     const until = parseMoment(headers[linkHeaders.until])
     if (until === undefined) {
@@ -127,31 +127,37 @@ export class LinkRequests {
       const what = `the body is no batch of commands: ${commands.error.what}`
       return this.#refusal(partition, batches.malformed(what))
     }
-    const tenure = batches.begin(source)
+    const tenure = batches.begin(sender)
     if (!tenure.ok) return this.#refusal(partition, tenure.error)
     try {
-      return await this.#taken(connection, source, commands.value, fromClock(until), tenure.value)
+      return await this.#taken(connection, sender, commands.value, fromClock(until), tenure.value)
     } catch (fault) {
-      batches.end(source)
+      batches.end(sender)
       throw fault
     }
   }
 
   #taken(
     connection: LinkConnection,
-    source: BatchSource,
+    sender: PartitionSender,
     commands: readonly Command[],
     until_ms: number,
     tenure: Tenure,
   ): Promise<ListenerResponse> {
-    const { partition } = source
+    const { partition } = sender
     return new Promise((resolve) => {
-      const first = ({ outcomes, batch, over }: FirstAnswer): void => {
+      const first = ({ outcomes, batch, over }: FirstResponse): void => {
         if (outcomes.every(isUnowned)) resolve(this.#elsewhere(partition))
         else resolve({ status: 200, bytes: outcomesBody(outcomes, batch), ...(over && { over }) })
       }
-      const answers = new BatchAnswers(this.#batchesOf(connection), connection.later, source, commands.length, first)
-      this.#services.take(partition, commands, until_ms, tenure, (part) => answers.came(part))
+      const responses = new BatchResponses(
+        this.#batchesOf(connection),
+        connection.later,
+        sender,
+        commands.length,
+        first,
+      )
+      this.#services.take(partition, commands, until_ms, tenure, (part) => responses.came(part))
     })
   }
 
@@ -198,12 +204,12 @@ export class LinkRequests {
   }
 
   /** Has a change of the metadata carried out if this node coordinates. */
-  async control(body: Buffer): Promise<ListenerResponse> {
+  async changeMetadata(body: Buffer): Promise<ListenerResponse> {
     const request = parseCoordinatorRequest(body.toString())
     if (request === undefined) return { status: 400, text: 'the body is no change that a coordinator carries out' }
     const taken = await this.#services.coordinator.take(request)
-    const answer = taken.ok ? taken.value : { owner: taken.error.owner ?? null }
-    return { status: taken.ok ? 200 : 421, bytes: Buffer.from(JSON.stringify(answer)) }
+    const response = taken.ok ? taken.value : { owner: taken.error.owner ?? null }
+    return { status: taken.ok ? 200 : 421, bytes: Buffer.from(JSON.stringify(response)) }
   }
 
   /** Writes heartbeat records into this node's partitions once a record of the metadata log is in force. */
@@ -244,8 +250,8 @@ export class LinkRequests {
     }
   }
 
-  /** The sender of batches; an answer when the headers do not name one or there is no such partition. */
-  #sourceOf(partition: number, headers: LinkHeaders): BatchSource | ListenerResponse {
+  /** The sender of batches; a response when the headers do not name one or there is no such partition. */
+  #senderOf(partition: number, headers: LinkHeaders): PartitionSender | ListenerResponse {
     const name = parseSender(headers[linkHeaders.sender])
     if (partition >= this.#services.partitions) return { status: 404, text: `there is no partition ${partition}` }
     if (name === undefined) return { status: 400, text: 'the sender of the batch is not named' }

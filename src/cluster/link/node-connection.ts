@@ -31,12 +31,12 @@ export type LinkResponse =
     }
   /** Nothing of the request has left this node. */
   | { readonly kind: 'unsent'; readonly reason: string }
-  /** The request was sent, at least in part, and there is no answer: it may have been carried out. */
+  /** The request was sent, at least in part, and there is no response: it may have been carried out. */
   | { readonly kind: 'broken'; readonly reason: string }
 
 const connect_ms = 3_000
 /** Longer than an owner waits for etcd. */
-const answer_ms = 15_000
+const response_ms = 15_000
 /** Shorter than a listener keeps idle connections, so that no request is sent on one that is being closed. */
 const idle_ms = 30_000
 const head_bytes = 4096
@@ -52,7 +52,7 @@ export class NodeConnection {
   /** `more` are headers for all of its requests, name and value in turn. */
   constructor(to: NodeAddress, caller: LinkCaller, more: readonly string[] = []) {
     this.#headers = [...callerHeaders(caller), ...more]
-    this.#client = newLinkClient(to, caller, answer_ms)
+    this.#client = newLinkClient(to, caller, response_ms)
     const over = (_url: URL, _of: readonly unknown[], fault: Error): void => void this.#client.destroy(fault)
     this.#client.on('disconnect', over)
     this.#client.on('connectionError', over)
@@ -75,7 +75,7 @@ export class NodeConnection {
         path: pathOf(target),
         headers: [...this.#headers, ...more],
         body,
-        idempotent: true, // Otherwise it would wait for all earlier answers. Nothing is ever sent twice, see `over`.
+        idempotent: true, // Otherwise it would wait for all earlier responses. Nothing is ever sent twice, see `over`.
         blocking: false,
       }
       this.#client.dispatch(request, {
@@ -124,8 +124,8 @@ export function callerHeaders({ self, security }: LinkCaller): readonly string[]
 export function newLinkClient({ node, host, port }: NodeAddress, { security }: LinkCaller, limit_ms: number): Client {
   const { tls } = security
   const origin = `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
-  const checkIdentity = (asked: string, certificate: PeerCertificate): Error | undefined =>
-    checkServerIdentity(asked, certificate) && checkServerIdentity(node, certificate)
+  const checkIdentity = (hostname: string, certificate: PeerCertificate): Error | undefined =>
+    checkServerIdentity(hostname, certificate) && checkServerIdentity(node, certificate)
   return new Client(origin, {
     connect: buildConnector({
       timeout: connect_ms,

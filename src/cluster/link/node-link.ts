@@ -1,7 +1,7 @@
 import {
   type CoordinatorRequest,
   type PartitionHeartbeat,
-  parseCoordinatorAnswer,
+  parseCoordinatorResponse,
   parseHeartbeats,
 } from '../../broker/services/coordinator-requests.js'
 import type { OpenStream, StreamPiece, StreamRefusal, StreamRequest } from '../../delivery/streams/stream-message.js'
@@ -113,12 +113,12 @@ export class NodeLink {
 
   /** Tells another node what a client has received of a subscription, see `StreamSource`; never rejects. */
   async confirm(node: string, subscription: SubscriptionId, upTo: StreamPosition): Promise<Result<boolean, 'away'>> {
-    const said = await this.#ask(node, { kind: 'confirmations' }, { subscription, upTo: streamPositionText(upTo) })
-    if (said.kind !== 'answered' || said.status !== 200) return err('away')
-    return ok(said.bytes.toString() === JSON.stringify({ isKnown: true }))
+    const response = await this.#ask(node, { kind: 'confirmations' }, { subscription, upTo: streamPositionText(upTo) })
+    if (response.kind !== 'answered' || response.status !== 200) return err('away')
+    return ok(response.bytes.toString() === JSON.stringify({ isKnown: true }))
   }
 
-  /** Each kind of request has a connection of its own, so that it does not wait for answers of another kind. */
+  /** Each kind of request has a connection of its own, so that it does not wait for responses of another kind. */
   async #ask(node: string, target: LinkTarget, body: unknown): Promise<LinkResponse> {
     const member = this.#member(node)
     if (member === undefined) return { kind: 'unsent', reason: 'it is no member' }
@@ -162,8 +162,8 @@ export class NodeLink {
 
 /** The outcome of a change that another node was asked for. */
 export type CoordinatorResponse =
-  /** The answer of the service on that node. */
-  | { readonly kind: 'answered'; readonly answer: Result<unknown, unknown> }
+  /** The response of the service on that node. */
+  | { readonly kind: 'answered'; readonly response: Result<unknown, unknown> }
   /** That node does not coordinate; nothing was done. */
   | { readonly kind: 'notCoordinator' }
   /** That node cannot be reached; nothing was done. */
@@ -174,8 +174,8 @@ export type CoordinatorResponse =
 function coordinatorResponse(response: LinkResponse): CoordinatorResponse {
   if (response.kind !== 'answered') return { kind: response.kind === 'unsent' ? 'unsent' : 'outcomeUnknown' }
   if (response.status === 421) return { kind: 'notCoordinator' }
-  const answer = response.status === 200 ? parseCoordinatorAnswer(response.bytes.toString()) : undefined
-  if (answer !== undefined) return { kind: 'answered', answer }
+  const parsed = response.status === 200 ? parseCoordinatorResponse(response.bytes.toString()) : undefined
+  if (parsed !== undefined) return { kind: 'answered', response: parsed }
   return { kind: response.status === 200 ? 'outcomeUnknown' : 'unsent' }
 }
 

@@ -35,7 +35,7 @@ export interface LinkLimits {
   readonly request_ms: number
   /** Without a byte in either direction; longer than nodes keep unused connections. */
   readonly idle_ms: number
-  /** The most bytes of bodies in this thread that are being read or wait for an answer. */
+  /** The most bytes of bodies in this thread that are being read or wait for a response. */
   readonly held_bytes: number
 }
 
@@ -68,7 +68,7 @@ interface Accepted extends LinkConnection {
 
 /**
  * The listener for other nodes of the cluster. Until a caller has shown a certificate of the cluster's authority or a token, it
- * gets little memory and time, and no answer but a refusal.
+ * gets little memory and time, and no response but a refusal.
  */
 export class NodeListener {
   readonly server: Server
@@ -100,7 +100,7 @@ export class NodeListener {
   }
 
   /**
-   * Stops accepting, and closes existing connections once their answers are sent. `isShared`: another thread has opened the
+   * Stops accepting, and closes existing connections once their responses are sent. `isShared`: another thread has opened the
    * socket.
    */
   close(isShared = false): void {
@@ -161,34 +161,34 @@ export class NodeListener {
   #refusalOf({ headers, method, url }: IncomingMessage): ListenerResponse | undefined {
     const { cluster, node } = this.#parts.self
     if (!this.#tokens.accepts(headers.authorization)) {
-      return refused(401, 'a token of the cluster is needed: give all nodes the same -clusterTokenFile')
+      return refusal(401, 'a token of the cluster is needed: give all nodes the same -clusterTokenFile')
     }
     const of = headers[linkHeaders.cluster]
-    if (of !== cluster) return refused(409, `this is node ${node} of cluster ${cluster}, not of ${String(of)}`)
+    if (of !== cluster) return refusal(409, `this is node ${node} of cluster ${cluster}, not of ${String(of)}`)
     const format = headers[linkHeaders.format]
     if (format !== String(linkFormat)) {
-      return refused(409, `node ${node} has format ${linkFormat} of the link between nodes, not ${String(format)}`)
+      return refusal(409, `node ${node} has format ${linkFormat} of the link between nodes, not ${String(format)}`)
     }
-    if (parseLinkTarget(method, url) === undefined) return refused(404, 'there is nothing of that name between nodes')
+    if (parseLinkTarget(method, url) === undefined) return refusal(404, 'there is nothing of that name between nodes')
     const length = headers['content-length']
     if (method === 'GET') {
       const hasBody = length !== undefined || headers['transfer-encoding'] !== undefined
-      return hasBody ? refused(413, 'nothing is taken with this') : undefined
+      return hasBody ? refusal(413, 'nothing is taken with this') : undefined
     }
-    if (length === undefined) return refused(411, 'a body is needed, with its Content-Length')
-    return Number(length) > batchMost_bytes ? refused(413, `at most ${batchMost_bytes} bytes are taken`) : undefined
+    if (length === undefined) return refusal(411, 'a body is needed, with its Content-Length')
+    return Number(length) > batchMost_bytes ? refusal(413, `at most ${batchMost_bytes} bytes are taken`) : undefined
   }
 
   #refuse(connection: Accepted, incoming: IncomingMessage, outgoing: ServerResponse, refusal: ListenerResponse): void {
     connection.isClosing = true
     const node = String(incoming.headers[linkHeaders.node] ?? 'no node').slice(0, 64)
     this.#lines.refused(`from ${incoming.socket.remoteAddress} (${node}), with ${refusal.status}: ${refusal.text}`)
-    const answer = (): void => {
+    const respond = (): void => {
       outgoing.shouldKeepAlive = false
       send(outgoing, refusal)
     }
-    if (Number(incoming.headers['content-length'] ?? 0) > drained_bytes) answer()
-    else incoming.resume().once('end', answer)
+    if (Number(incoming.headers['content-length'] ?? 0) > drained_bytes) respond()
+    else incoming.resume().once('end', respond)
   }
 
   /** Reads bodies in the order of the requests: nothing may be awaited before. */
@@ -205,17 +205,17 @@ export class NodeListener {
     }
     incoming.resume().once('end', () => {
       if (isBusy) {
-        send(outgoing, refused(503, 'this node has too much to do'))
+        send(outgoing, refusal(503, 'this node has too much to do'))
         return
       }
-      this.#answer(connection, incoming, outgoing, Buffer.concat(pieces)).catch((fault: unknown) => {
+      this.#respond(connection, incoming, outgoing, Buffer.concat(pieces)).catch((fault: unknown) => {
         this.#parts.log.error('cluster:link', 'a request of another node failed', errorFacts(fault))
         incoming.socket.destroy()
       })
     })
   }
 
-  async #answer(
+  async #respond(
     connection: Accepted,
     { method, url, headers }: IncomingMessage,
     outgoing: ServerResponse,
@@ -225,7 +225,7 @@ export class NodeListener {
     if (target === undefined) throw new Error('a request has no target')
     if (target.kind === 'positions') send(outgoing, this.#requests.positions(body))
     else if (target.kind === 'clock') send(outgoing, this.#requests.clock())
-    else if (target.kind === 'control') send(outgoing, await this.#requests.control(body))
+    else if (target.kind === 'control') send(outgoing, await this.#requests.changeMetadata(body))
     else if (target.kind === 'heartbeats') send(outgoing, await this.#requests.heartbeats(body))
     else if (target.kind === 'statistics') send(outgoing, this.#requests.statistics())
     else if (target.kind === 'confirmations') send(outgoing, await this.#requests.confirmation(body))
@@ -235,9 +235,9 @@ export class NodeListener {
       send(outgoing, await this.#requests.opening(connection, target.partition, headers))
     } else if (target.kind === 'outcomes') send(outgoing, await this.#requests.laterOutcomes(connection))
     else {
-      const answer = await this.#requests.batch(connection, target.partition, headers, body)
-      if (answer.over !== undefined) this.#hold(body, answer.over)
-      send(outgoing, answer)
+      const response = await this.#requests.batch(connection, target.partition, headers, body)
+      if (response.over !== undefined) this.#hold(body, response.over)
+      send(outgoing, response)
     }
   }
 
@@ -288,7 +288,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-function refused(status: number, text: string): ListenerResponse {
+function refusal(status: number, text: string): ListenerResponse {
   return { status, text }
 }
 

@@ -24,7 +24,7 @@ export interface NodeRouteParts {
 const nothing = Buffer.from('{}')
 
 /**
- * A route to a partition on another node: a connection of its own with pipelined batches. The first answer gives the other node's
+ * A route to a partition on another node: a connection of its own with pipelined batches. The first response gives the other node's
  * clock, by which batches name the time at which their sender stops waiting. Outcomes of deferred commands are asked for on the
  * same connection, by one request at a time, see `LaterOutcomes`.
  */
@@ -66,7 +66,7 @@ export class NodeRoute implements BatchRoute {
     if (response.kind !== 'answered') return err({ kind: 'unsent' })
     const epoch = response.status === 200 ? parseEpoch(response.bytes.toString()) : undefined
     if (epoch !== undefined && this.#clock.isKnown) return ok({ epoch })
-    this.#refused(response)
+    this.#logRefusal(response)
     return err({ kind: 'refused' })
   }
 
@@ -123,12 +123,12 @@ export class NodeRoute implements BatchRoute {
   }
 
   #unread(what: string): SentOutcome {
-    this.#said(`its answer cannot be read: ${what}`)
+    this.#warn(`its response cannot be read: ${what}`)
     this.#parts.connection.close()
     return err({ kind: 'unanswered' })
   }
 
-  /** The outcome of each command of a batch whose answer did not have status 200. */
+  /** The outcome of each command of a batch whose response did not have status 200. */
   #outcomeOf(response: LinkResponse): SentOutcome {
     if (response.kind !== 'answered') return err({ kind: response.kind === 'broken' ? 'unanswered' : 'unsent' })
     switch (response.status) {
@@ -139,18 +139,18 @@ export class NodeRoute implements BatchRoute {
       case 413:
         return failed('recordTooLarge')
       default:
-        this.#refused(response)
+        this.#logRefusal(response)
         return err({ kind: 'refused' })
     }
   }
 
-  #refused({ status, bytes }: Extract<LinkResponse, { kind: 'answered' }>): void {
+  #logRefusal({ status, bytes }: Extract<LinkResponse, { kind: 'answered' }>): void {
     if (status === 409) this.#parts.overtaken(parseLast(bytes.toString()) ?? 0)
-    if (!this.#isRefused) this.#said(`it answers ${status}: ${bytes.toString('utf8', 0, 500)}`)
+    if (!this.#isRefused) this.#warn(`it answers ${status}: ${bytes.toString('utf8', 0, 500)}`)
     this.#isRefused = true
   }
 
-  #said(what: string): void {
+  #warn(what: string): void {
     const { log, partition } = this.#parts
     log.warn('cluster:link', `updates of partition ${partition} do not reach their node: ${what}`)
   }

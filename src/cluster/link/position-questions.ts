@@ -14,39 +14,39 @@ export interface NodeSilent {
 /** The appliedIndex per log; a log that the node may not confirm is missing. */
 export type Positions = Result<ReadonlyMap<LogName, LogSequence>, NodeSilent>
 
-export type AskedConnection = Pick<NodeConnection, 'ask' | 'close' | 'isOver'>
+export type PositionsConnection = Pick<NodeConnection, 'ask' | 'close' | 'isOver'>
 
 /** The next question, shared by all who have called since the last one was sent. */
 interface Next {
   readonly partitions: Set<LogName>
-  readonly answer: Promise<Positions>
+  readonly response: Promise<Positions>
   readonly resolve: (positions: Positions) => void
 }
 
 /**
- * Asks one node for the appliedIndex of partitions and of the metadata log. One question is under way at a time. Its answer is of
+ * Asks one node for the appliedIndex of partitions and of the metadata log. One question is under way at a time. Its response is of
  * no use to later callers, since updates may have been acknowledged after it was sent: they share the next question.
  */
 export class PositionQuestions {
-  readonly #connect: () => AskedConnection
+  readonly #connect: () => PositionsConnection
   readonly #limit_ms: number
-  #connection: AskedConnection | undefined
+  #connection: PositionsConnection | undefined
   #isUnderWay = false
   #next: Next | undefined
 
   /** `connect` opens a connection to the node's current address. */
-  constructor(connect: () => AskedConnection, limit_ms: number) {
+  constructor(connect: () => PositionsConnection, limit_ms: number) {
     this.#connect = connect
     this.#limit_ms = limit_ms
   }
 
-  /** Never rejects. The answer was true at some moment after this call. */
+  /** Never rejects. The response was true at some moment after this call. */
   ask(partitions: readonly LogName[]): Promise<Positions> {
     this.#next ??= newQuestion()
     for (const partition of partitions) this.#next.partitions.add(partition)
-    const { answer } = this.#next
+    const { response } = this.#next
     if (!this.#isUnderWay) void this.#askNext()
-    return answer
+    return response
   }
 
   close(): void {
@@ -57,12 +57,12 @@ export class PositionQuestions {
     this.#isUnderWay = true
     for (let next = this.#next; next !== undefined; next = this.#next) {
       this.#next = undefined
-      next.resolve(await this.#asked([...next.partitions]))
+      next.resolve(await this.#responseOf([...next.partitions]))
     }
     this.#isUnderWay = false
   }
 
-  async #asked(partitions: readonly LogName[]): Promise<Positions> {
+  async #responseOf(partitions: readonly LogName[]): Promise<Positions> {
     if (this.#connection === undefined || this.#connection.isOver) this.#connection = this.#connect()
     const connection = this.#connection
     const limit = setTimeout(() => connection.close(), this.#limit_ms)
@@ -74,10 +74,10 @@ export class PositionQuestions {
 
 function newQuestion(): Next {
   let resolve: Next['resolve'] = () => {}
-  const answer = new Promise<Positions>((resolved) => {
+  const response = new Promise<Positions>((resolved) => {
     resolve = resolved
   })
-  return { partitions: new Set(), answer, resolve }
+  return { partitions: new Set(), response, resolve }
 }
 
 function positionsOf(response: LinkResponse, partitions: readonly LogName[]): Positions {

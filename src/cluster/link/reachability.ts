@@ -9,11 +9,11 @@ interface ReachabilityParts {
   /** Gets the names of the members that cannot be reached, whenever they change. */
   readonly changed: (unreachable: readonly string[]) => void
   /** How often each other member is asked; once a second if absent. */
-  readonly ask_ms?: number
+  readonly interval_ms?: number
 }
 
 const usual_ms = 1000
-const answer_ms = 2000
+const response_ms = 2000
 /**
  * After this many unanswered questions a member counts as unreachable. Questions are counted, not time: a paused process asks
  * none.
@@ -24,48 +24,48 @@ const vainMost = 5
 export class Reachability {
   readonly #parts: ReachabilityParts
   readonly #timer: NodeJS.Timeout
-  #asked: ReadonlyMap<string, Asked> = new Map()
+  #members: ReadonlyMap<string, WatchedMember> = new Map()
   #unreachable: readonly string[] = []
 
   constructor(parts: ReachabilityParts) {
     this.#parts = parts
-    this.#timer = setInterval(() => this.#look(), parts.ask_ms ?? usual_ms)
+    this.#timer = setInterval(() => this.#look(), parts.interval_ms ?? usual_ms)
     this.#timer.unref()
   }
 
   /** Takes the other members and their addresses. */
   put(members: readonly NodeAddress[]): void {
-    const before = this.#asked
-    const after = new Map<string, Asked>()
+    const before = this.#members
+    const after = new Map<string, WatchedMember>()
     for (const address of members) {
       const known = before.get(address.node)
-      after.set(address.node, known?.isAt(address) ? known : new Asked(address, this.#parts.caller))
+      after.set(address.node, known?.isAt(address) ? known : new WatchedMember(address, this.#parts.caller))
     }
-    for (const [node, asked] of before) if (after.get(node) !== asked) asked.close()
-    this.#asked = after
+    for (const [node, member] of before) if (after.get(node) !== member) member.close()
+    this.#members = after
     this.#tell()
   }
 
   close(): void {
     clearInterval(this.#timer)
-    for (const asked of this.#asked.values()) asked.close()
+    for (const member of this.#members.values()) member.close()
   }
 
   #look(): void {
-    for (const asked of this.#asked.values()) asked.ask()
+    for (const member of this.#members.values()) member.ask()
     this.#tell()
   }
 
   #tell(): void {
     const { log, changed } = this.#parts
     const before = new Set(this.#unreachable)
-    const silent = [...this.#asked].filter(([, { vain }]) => vain >= vainMost)
+    const silent = [...this.#members].filter(([, { vain }]) => vain >= vainMost)
     for (const [node, { where, reason }] of silent) {
       if (!before.has(node)) log.warn('cluster:unreachable', `node ${node} is not reached at ${where}: ${reason}`)
     }
     this.#unreachable = silent.map(([node]) => node).sort()
     for (const node of before) {
-      if (!this.#unreachable.includes(node) && this.#asked.has(node))
+      if (!this.#unreachable.includes(node) && this.#members.has(node))
         log.info('cluster:unreachable', `node ${node} is reached again`)
     }
     if (this.#unreachable.join(' ') !== [...before].join(' ')) changed(this.#unreachable)
@@ -73,18 +73,18 @@ export class Reachability {
 }
 
 /** Another member, and how it has answered. */
-class Asked {
+class WatchedMember {
   readonly #address: NodeAddress
   readonly #questions: PositionQuestions
   #isUnderWay = false
   #isAnswered = true
-  /** The questions since its last answer. */
+  /** The questions since its last response. */
   vain = 0
   reason = ''
 
   constructor(address: NodeAddress, caller: LinkCaller) {
     this.#address = address
-    this.#questions = new PositionQuestions(() => new NodeConnection(address, caller), answer_ms)
+    this.#questions = new PositionQuestions(() => new NodeConnection(address, caller), response_ms)
   }
 
   get where(): string {
@@ -101,10 +101,10 @@ class Asked {
     if (this.#isUnderWay) return
     this.#isUnderWay = true
     this.#isAnswered = false
-    void this.#questions.ask([]).then((answer) => {
+    void this.#questions.ask([]).then((response) => {
       this.#isUnderWay = false
-      this.#isAnswered = answer.ok
-      if (!answer.ok) this.reason = answer.error.reason
+      this.#isAnswered = response.ok
+      if (!response.ok) this.reason = response.error.reason
     })
   }
 

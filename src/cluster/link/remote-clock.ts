@@ -13,7 +13,7 @@ export function fromClock(moment_ms: number): number {
 const drift = 0.001
 
 /**
- * The monotonic clock of another node, as far as its answers tell: when an answer arrives, that clock shows at least the time in
+ * The monotonic clock of another node, as far as its responses tell: when a response arrives, that clock shows at least the time in
  * it. So a moment that is sent in its time is never later than meant, however long the message is under way or waits in the
  * buffers of a paused process.
  */
@@ -21,7 +21,7 @@ export class RemoteClock {
   /** The least lead of that clock over `performance.now()`, as found at a time of the latter. */
   #known: { readonly ahead_ms: number; readonly at_ms: number } | undefined
 
-  /** An answer has arrived with the time of the clock. */
+  /** A response has arrived with the time of the clock. */
   heard(clock_ms: number, now_ms = performance.now()): void {
     const ahead_ms = clock_ms - now_ms
     if (ahead_ms >= (this.#aheadAt(now_ms) ?? Number.NEGATIVE_INFINITY)) this.#known = { ahead_ms, at_ms: now_ms }
@@ -31,7 +31,7 @@ export class RemoteClock {
     return this.#known !== undefined
   }
 
-  /** A lower bound of that clock at a moment of `performance.now()`; undefined before the first answer. */
+  /** A lower bound of that clock at a moment of `performance.now()`; undefined before the first response. */
   at(moment_ms: number): number | undefined {
     const ahead_ms = this.#aheadAt(moment_ms)
     return ahead_ms === undefined ? undefined : Math.floor(moment_ms + ahead_ms)

@@ -22,7 +22,7 @@ export interface RemoteMailboxSettings extends BoundedMailboxSettings {
   readonly patience_ms: number
 }
 
-interface Asked {
+interface OpenCommand {
   readonly command: Command
   readonly resolve: (result: Result<Posted, LostBatch>) => void
 }
@@ -35,8 +35,8 @@ interface Asked {
 export class RemoteMailbox extends BoundedMailbox {
   readonly #settings: RemoteMailboxSettings
   #queue = emptyQueue
-  /** Commands without an answer, by entry number: in the queue, or still gathering. */
-  readonly #asked = new Map<number, Asked>()
+  /** Commands without a response, by entry number: in the queue, or still gathering. */
+  readonly #commands = new Map<number, OpenCommand>()
   #gathering: Entry[] = []
   readonly #routes = new Map<number, BatchRoute>()
   /** Events that came while another one was processed. */
@@ -64,7 +64,7 @@ export class RemoteMailbox extends BoundedMailbox {
     }
     return new Promise((resolve) => {
       this.#entries += 1
-      this.#asked.set(this.#entries, { command, resolve })
+      this.#commands.set(this.#entries, { command, resolve })
       const until_ms = performance.now() + this.#settings.patience_ms
       this.#gathering.push({ number: this.#entries, until_ms, sentOn: 0 })
       this.sendSoon()
@@ -121,9 +121,9 @@ export class RemoteMailbox extends BoundedMailbox {
         this.#routes.get(effect.route)?.close()
         this.#routes.delete(effect.route)
         break
-      case 'answer':
-        this.#asked.get(effect.entry)?.resolve(effect.result)
-        this.#asked.delete(effect.entry)
+      case 'reply':
+        this.#commands.get(effect.entry)?.resolve(effect.result)
+        this.#commands.delete(effect.entry)
         this.release(1)
     }
   }
@@ -149,7 +149,7 @@ export class RemoteMailbox extends BoundedMailbox {
     const [oldest] = entries
     const opened = this.#routes.get(route)
     if (opened === undefined || oldest === undefined) throw new Error('a batch has no route, or no commands')
-    const commands = entries.flatMap(({ number }) => this.#asked.get(number)?.command ?? [])
+    const commands = entries.flatMap(({ number }) => this.#commands.get(number)?.command ?? [])
     opened.send(commands, oldest.until_ms, (part) => this.#take({ kind: 'outcomes', route, batch, ...part }))
   }
 }

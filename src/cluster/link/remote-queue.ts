@@ -95,7 +95,7 @@ export type QueueEffect =
   | { readonly kind: 'send'; readonly route: number; readonly batch: number; readonly entries: readonly Entry[] }
   | { readonly kind: 'close'; readonly route: number }
   /** Each command that was put is answered once. */
-  | { readonly kind: 'answer'; readonly entry: number; readonly result: Result<Posted, LostBatch> }
+  | { readonly kind: 'reply'; readonly entry: number; readonly result: Result<Posted, LostBatch> }
 
 /** The circumstances of an event. */
 export interface QueueMoment {
@@ -249,9 +249,16 @@ function answered(
   const underWay = route.underWay.flatMap((each) => (each !== sent ? each : left.open === 0 ? [] : left))
   let next: RemoteQueue = { ...queue, route: { ...route, underWay } }
   const back: Entry[] = []
-  for (const [index, place] of at.entries()) {
+  for (const [index, position] of at.entries()) {
     const outcome = outcomes[index] ?? err({ kind: 'unanswered' })
-    next = outcomeOf(next, { entry: sent.entries[place], isDeferred: sent.isAnswered }, outcome, moment, back, effects)
+    next = outcomeOf(
+      next,
+      { entry: sent.entries[position], isDeferred: sent.isAnswered },
+      outcome,
+      moment,
+      back,
+      effects,
+    )
   }
   if (back.length === 0) return next
   // The outcomes of commands that a connection had not sent come before those of the ones that it had.
@@ -261,7 +268,7 @@ function answered(
 
 function leftOf(sent: SentBatch, at: readonly number[]): SentBatch {
   const entries = [...sent.entries]
-  for (const place of at) entries[place] = undefined
+  for (const position of at) entries[position] = undefined
   return { ...sent, entries, open: sent.open - at.length, isAnswered: true }
 }
 
@@ -327,7 +334,7 @@ function givenUp(queue: RemoteQueue, isOver: (entry: Entry) => boolean, effects:
 }
 
 function answer({ number }: Entry, result: Result<Posted, LostBatch>, effects: QueueEffect[]): void {
-  effects.push({ kind: 'answer', entry: number, result })
+  effects.push({ kind: 'reply', entry: number, result })
 }
 
 function isWaitedFor({ entries }: SentBatch): boolean {

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import {
+  type StreamingCourier,
   type StreamPiece,
   type StreamRefusal,
   type StreamRequest,
-  type StreamSource,
   streamEnds,
   streamRefusals,
 } from '../../delivery/streams/stream-message.js'
@@ -21,9 +21,13 @@ export const streamSilence_ms = 5 * beat_ms
  * Sends a stream of this node to another one, one line per piece, until either end closes it. Pieces are taken from the stream
  * only as fast as the other node reads.
  */
-export async function relayStream(source: StreamSource, request: StreamRequest, to: ServerResponse): Promise<void> {
+export async function relayStream(
+  courier: StreamingCourier,
+  request: StreamRequest,
+  to: ServerResponse,
+): Promise<void> {
   let early: StreamPiece[] | undefined = []
-  const opened = await source.open(request, (piece) => (early === undefined ? send(piece) : early.push(piece)))
+  const opened = await courier.open(request, (piece) => (early === undefined ? send(piece) : early.push(piece)))
   if (!opened.ok) {
     const body = Buffer.from(JSON.stringify({ refused: opened.error }))
     to.writeHead(409, { 'Content-Length': body.length }).end(body)

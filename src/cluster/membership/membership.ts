@@ -71,12 +71,12 @@ export class Membership {
       this.#wait ??= new LeaseWait(this.#parts)
       const joined = await this.#parts.nodes.join(self, ttl_ms)
       if (!joined.ok) {
-        this.#wait.refused(joined.error.reason)
+        this.#wait.failed(joined.error.reason)
         await sleep(again_ms, undefined, { ref: false })
         continue
       }
       this.#lease = joined.value
-      this.#wait.granted()
+      this.#wait.joined()
       this.#wait = undefined
       if (this.#hasLeft) return joined.value.leave()
       if (self !== this.#self) joined.value.tell(this.#self)
@@ -101,11 +101,11 @@ class LeaseWait {
     this.#timer.unref()
   }
 
-  refused(reason: string): void {
+  failed(reason: string): void {
     this.#reason = reason
   }
 
-  granted(): void {
+  joined(): void {
     this.end()
     if (this.#isTold) this.#log.info('cluster:members', 'etcd has given this node a lease: it is a member')
   }

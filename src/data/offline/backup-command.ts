@@ -90,7 +90,7 @@ interface Source {
 }
 
 async function ofBroker(address: URL, token: string | undefined, ca: string | undefined): Promise<Source> {
-  const response = await asked(address, token, ca === undefined ? undefined : trusted(ca))
+  const response = await responseOf(address, token, ca === undefined ? undefined : trusted(ca))
   if (response.statusCode !== 200) throw new CommandFailure(await refusalOf(response, address))
   const length = Number(response.headers['content-length'] ?? Number.NaN)
   return {
@@ -101,7 +101,11 @@ async function ofBroker(address: URL, token: string | undefined, ca: string | un
 }
 
 /** Uses Node's own client, since the response is long and read as it arrives. */
-function asked(address: URL, token: string | undefined, ca: readonly string[] | undefined): Promise<IncomingMessage> {
+function responseOf(
+  address: URL,
+  token: string | undefined,
+  ca: readonly string[] | undefined,
+): Promise<IncomingMessage> {
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` }
   const options = { headers, timeout: silence_ms, ...(ca && { ca: [...ca] }) }
   const get = address.protocol === 'https:' ? httpsGet : httpGet
@@ -135,9 +139,9 @@ function isOfTrust(fault: Error): boolean {
 }
 
 async function refusalOf(response: IncomingMessage, address: URL): Promise<string> {
-  const said = (await text(response)).slice(0, 500)
+  const message = (await text(response)).slice(0, 500)
   const advice = response.statusCode === 401 ? ': give its token with --token or RIGEL_ADMIN_TOKEN' : ''
-  return `${address} answered ${response.statusCode}${advice} ${said}`
+  return `${address} answered ${response.statusCode}${advice} ${message}`
 }
 
 /** The pieces of a body. Throws `WrongArchive` if it breaks off. */

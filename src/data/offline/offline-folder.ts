@@ -53,8 +53,8 @@ export async function openFolder(
 ): Promise<DataFolder> {
   // In the middle of a swap the format is missing; opening the folder finishes the swap.
   if (!make && !isDecided(path)) formatOf(path)
-  const asked = make ? make.partitions : undefined
-  const folder = await openDataFolder(path, { asked, preferred: halfTheProcessors, everyPage_bytes, maxReaders })
+  const partitions = make ? make.partitions : undefined
+  const folder = await openDataFolder(path, { partitions, preferred: halfTheProcessors, everyPage_bytes, maxReaders })
   if (!folder.ok) throw new CommandFailure(folder.error.reason)
   return folder.value
 }

@@ -171,8 +171,8 @@ class ExportReader {
     this.#isInside = false
     const differing = itemKinds.find((kind) => line.counts[kind] !== this.#counts[kind])
     if (differing === undefined) return []
-    const [said, counted] = [line.counts[differing], this.#counts[differing]]
-    return [wrong(where, `${said} lines of the kind ${differing} were written and ${counted} could be read`)]
+    const [stated, counted] = [line.counts[differing], this.#counts[differing]]
+    return [wrong(where, `${stated} lines of the kind ${differing} were written and ${counted} could be read`)]
   }
 }
 

@@ -59,7 +59,7 @@ async function moveOutboxes(
   const settings: WriterSettings = { durable: false, maxReaders: 256, sizeMax_bytes, keepFree_bytes }
   const { partitions } = make
   const made = await openDataFolder(path, {
-    asked: partitions,
+    partitions: partitions,
     preferred: partitions,
     everyPage_bytes: 0,
     maxReaders: 256,

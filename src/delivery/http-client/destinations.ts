@@ -102,9 +102,13 @@ export class Destinations {
     const key = `${hostname} ${family} ${hints}`
     const underWay = this.#resolving.get(key)
     if (underWay !== undefined) return underWay
-    const asked = { all: true, ...(family !== undefined && { family }), ...(hints !== undefined && { hints }) } as const
+    const options = {
+      all: true,
+      ...(family !== undefined && { family }),
+      ...(hints !== undefined && { hints }),
+    } as const
     const resolving = new Promise<readonly LookupAddress[]>((resolve, reject) => {
-      this.#resolve(hostname, asked, (fault, addresses) => {
+      this.#resolve(hostname, options, (fault, addresses) => {
         if (fault === null) resolve(addresses)
         else reject(fault)
       })

@@ -18,7 +18,7 @@ const rememberedMost = 64
 /** What is known of a name of a service. */
 interface ResolvedName {
   /** By `performance.now()`. */
-  readonly asked_ms: number
+  readonly resolved_ms: number
   /** All that it was ever resolved to; rejects when it never was. */
   readonly addresses: Promise<readonly string[]>
 }
@@ -77,14 +77,14 @@ export class ProtectedServices {
     const [address = ''] = host.split('%')
     if (isIP(address) !== 0) return Promise.resolve([address])
     const before = this.#names.get(host)
-    if (before !== undefined && performance.now() - before.asked_ms < resolved_ms) return before.addresses
-    const addresses = this.#asked(host, before?.addresses ?? Promise.resolve([]))
+    if (before !== undefined && performance.now() - before.resolved_ms < resolved_ms) return before.addresses
+    const addresses = this.#resolved(host, before?.addresses ?? Promise.resolve([]))
     addresses.catch(() => undefined) // Whoever asked hears of it.
-    this.#names.set(host, { asked_ms: performance.now(), addresses })
+    this.#names.set(host, { resolved_ms: performance.now(), addresses })
     return addresses
   }
 
-  async #asked(host: string, earlier: Promise<readonly string[]>): Promise<readonly string[]> {
+  async #resolved(host: string, earlier: Promise<readonly string[]>): Promise<readonly string[]> {
     const before = await earlier.catch(() => [])
     const found = await this.#resolve(host).catch(() => [])
     const all = new Set([...found.map(({ address }) => address), ...before])

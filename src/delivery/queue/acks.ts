@@ -14,8 +14,8 @@ type Batch = ReadonlyMap<SubscriptionId, PendingAck>
 
 interface OutboxAcksParts {
   readonly statsOf: (id: SubscriptionId) => DeliveryStats | undefined
-  /** Asks the owner of the outbox to store a batch; `answered` hears whether it is on disk. */
-  readonly ack: (acks: readonly NoticeAck[], answered: (isStored: boolean) => void) => void
+  /** Asks the owner of the outbox to store a batch; `done` hears whether it is on disk. */
+  readonly ack: (acks: readonly NoticeAck[], done: (isStored: boolean) => void) => void
   readonly later: QueueClock['later']
 }
 

@@ -84,9 +84,9 @@ export interface DeliveryOperations {
   connectStreams(port: MessagePort): void
   /** A new recipient, or a changed one: its failures are forgotten, and a hold ends. */
   put(recipient: Recipient): void
-  /** Nothing of this subscription is begun from the answer on, until it is put again; it need not be known yet. */
+  /** Nothing of this subscription is begun from the response on, until it is put again; it need not be known yet. */
   hold(id: SubscriptionId): Promise<void>
-  /** The subscription has ended: what waits is dropped, and no attempt begins from the answer on. */
+  /** The subscription has ended: what waits is dropped, and no attempt begins from the response on. */
   remove(id: SubscriptionId): Promise<void>
   /** Drops what waits, since an expired subscription is about to be revived. Answers when that is on disk. */
   expire(id: SubscriptionId): Promise<void>
@@ -113,22 +113,22 @@ export interface CourierOperations extends DeliveryOperations {
 }
 
 export const deliveryOperations: Operations<DeliveryOperations> = {
-  connectStreams: 'told',
-  put: 'told',
-  hold: 'asked',
-  remove: 'asked',
-  expire: 'asked',
-  release: 'asked',
-  report: 'asked',
-  inspect: 'asked',
-  receivers: 'asked',
+  connectStreams: 'tell',
+  put: 'tell',
+  hold: 'ask',
+  remove: 'ask',
+  expire: 'ask',
+  release: 'ask',
+  report: 'ask',
+  inspect: 'ask',
+  receivers: 'ask',
 }
 
 export const courierOperations: Operations<CourierOperations> = {
   ...deliveryOperations,
-  connect: 'told',
-  begin: 'asked',
-  drain: 'asked',
+  connect: 'tell',
+  begin: 'ask',
+  drain: 'ask',
 }
 
 /** What the courier tells the coordinator. */
@@ -141,7 +141,7 @@ export interface CourierEvents {
   failing(id: SubscriptionId, fails: number): void
 }
 
-export const courierEvents: Operations<CourierEvents> = { ack: 'asked', alarm: 'told', failing: 'told' }
+export const courierEvents: Operations<CourierEvents> = { ack: 'ask', alarm: 'tell', failing: 'tell' }
 
 export interface KnownState {
   readonly id: SubscriptionId

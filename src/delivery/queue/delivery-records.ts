@@ -20,8 +20,8 @@ export interface RecordsParts {
   /** The number of the coordinator's outbox, which is the last one. */
   readonly coordinator: OutboxNumber
   readonly clock: QueueClock
-  /** Asks the owner of an outbox to store acks; `answered` hears whether they are on disk. */
-  readonly ack: (outbox: OutboxNumber, acks: readonly NoticeAck[], answered: (isStored: boolean) => void) => void
+  /** Asks the owner of an outbox to store acks; `done` hears whether they are on disk. */
+  readonly ack: (outbox: OutboxNumber, acks: readonly NoticeAck[], done: (isStored: boolean) => void) => void
   /** The stats of a subscription in the outboxes that other nodes send, by this node's replicas. */
   readonly elsewhere: (id: SubscriptionId) => readonly DeliveryStats[]
 }
@@ -41,7 +41,7 @@ export class DeliveryRecords {
     this.#elsewhere = elsewhere
     this.#acks = Array.from({ length: coordinator + 1 }, (_, outbox) => {
       const statsOf = (id: SubscriptionId) => this.#subscriptions.get(id)?.byOutbox.get(outbox)
-      return new OutboxAcks({ statsOf, later, ack: (acks, answered) => ack(outbox, acks, answered) })
+      return new OutboxAcks({ statsOf, later, ack: (acks, done) => ack(outbox, acks, done) })
     })
   }
 

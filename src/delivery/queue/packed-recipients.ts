@@ -19,7 +19,7 @@ export interface PackedRecipients {
 /** Each value once, and of each recipient which of them it has. */
 interface Column<Value> {
   readonly values: readonly Value[]
-  readonly places: Uint32Array
+  readonly indexes: Uint32Array
 }
 
 export function packedRecipients(recipients: readonly Recipient[]): PackedRecipients {
@@ -71,20 +71,20 @@ export function* unpackedRecipients(packed: PackedRecipients): Generator<Recipie
 function column<Value>(all: readonly Value[], keyOf: (value: Value) => unknown = (value) => value): Column<Value> {
   const known = new Map<unknown, number>()
   const values: Value[] = []
-  const places = Uint32Array.from(all, (value) => {
+  const indexes = Uint32Array.from(all, (value) => {
     const key = keyOf(value)
-    const place = known.get(key) ?? values.length
-    if (place === values.length) {
-      known.set(key, place)
+    const index = known.get(key) ?? values.length
+    if (index === values.length) {
+      known.set(key, index)
       values.push(value)
     }
-    return place
+    return index
   })
-  return { values, places }
+  return { values, indexes }
 }
 
-function valueAt<Value>({ values, places }: Column<Value>, at: number): Value | undefined {
-  return values[places[at] ?? -1]
+function valueAt<Value>({ values, indexes }: Column<Value>, at: number): Value | undefined {
+  return values[indexes[at] ?? -1]
 }
 
 function there<Value>(value: Value | undefined): Value {

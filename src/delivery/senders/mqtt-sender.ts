@@ -133,8 +133,8 @@ export class MqttSender {
 }
 
 /** The client is loaded when it is needed first: most brokers never send anything over MQTT, and it takes some 20 MB. */
-async function openConnection(...asked: Parameters<typeof MqttConnection.open>): Promise<MqttConnection> {
-  return (await import('./mqtt-connection.js')).MqttConnection.open(...asked)
+async function openConnection(...parameters: Parameters<typeof MqttConnection.open>): Promise<MqttConnection> {
+  return (await import('./mqtt-connection.js')).MqttConnection.open(...parameters)
 }
 
 /** That a connection could not be opened is told to those who wanted to use it. */

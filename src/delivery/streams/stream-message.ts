@@ -39,7 +39,7 @@ export interface OpenStream {
 }
 
 /** Who has streams: the courier of one node, or those of several. */
-export interface StreamSource {
+export interface StreamingCourier {
   /** Opens a stream. What comes on it is given to `take`, from before this resolves on; refuses when there is none. */
   open(request: StreamRequest, take: (piece: StreamPiece) => void): Promise<Result<OpenStream, StreamRefusal | 'away'>>
   /** A client has everything up to a position; false when it is no position of that subscription. */

@@ -1,7 +1,7 @@
 import { type Err, err, ok, type Result } from '../../result.js'
 import { hasForbidden } from './entity.js'
 import type { Condition, Dialect, Filter, FilterSide, Ordering, Scalar, Statement } from './filter.js'
-import { type PatternRefused, PatternsTogether } from './pattern.js'
+import { type PatternRefusal, PatternsTogether } from './pattern.js'
 import { parseDate, parseDecimal } from './value.js'
 
 /** Why a filter is malformed; each API has its texts [context 7.4.2]. */
@@ -34,7 +34,7 @@ export type FilterMalformed =
   /** A quotation mark within a name or key; only NGSIv2 treats it differently from other characters. */
   | { readonly kind: 'quoteInName' }
   | { readonly kind: 'charactersForbidden'; readonly in: 'path' | 'value' }
-  | PatternRefused
+  | PatternRefusal
   /** A metadata filter without a metadata name. */
   | { readonly kind: 'metadataUnnamed'; readonly unary: boolean }
   /** The name of the metadata is empty. */

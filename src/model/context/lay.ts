@@ -47,14 +47,14 @@ export function laid(
 
 /** A second location is refused as such before its value is checked [NGSIv2 context 3.5]. */
 function asSecondLocation(
-  refused: Err<UpdateRefusal>,
+  refusal: Err<UpdateRefusal>,
   edits: AttributeEdits,
   held: Attribute | undefined,
 ): Err<UpdateRefusal> {
-  const { error } = refused
-  if (error.kind !== 'termsUnmet' || error.why.kind !== 'shapeMalformed') return refused
+  const { error } = refusal
+  if (error.kind !== 'termsUnmet' || error.why.kind !== 'shapeMalformed') return refusal
   const first = edits.location(held)
-  if (first === undefined) return refused
+  if (first === undefined) return refusal
   return err({ kind: 'termsUnmet', why: { kind: 'locationsTooMany', name: error.why.name, held: first.name } })
 }
 

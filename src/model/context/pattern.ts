@@ -23,7 +23,7 @@ interface PatternTooCostly {
   readonly pattern: string
 }
 
-export type PatternRefused = PatternMalformed | PatternTooCostly
+export type PatternRefusal = PatternMalformed | PatternTooCostly
 
 /** Twice the length of the longest id. Parsing takes time with the length, so longer patterns are not parsed. */
 const maxCharacters = 2048
@@ -42,7 +42,7 @@ export const mostCompileSteps = 20_000
  * are no backreferences and no lookarounds. Refuses patterns that would take long to compile, do not compile, contain U+0000, or
  * are too large.
  */
-export function compilePattern(text: string): Result<Pattern, PatternRefused> {
+export function compilePattern(text: string): Result<Pattern, PatternRefusal> {
   if (stepsToCompile(text) > mostCompileSteps) {
     return err({ kind: isOfClasses(text) ? 'patternTooCostly' : 'patternMalformed', pattern: text })
   }
@@ -261,7 +261,7 @@ export class PatternsTogether {
    * Refuses a pattern that does not compile, or, before compiling it, the one with which all of them take too long. A repeated
    * text costs nothing.
    */
-  check(text: string): Result<undefined, PatternRefused> {
+  check(text: string): Result<undefined, PatternRefusal> {
     if (this.#checked.has(text)) return ok(undefined)
     const steps = stepsToCompile(text)
     if (steps <= mostCompileSteps) {
@@ -275,7 +275,7 @@ export class PatternsTogether {
   }
 
   /** Checks texts in order; refuses with the first that {@link check} refuses. */
-  checkAll(texts: Iterable<string>): Result<undefined, PatternRefused> {
+  checkAll(texts: Iterable<string>): Result<undefined, PatternRefusal> {
     for (const text of texts) {
       const checked = this.check(text)
       if (!checked.ok) return checked

@@ -5,7 +5,7 @@ import type { Registration, RegistrationChange, RegistrationId } from './registr
 import { TenantRegistrations } from './tenant-registrations.js'
 
 /** A page of a tenant's resources [NGSIv2 subscriptions 3.2, 10]. */
-export interface ResourcePageAsked {
+export interface ResourcePageRequest {
   readonly tenant: Tenant
   /** Registrations of exactly one of these paths; undefined for any. */
   readonly paths: readonly PathRange[] | undefined
@@ -56,7 +56,7 @@ export class RegistrationIndex {
   }
 
   /** A page of the resources of NGSIv2, expired ones included [NGSIv2 subscriptions 9, 10]. */
-  page({ tenant, paths, offset, limit }: ResourcePageAsked): ResourcePage {
+  page({ tenant, paths, offset, limit }: ResourcePageRequest): ResourcePage {
     const all = this.#tenants.get(tenant)?.contexts ?? []
     const meant = paths === undefined ? all : all.filter(({ registration }) => isWritten(registration, paths))
     return { count: meant.length, resources: meant.slice(offset, offset + limit) }

@@ -69,7 +69,7 @@ export function* registeredEntities(
   for (const named of registrations.tried(selector, true)) {
     yield
     if (named === undefined || named.entity.id === '') continue
-    const entity = entityAsked(selector, named.entity)
+    const entity = entityMeant(selector, named.entity)
     const first = named.contexts.find(countingFor(lookup, named, entity.type))
     if (first) keepFirst(found, { entity, named, first })
   }
@@ -152,7 +152,7 @@ interface Found {
 }
 
 /** The entity to ask for where a selector means a registered one. */
-function entityAsked({ id, type }: Selector, registered: RegisteredEntity): RegisteredEntity {
+function entityMeant({ id, type }: Selector, registered: RegisteredEntity): RegisteredEntity {
   if (id.kind === 'exact') return { id: id.id, type: type ?? registered.type }
   return type === undefined || type === registered.type ? registered : { ...registered, type }
 }

@@ -332,9 +332,9 @@ function noticeOf(
 
 /** Whether two versions of a subscription make the same notice of a change, apart from the number of the message. */
 function isAlike(standing: NewNotice, proposed: Notice): boolean {
-  const said = JSON.stringify({ ...standing, provisional: undefined })
+  const text = JSON.stringify({ ...standing, provisional: undefined })
   if (!('correlator' in standing)) return false
-  return said === JSON.stringify({ ...proposed, correlator: standing.correlator })
+  return text === JSON.stringify({ ...proposed, correlator: standing.correlator })
 }
 
 /** Not before the oneshot was set, whatever the front end's clock says. */

@@ -279,15 +279,15 @@ export class AlarmReports {
    * main thread.
    */
   readonly #counts: Int32Array
-  readonly #tell: (said: AlarmReport) => void
+  readonly #tell: (report: AlarmReport) => void
   /** By subject: how often alarms had been raised or had come back at its last report "over". */
-  readonly #saidWell = new Map<string, number>()
+  readonly #reportedOver = new Map<string, number>()
 
   static memory(): SharedArrayBuffer {
     return new SharedArrayBuffer(2 * alarmKinds.length * Int32Array.BYTES_PER_ELEMENT)
   }
 
-  constructor(memory: SharedArrayBuffer, tell: (said: AlarmReport) => void) {
+  constructor(memory: SharedArrayBuffer, tell: (report: AlarmReport) => void) {
     this.#counts = new Int32Array(memory)
     this.#tell = tell
   }
@@ -307,9 +307,9 @@ export class AlarmReports {
     const raised = Atomics.load(this.#counts, 2 * alarmKinds.indexOf(alarm) + 1)
     const name = alarmSubject(subject)
     const key = `${alarm} ${name}`
-    if (this.#saidWell.get(key) === raised) return
-    if (this.#saidWell.size >= mostRemembered) this.#saidWell.clear()
-    this.#saidWell.set(key, raised)
+    if (this.#reportedOver.get(key) === raised) return
+    if (this.#reportedOver.size >= mostRemembered) this.#reportedOver.clear()
+    this.#reportedOver.set(key, raised)
     this.#tell({ kind: 'alarm', alarm, subject: name, reason: undefined })
   }
 }

@@ -179,17 +179,17 @@ class QuotedUsers {
   #lastAt(from: number): number | undefined {
     const text = this.#text
     let last: number | undefined
-    let place = from
-    while (place < text.length) {
+    let position = from
+    while (position < text.length) {
       // An earlier search passed here, in step with this one.
-      if (place < this.#searched && text.charCodeAt(place - 1) !== backslash) return last
-      const unit = text.charCodeAt(place)
+      if (position < this.#searched && text.charCodeAt(position - 1) !== backslash) return last
+      const unit = text.charCodeAt(position)
       if (endsQuoted.has(unit)) break
-      if (unit === backslash && (place + 1 === text.length || text[place + 1] === '/')) break
-      if (unit === at) last = place
-      place += unit === backslash ? 2 : 1
+      if (unit === backslash && (position + 1 === text.length || text[position + 1] === '/')) break
+      if (unit === at) last = position
+      position += unit === backslash ? 2 : 1
     }
-    this.#searched = Math.max(this.#searched, place)
+    this.#searched = Math.max(this.#searched, position)
     return last
   }
 }

@@ -74,12 +74,12 @@ export class FigureTable<All extends Figures> {
     row: number | undefined,
   ): readonly Sample[] {
     const cell = (column: number) => this.#cell(column, row)
-    const number = (column: string) => Number(BigInt.asIntN(64, cell(this.list.place(column)))) / per
+    const number = (column: string) => Number(BigInt.asIntN(64, cell(this.list.positionOf(column)))) / per
     if (figure.kind === 'distribution') {
-      return [{ labels, value: figure.buckets.reading(cell, this.list.place(name)) }]
+      return [{ labels, value: figure.buckets.reading(cell, this.list.positionOf(name)) }]
     }
     const { per, since } = figure
-    if (since !== undefined && cell(this.list.place(since)) === 0n) return []
+    if (since !== undefined && cell(this.list.positionOf(since)) === 0n) return []
     if (figure.kind === 'column') return [{ labels, value: number(name) }]
     return figure.values.map((value) => ({
       labels: { ...labels, [figure.label]: value },

@@ -124,7 +124,7 @@ export class FigureList<All extends Figures> {
   readonly columns: Readonly<Record<ColumnName<All> | DistributionName<All>, number>>
   /** The number of columns of a table. */
   readonly width: number
-  readonly #places: Readonly<Record<string, number>>
+  readonly #positions: Readonly<Record<string, number>>
 
   constructor(rowLabels: readonly string[], all: All) {
     this.all = all
@@ -135,17 +135,17 @@ export class FigureList<All extends Figures> {
       for (const [at, column] of columnNames(name, figure).entries()) columns[column] = width + at
       width += figure.kind === 'distribution' ? figure.buckets.width : columnNames(name, figure).length
     }
-    this.#places = columns
+    this.#positions = columns
     // There is one for each name.
     this.columns = columns as Record<ColumnName<All> | DistributionName<All>, number>
     this.width = width
   }
 
   /** The position of a column whose name was read from the list. */
-  place(name: string): number {
-    const place = this.#places[name]
-    if (place === undefined) throw new Error(`there is no figure ${name}`)
-    return place
+  positionOf(name: string): number {
+    const position = this.#positions[name]
+    if (position === undefined) throw new Error(`there is no figure ${name}`)
+    return position
   }
 
   buckets(name: DistributionName<All>): Buckets {

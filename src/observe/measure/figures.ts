@@ -41,17 +41,19 @@ export const requestFigures = new FigureList([], {
   errors: computed(
     'counter',
     'rigel_ngsi_errors_total',
-    'Errors in answers to clients of NGSIv1 and NGSIv2: each code in the body counts, one for each element that failed; where the body has none, the HTTP status',
+    'Errors in responses to clients of NGSIv1 and NGSIv2: each code in the body counts, one for each element that failed; where the body has none, the HTTP status',
     ['method', 'route', 'code'],
   ),
   durations: computed(
     'histogram',
     'rigel_http_request_duration_seconds',
-    'Time from the head of a request to its answer',
+    'Time from the head of a request to its response',
     ['method', 'route'],
   ),
   requestSizes: computed('histogram', 'rigel_http_request_size_bytes', 'Sizes of the payloads of requests', ['route']),
-  responseSizes: computed('histogram', 'rigel_http_response_size_bytes', 'Sizes of the payloads of answers', ['route']),
+  responseSizes: computed('histogram', 'rigel_http_response_size_bytes', 'Sizes of the payloads of responses', [
+    'route',
+  ]),
 })
 
 /** The outcomes of requests to context providers. */
@@ -60,7 +62,7 @@ export type ForwardedResult = (typeof forwardResults)[number]
 
 /** What arrives at the front ends, and what they forward: a row for each front end. */
 export const frontEndFigures = new FigureList([], {
-  inFlight: gauge('rigel_http_requests_in_flight', 'Requests that have begun and have no answer yet'),
+  inFlight: gauge('rigel_http_requests_in_flight', 'Requests that have begun and have no response yet'),
   connections: gauge('rigel_http_connections', 'Open connections of clients'),
   rejected: counters(
     'rigel_http_rejected_total',

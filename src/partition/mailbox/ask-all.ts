@@ -15,16 +15,16 @@ export interface Addressed {
  */
 const sliceSize = 256
 
-type Asked = Result<Posted, LostBatch>
+type Outcome = Result<Posted, LostBatch>
 
-const lost: Asked = err({ kind: 'partitionLost' })
+const lost: Outcome = err({ kind: 'partitionLost' })
 
 /**
  * Puts all commands of a request into their mailboxes; gives the outcomes in order. Room for all of them is reserved first: when
  * a mailbox lacks room or a partition is gone, nothing is put in anywhere. When a command fails, those not yet put in are dropped:
  * they were not carried out, for the same reason.
  */
-export async function askAll(addressed: readonly Addressed[]): Promise<Result<readonly Asked[], MailboxRefusal>> {
+export async function askAll(addressed: readonly Addressed[]): Promise<Result<readonly Outcome[], MailboxRefusal>> {
   const shares = sharesOf(addressed)
   const refusal = reserveAll(shares)
   if (refusal) return err(refusal)
@@ -60,8 +60,8 @@ function reserveAll(shares: ReadonlyMap<BoundedMailbox, readonly number[]>): Mai
 /** The commands of one request under way. */
 class Request {
   readonly #addressed: readonly Addressed[]
-  readonly #outcomes: (Asked | undefined)[]
-  #failure: Asked | undefined
+  readonly #outcomes: (Outcome | undefined)[]
+  #failure: Outcome | undefined
 
   constructor(addressed: readonly Addressed[]) {
     this.#addressed = addressed
@@ -69,7 +69,7 @@ class Request {
   }
 
   /** The outcomes of all commands, in order, once all have one. */
-  outcomes(): readonly Asked[] | Promise<readonly Asked[]> {
+  outcomes(): readonly Outcome[] | Promise<readonly Outcome[]> {
     return mapInSlices(this.#addressed, (_, at) => {
       const result = this.#outcomes[at] ?? this.#unsent
       if (result === undefined) throw new Error('a command of a request has no outcome')
@@ -78,7 +78,7 @@ class Request {
   }
 
   /** The outcome of commands that were not put in. */
-  get #unsent(): Asked | undefined {
+  get #unsent(): Outcome | undefined {
     const failure = this.#failure
     return failure?.ok === false && failure.error.kind === 'outcomeUnknown' ? lost : failure
   }
@@ -91,10 +91,10 @@ class Request {
       while (sent < share.length && this.#failure === undefined) {
         const slice = share.slice(sent, sent + sliceSize)
         sent += slice.length
-        const asked = Promise.all(slice.map((at) => this.#put(at)))
-        asked.catch(() => {}) // It is awaited below, unless the slice before it has failed.
-        await Promise.all([before, sent < share.length ? undefined : asked])
-        before = asked
+        const outcomes = Promise.all(slice.map((at) => this.#put(at)))
+        outcomes.catch(() => {}) // It is awaited below, unless the slice before it has failed.
+        await Promise.all([before, sent < share.length ? undefined : outcomes])
+        before = outcomes
       }
     } finally {
       if (sent < share.length) mailbox.release(share.length - sent)

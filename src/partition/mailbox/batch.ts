@@ -79,17 +79,17 @@ export interface PartitionOperations {
 }
 
 export const partitionOperations: Operations<PartitionOperations> = {
-  opened: 'asked',
-  connect: 'told',
-  subscribe: 'asked',
-  unsubscribe: 'asked',
-  pin: 'asked',
-  unpin: 'asked',
-  metadataInForce: 'told',
-  heartbeat: 'asked',
-  own: 'told',
-  release: 'told',
-  drain: 'told',
+  opened: 'ask',
+  connect: 'tell',
+  subscribe: 'ask',
+  unsubscribe: 'ask',
+  pin: 'ask',
+  unpin: 'ask',
+  metadataInForce: 'tell',
+  heartbeat: 'ask',
+  own: 'tell',
+  release: 'tell',
+  drain: 'tell',
 }
 
 /** The calls of a partition's thread to the coordinator. */
@@ -98,7 +98,7 @@ export interface PartitionEvents {
   owns(epoch: LogSequence | undefined): void
 }
 
-export const partitionEvents: Operations<PartitionEvents> = { owns: 'told' }
+export const partitionEvents: Operations<PartitionEvents> = { owns: 'tell' }
 
 /** A reply with what its turn cost. */
 export interface Posted {

@@ -216,17 +216,17 @@ export class Inbox {
   /** What earlier turns have taken stands in the log before anything that the sender sends later. */
   #refuse(begun: bigint): void {
     const tenure = this.#parts.position?.tenure
-    const refused = new Set<Arrived>()
+    const fenced = new Set<Arrived>()
     for (const arrived of this.#open) {
       const refusal = refusalOf(arrived.batch, begun, tenure)
       if (refusal === undefined) continue
-      refused.add(arrived)
+      fenced.add(arrived)
       arrived.unsent += arrived.open
       arrived.open = 0
       arrived.deferred = 0
       for (let at = 0; at < arrived.commands.length; at += 1) arrived.replies[at] ??= refusal
     }
-    if (refused.size > 0) this.#shares.remove(({ arrived }) => refused.has(arrived))
+    if (fenced.size > 0) this.#shares.remove(({ arrived }) => fenced.has(arrived))
   }
 
   #traceTaken(commands: number): void {

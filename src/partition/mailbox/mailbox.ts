@@ -209,8 +209,8 @@ export class Mailbox extends BoundedMailbox {
   }
 
   #resolveBatch(turn: BatchReply): void {
-    const place = this.#underWay.findIndex(({ number }) => number === turn.batch)
-    const sent = this.#underWay[place]
+    const index = this.#underWay.findIndex(({ number }) => number === turn.batch)
+    const sent = this.#underWay[index]
     if (sent === undefined) return
     const replies = decodeReplies(turn.replies)
     const { at: positions } = turn
@@ -225,7 +225,7 @@ export class Mailbox extends BoundedMailbox {
     }
     sent.open -= replies.length
     if (sent.isNew) this.#answeredFirst(sent)
-    if (sent.open === 0) this.#underWay.splice(place, 1)
+    if (sent.open === 0) this.#underWay.splice(index, 1)
     this.release(resolved)
     this.send()
   }

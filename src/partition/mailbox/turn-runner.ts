@@ -163,7 +163,7 @@ export class TurnRunner {
     return ownership === undefined || batch.every(({ kind }) => kind === 'ping') || ownership.isConfirmed()
   }
 
-  /** The turn has changed nothing, and its answers may be outdated. */
+  /** The turn has changed nothing, and its responses may be outdated. */
   #unconfirmed(batch: readonly Command[]): readonly Reply[] {
     publishTurn(this.#parts)
     if (this.#parts.ownership?.isOwner === false) return notOwned(batch)

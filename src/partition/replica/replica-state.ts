@@ -17,7 +17,7 @@ import type { ClockStart, Nanoseconds } from '../../time.js'
  * | `campaigns` | `campaigned` | `elected` | note the epoch |
  * | | `campaigned`, to be released or closed meanwhile | as `release` of `elected` | |
  * | | `campaigned`, refused | `follows` | report the loss; read on |
- * | | `release`, `close` | `campaigns`, until its answer is there | none |
+ * | | `release`, `close` | `campaigns`, until its response is there | none |
  * | `elected` | `looked`: the read lease before is over | `elected` | apply all that was held back |
  * | | any: that is applied, and the metadata that it needs is in force | `owns` | show, confirm; append a heartbeat if one is due |
  * | | `release`, `close`, before that | `follows`, `closed` | none: the next one waits as behind this election |
@@ -54,7 +54,7 @@ export interface ReplicaState {
   readonly metadataVersion: LogSequence
   readonly isToOwn: boolean
   readonly isToClose: boolean
-  /** The number of the last read: an answer to another one has come too late. */
+  /** The number of the last read: a response to another one has come too late. */
   readonly reads: number
 }
 

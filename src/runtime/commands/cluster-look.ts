@@ -15,24 +15,24 @@ const usualPartitions = 12
  */
 export async function partitionsForNewFolder(
   cluster: ClusterOptions,
-  asked: Options['partitions'],
+  requested: Options['partitions'],
 ): Promise<Result<number, string>> {
   const found = await looked(cluster).catch((fault: unknown) => err(faultText(fault)))
-  const partitions = found.ok ? partitionsIn(found.value, cluster, asked) : found
+  const partitions = found.ok ? partitionsIn(found.value, cluster, requested) : found
   return partitions.ok ? partitions : err(`cluster ${cluster.name} cannot be used: ${partitions.error}`)
 }
 
 function partitionsIn(
   state: ClusterState | undefined,
   cluster: ClusterOptions,
-  asked: Options['partitions'],
+  requested: Options['partitions'],
 ): Result<number, string> {
-  if (state === undefined) return ok(asked ?? usualPartitions)
+  if (state === undefined) return ok(requested ?? usualPartitions)
   const refusal = clusterRefusal(state, cluster)
   if (refusal !== undefined) return err(refusal)
   const { partitions } = state.description
-  if (asked === undefined || asked === partitions) return ok(partitions)
-  return err(`it has ${partitions} partitions, and keeps them: start without -partitions, which asks for ${asked}`)
+  if (requested === undefined || requested === partitions) return ok(partitions)
+  return err(`it has ${partitions} partitions, and keeps them: start without -partitions, which asks for ${requested}`)
 }
 
 async function looked(cluster: ClusterOptions): Promise<Result<ClusterState | undefined, string>> {

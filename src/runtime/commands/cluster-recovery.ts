@@ -68,7 +68,7 @@ async function takenFolder(path: string, name: string): Promise<Result<HeldFolde
   const fact = isNewFolder(path) ? undefined : readClusterFact(path)
   if (fact?.state !== 'member')
     return err(`${path} is no data folder of a node of cluster ${name}: give -dbPath, and --copy, those of its nodes`)
-  const open = { ...settings, asked: undefined, preferred: 1, serves: { cluster: name } }
+  const open = { ...settings, partitions: undefined, preferred: 1, serves: { cluster: name } }
   const opened = await openDataFolder(path, open)
   if (!opened.ok) return err(opened.error.reason)
   return ok({ data: opened.value, fact, applied: await checkpointsOf(opened.value, settings) })

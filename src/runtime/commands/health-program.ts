@@ -12,14 +12,14 @@ const limit_ms = 4000
 
 const [word] = process.argv.slice(2)
 if (word === '--help' || word === '-h') process.stdout.write(help)
-else ask(word ?? ownUrl())
+else checkHealth(word ?? ownUrl())
 
 function ownUrl(): string {
   const { ORION_PORT: port = '1026', ORION_HTTPS: https } = process.env
   return `${https?.toLowerCase() === 'true' ? 'https' : 'http'}://127.0.0.1:${port}/health/ready`
 }
 
-function ask(url: string): void {
+function checkHealth(url: string): void {
   if (!URL.canParse(url) || !/^https?:/i.test(url)) {
     end(`${url} is no URL of HTTP`)
     return
@@ -27,7 +27,7 @@ function ask(url: string): void {
   const isTls = /^https:/i.test(url)
   // The certificate is for the name that clients use, so it is not checked: only whether the broker serves matters.
   const options = { timeout: limit_ms, rejectUnauthorized: false }
-  const asked = (isTls ? getByHttps : getByHttp)(url, options, (response) => {
+  const request = (isTls ? getByHttps : getByHttp)(url, options, (response) => {
     let text = ''
     response.setEncoding('utf8')
     response.on('data', (chunk: string) => {
@@ -35,8 +35,8 @@ function ask(url: string): void {
     })
     response.on('end', () => (response.statusCode === 200 ? undefined : end(`${response.statusCode} ${text}`)))
   })
-  asked.on('timeout', () => asked.destroy(new Error(`no response within ${limit_ms} ms`)))
-  asked.on('error', (fault) => end(fault.message))
+  request.on('timeout', () => request.destroy(new Error(`no response within ${limit_ms} ms`)))
+  request.on('error', (fault) => end(fault.message))
 }
 
 function end(reason: string): void {

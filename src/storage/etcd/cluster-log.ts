@@ -9,7 +9,7 @@ import {
   encodeClusterRecord,
 } from './cluster-record.js'
 import { forgotten, recordMax_bytes } from './engine.js'
-import { type LogAnswers, LogLink, type LogLinkEnd } from './log-link.js'
+import { LogLink, type LogLinkEnd, type LogResponses } from './log-link.js'
 import { type LogView, type ReadRecord, viewBehind } from './log-view.js'
 
 const noteBegins = 'cluster '
@@ -27,7 +27,7 @@ const notOwned = 0 as LogSequence
 
 /**
  * The log of one environment in the engine of a cluster. The connection belongs to another thread: the writer sleeps until
- * that has an answer, as it would sleep while a file is flushed, so a turn stays synchronous.
+ * that has a response, as it would sleep while a file is flushed, so a turn stays synchronous.
  */
 export class ClusterLog implements NotedLog {
   readonly #link: LogLink
@@ -45,7 +45,7 @@ export class ClusterLog implements NotedLog {
   /**
    * Opens the log for an environment that has applied it up to a sequence, and follows it from there. Throws `DamagedRecord`, with a
    * text for the operator, when the log ends before it, and `BehindLog` where another node may have what is missing.
-   * `sleeps` is called again and again while the thread sleeps until the log has an answer.
+   * `sleeps` is called again and again while the thread sleeps until the log has a response.
    */
   constructor(end: LogLinkEnd, applied: LogSequence, sleeps?: () => void) {
     this.#end = end
@@ -189,8 +189,8 @@ export class ClusterLog implements NotedLog {
     return appended
   }
 
-  #noted(answer: LogAnswers['append'], sent: ClockStart): Appended {
-    const appended = this.#known(answer)
+  #noted(response: LogResponses['append'], sent: ClockStart): Appended {
+    const appended = this.#known(response)
     if (appended.ok) {
       this.#last = appended.value
       this.#sent = sent
@@ -211,8 +211,8 @@ export class ClusterLog implements NotedLog {
     }
   }
 
-  #known<Answer>(answer: Answer | 'givenUp'): Answer {
-    if (answer !== 'givenUp') return answer
+  #known<Response>(response: Response | 'givenUp'): Response {
+    if (response !== 'givenUp') return response
     this.#isGivenUp = true
     throw this.#givenUp()
   }

@@ -87,9 +87,9 @@ function standing(client: EtcdClient, { value, lease }: KeyValue): Promise<Stand
 }
 
 async function leaseLeft(client: EtcdClient, lease: number): Promise<number | undefined> {
-  const said = await client.call('leaseTimeToLive', { ID: lease })
+  const response = await client.call('leaseTimeToLive', { ID: lease })
   // -1 stands for a lease that has ended meanwhile.
-  return said.ok ? Math.max(0, said.value.TTL) : undefined
+  return response.ok ? Math.max(0, response.value.TTL) : undefined
 }
 
 function textOf(pairs: readonly KeyValue[] | undefined): string | undefined {

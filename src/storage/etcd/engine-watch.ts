@@ -21,11 +21,11 @@ const probe_ms = 1000
 export class EngineWatch implements AppenderEvents {
   readonly #figures: RowOf<typeof engineFigures>
   readonly #log: Log
-  /** The time of its last answer, by `performance.now()`. */
-  #answered = performance.now()
+  /** The time of its last response, by `performance.now()`. */
+  #answered_ms = performance.now()
   /** Since when it does not answer; undefined while it does. */
   #silentSince: number | undefined
-  #isSaid = false
+  #isLogged = false
   #isFull = false
   /** The reasons for invalid requests that were logged. */
   readonly #invalid = new Set<string>()
@@ -59,7 +59,7 @@ export class EngineWatch implements AppenderEvents {
   async probe(engine: Pick<EtcdEngine, 'probe'>, until: AbortSignal): Promise<void> {
     try {
       for await (const _ of ticks(probe_ms, undefined, { signal: until, ref: false })) {
-        const isQuiet = performance.now() - this.#answered >= quiet_ms
+        const isQuiet = performance.now() - this.#answered_ms >= quiet_ms
         if (!isQuiet && !this.#isFull) continue
         const probed = await engine.probe()
         if (until.aborted) return
@@ -88,21 +88,21 @@ export class EngineWatch implements AppenderEvents {
     this.#silentSince ??= performance.now()
     const silence_ms = performance.now() - this.#silentSince
     this.#figures.put('isAway', silence_ms >= away_ms)
-    if (this.#isSaid || silence_ms < silent_ms) return
-    this.#isSaid = true
+    if (this.#isLogged || silence_ms < silent_ms) return
+    this.#isLogged = true
     this.#log.error('cluster:etcd', `etcd does not answer, updates wait for it: ${reason}`)
   }
 
   #heard(isFull: boolean): void {
-    this.#answered = performance.now()
+    this.#answered_ms = performance.now()
     this.#full(isFull)
     if (this.#silentSince === undefined) return
-    const silence_s = ((this.#answered - this.#silentSince) / 1000).toFixed(1)
+    const silence_s = ((this.#answered_ms - this.#silentSince) / 1000).toFixed(1)
     this.#silentSince = undefined
     this.#figures.put('isSilent', false)
     this.#figures.put('isAway', false)
-    if (this.#isSaid) this.#log.warn('cluster:etcd', `etcd answers again after ${silence_s} s`)
-    this.#isSaid = false
+    if (this.#isLogged) this.#log.warn('cluster:etcd', `etcd answers again after ${silence_s} s`)
+    this.#isLogged = false
   }
 
   #full(isFull: boolean): void {
@@ -123,7 +123,7 @@ interface EngineMembersParts {
   /** Called after each reading with all URLs that the members announce, for clients and for each other. */
   readonly told: (urls: readonly string[]) => void
   /** Called with the reason when the members cannot be read and that is no passing fault. */
-  readonly refused: (reason: string) => void
+  readonly failed: (reason: string) => void
 }
 
 /** Follows the URLs that the members of etcd announce. A member that does not answer changes nothing. */
@@ -136,10 +136,10 @@ export class EngineMembers {
 
   /** Reads them once. Any member answers, without a majority. */
   async look(): Promise<void> {
-    const { client, told, refused } = this.#parts
+    const { client, told, failed } = this.#parts
     const read = await client.call('memberList', {})
     if (read.ok) told(read.value.members.flatMap(({ clientURLs, peerURLs }) => [...clientURLs, ...peerURLs]))
-    else if (read.error.kind === 'refused') refused(read.error.reason)
+    else if (read.error.kind === 'refused') failed(read.error.reason)
   }
 
   /** Reads them again and again, until the signal comes. */

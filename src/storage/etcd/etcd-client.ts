@@ -30,7 +30,7 @@ export interface CallFault {
   readonly reason: string
 }
 
-/** How long a call waits for its answer. */
+/** How long a call waits for its response. */
 const usualDeadline_ms = 1000
 
 const channelOptions = {
@@ -72,22 +72,22 @@ export class EtcdClient {
   open<Name extends keyof EtcdStreams>(
     name: Name,
     first: Parameters<EtcdStreams[Name]>[0],
-    said: (response: ReturnType<EtcdStreams[Name]>) => void,
+    received: (response: ReturnType<EtcdStreams[Name]>) => void,
     ended: (fault: CallFault) => void,
     limit_ms = Number.POSITIVE_INFINITY,
   ): { close(): void } {
-    const asked = this.#at
+    const member = this.#at
     let isOver = false
     let stream: ClientDuplexStream<object, object> | undefined
     const fail = (fault: unknown): void => {
       if (isOver) return
       isOver = true
-      ended(this.#failed(fault, asked))
+      ended(this.#failed(fault, member))
     }
     this.#opened(name, limit_ms).then((opened) => {
       stream = opened
       // The loader has made it as the protocol says.
-      opened.on('data', (response) => isOver || said(response as ReturnType<EtcdStreams[Name]>))
+      opened.on('data', (response) => isOver || received(response as ReturnType<EtcdStreams[Name]>))
       opened.on('error', fail)
       opened.on('end', () => fail(new Error('the stream has ended')))
       if (isOver) opened.cancel()
@@ -105,12 +105,12 @@ export class EtcdClient {
     name: Name,
     request: Parameters<Calls[Name]>[0],
   ): Promise<Result<ReturnType<Calls[Name]>, CallFault>> {
-    const asked = this.#at
+    const member = this.#at
     try {
       const token = await this.#tokenFor(name)
       return ok(await this.#made(name, request, token))
     } catch (fault) {
-      return err(this.#failed(fault, asked))
+      return err(this.#failed(fault, member))
     }
   }
 
@@ -118,13 +118,13 @@ export class EtcdClient {
     for (const member of this.#members) member.close()
   }
 
-  #failed(fault: unknown, asked: number): CallFault {
-    const error = faultOf(fault, this.#settings.urls[asked] ?? '')
+  #failed(fault: unknown, member: number): CallFault {
+    const error = faultOf(fault, this.#settings.urls[member] ?? '')
     // Whatever is wrong with the token, the password gives another one.
     if (error.kind === 'refused' || (isServiceError(fault) && fault.code === status.UNAUTHENTICATED)) {
       this.#token = undefined
     }
-    if (error.kind === 'unavailable' && this.#at === asked) this.#at = (asked + 1) % this.#members.length
+    if (error.kind === 'unavailable' && this.#at === member) this.#at = (member + 1) % this.#members.length
     return error
   }
 

@@ -150,8 +150,8 @@ export class EtcdNodes {
   /** Makes this node a member for as long as it renews its lease. */
   async join(self: NodeFacts, ttl_ms: number): Promise<Result<MemberLease, EngineUnavailable>> {
     const lease = randomInt(1, 2 ** 47)
-    const granted = await this.#client.call('leaseGrant', { ID: lease, TTL: Math.ceil(ttl_ms / 1000) })
-    if (!granted.ok) return err(unanswered(granted.error))
+    const created = await this.#client.call('leaseGrant', { ID: lease, TTL: Math.ceil(ttl_ms / 1000) })
+    if (!created.ok) return err(unanswered(created.error))
     const told = await this.#tell(self, lease)
     if (!told.ok) return told
     return ok(this.#kept(lease, ttl_ms, self))

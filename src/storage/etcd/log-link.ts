@@ -16,7 +16,7 @@ export type LogQuestion =
   | { readonly kind: 'campaign'; readonly expected: LogSequence; readonly metadataVersion: LogSequence }
 
 /**
- * What it tells, without an answer: what stands up to there is not needed by the writer's environment any more, or need not be applied
+ * What it tells, without a response: what stands up to there is not needed by the writer's environment any more, or need not be applied
  * to it again.
  */
 export interface LogNotice {
@@ -24,27 +24,27 @@ export interface LogNotice {
   readonly upTo: LogSequence
 }
 
-/** A question with its number, which the answer repeats. */
-interface Asked {
+/** A question with its number, which the response repeats. */
+interface LogRequest {
   readonly number: number
   readonly question: LogQuestion
 }
 
-interface Answered {
+interface LogResponse {
   readonly number: number
-  readonly answer: LogAnswers[LogQuestion['kind']]
+  readonly response: LogResponses[LogQuestion['kind']]
 }
 
-/** The answer to a question of each kind; `givenUp` when the process ends before there is one. */
-export interface LogAnswers {
+/** The response to a question of each kind; `givenUp` when the process ends before there is one. */
+export interface LogResponses {
   readonly append: Appended | 'givenUp'
   readonly extent: Extent | 'givenUp'
   readonly next: Result<readonly LogRecord[], ReadRefusal> | 'givenUp'
   readonly campaign: Appended | 'givenUp'
 }
 
-/** Counts the answers; the writer sleeps on it. */
-const answersCell = 0
+/** Counts the responses; the writer sleeps on it. */
+const responsesCell = 0
 /** Counts up each second while the thread that has the connection runs, however long the engine takes to answer. */
 const beatsCell = 1
 const cells = 2
@@ -75,7 +75,7 @@ export interface LogLinkEnd {
   readonly log: LogName
   readonly port: MessagePort
   /** The shared counters of answers and beats. */
-  readonly answered: SharedArrayBuffer
+  readonly responses: SharedArrayBuffer
   /** The name of this node in its records. */
   readonly node: string
 }
@@ -86,46 +86,46 @@ export type LogServerEnd = Omit<LogLinkEnd, 'node'>
 /** A new link; the port of each end is to be transferred to its thread. */
 export function newLogLink(log: LogName, node: string): { readonly writer: LogLinkEnd; readonly server: LogServerEnd } {
   const { port1, port2 } = new MessageChannel()
-  const answered = new SharedArrayBuffer(cells * Int32Array.BYTES_PER_ELEMENT)
-  return { writer: { log, port: port1, answered, node }, server: { log, port: port2, answered } }
+  const responses = new SharedArrayBuffer(cells * Int32Array.BYTES_PER_ELEMENT)
+  return { writer: { log, port: port1, responses, node }, server: { log, port: port2, responses } }
 }
 
-/** The writer's side: asks, and either blocks or awaits the answer. */
+/** The writer's side: asks, and either blocks or awaits the response. */
 export class LogLink {
   readonly #end: LogLinkEnd
   readonly #patience: LogPatience
   readonly #sleeps: () => void
-  readonly #answered: Int32Array
-  readonly #questions = new OpenQuestions<LogAnswers[LogQuestion['kind']]>()
+  readonly #counters: Int32Array
+  readonly #questions = new OpenQuestions<LogResponses[LogQuestion['kind']]>()
 
   /** `sleeps` is called again and again while the thread sleeps. */
   constructor(end: LogLinkEnd, patience = usualPatience, sleeps = (): void => {}) {
     this.#end = end
     this.#patience = patience
     this.#sleeps = sleeps
-    this.#answered = new Int32Array(end.answered)
-    onMessages(end.port, ({ number, answer }: Answered) => this.#questions.answered(number, answer))
+    this.#counters = new Int32Array(end.responses)
+    onMessages(end.port, ({ number, response }: LogResponse) => this.#questions.answered(number, response))
     end.port.unref()
   }
 
   /**
-   * Asks, and lets the thread sleep until there is an answer, as it sleeps while a file is flushed: for as long as the engine takes.
+   * Asks, and lets the thread sleep until there is a response, as it sleeps while a file is flushed: for as long as the engine takes.
    * Throws `LogSilent` when the thread that would answer does not run.
    */
-  askSync<Kind extends LogQuestion['kind']>(question: Extract<LogQuestion, { kind: Kind }>): LogAnswers[Kind] {
-    let own: { readonly answer: LogAnswers[Kind] } | undefined
-    this.#ask(question, (answer) => {
-      own = { answer }
+  askSync<Kind extends LogQuestion['kind']>(question: Extract<LogQuestion, { kind: Kind }>): LogResponses[Kind] {
+    let own: { readonly response: LogResponses[Kind] } | undefined
+    this.#ask(question, (response) => {
+      own = { response }
     })
     let looks: LogLooks = { beats: this.#beats, vain: 0 }
     for (;;) {
-      const answers = Atomics.load(this.#answered, answersCell)
-      // An answer is sent before it is counted.
+      const counted = Atomics.load(this.#counters, responsesCell)
+      // A response is sent before it is counted.
       for (let next = this.#received(); next !== undefined; next = this.#received()) {
-        this.#questions.answered(next.number, next.answer)
-        if (own !== undefined) return own.answer
+        this.#questions.answered(next.number, next.response)
+        if (own !== undefined) return own.response
       }
-      if (Atomics.wait(this.#answered, answersCell, answers, this.#patience.look_ms) !== 'timed-out') continue
+      if (Atomics.wait(this.#counters, responsesCell, counted, this.#patience.look_ms) !== 'timed-out') continue
       this.#sleeps()
       looks = lookedAgain(looks, this.#beats)
       if (looks.vain >= this.#patience.looksMost) throw this.#silent()
@@ -133,7 +133,7 @@ export class LogLink {
   }
 
   /** Asks without blocking the thread. */
-  ask<Kind extends LogQuestion['kind']>(question: Extract<LogQuestion, { kind: Kind }>): Promise<LogAnswers[Kind]> {
+  ask<Kind extends LogQuestion['kind']>(question: Extract<LogQuestion, { kind: Kind }>): Promise<LogResponses[Kind]> {
     return new Promise((resolve) => this.#ask(question, resolve))
   }
 
@@ -146,7 +146,7 @@ export class LogLink {
   }
 
   get #beats(): number {
-    return Atomics.load(this.#answered, beatsCell)
+    return Atomics.load(this.#counters, beatsCell)
   }
 
   #silent(): LogSilent {
@@ -160,32 +160,32 @@ export class LogLink {
   /** Asks; the far end answers with the type that belongs to the kind of the question. */
   #ask<Kind extends LogQuestion['kind']>(
     question: Extract<LogQuestion, { kind: Kind }>,
-    take: (answer: LogAnswers[Kind]) => void,
+    take: (response: LogResponses[Kind]) => void,
   ): void {
-    const number = this.#questions.ask((answer) => take(answer as LogAnswers[Kind]))
-    this.#end.port.postMessage({ number, question } satisfies Asked)
+    const number = this.#questions.ask((response) => take(response as LogResponses[Kind]))
+    this.#end.port.postMessage({ number, question } satisfies LogRequest)
   }
 
-  #received(): Answered | undefined {
+  #received(): LogResponse | undefined {
     return receiveMessageOnPort(this.#end.port)?.message
   }
 }
 
 /** The side of the thread with the connection: answers each question. */
 export function serveLogLink(
-  { port, answered }: LogServerEnd,
-  answer: (question: LogQuestion) => Promise<LogAnswers[LogQuestion['kind']]>,
+  { port, responses }: LogServerEnd,
+  respond: (question: LogQuestion) => Promise<LogResponses[LogQuestion['kind']]>,
   hear: (notice: LogNotice) => void,
 ): void {
-  const count = new Int32Array(answered)
+  const count = new Int32Array(responses)
   const beating = setInterval(() => Atomics.add(count, beatsCell, 1), beat_ms)
   beating.unref()
   port.on('close', () => clearInterval(beating))
-  onMessages(port, async (message: Asked | LogNotice) => {
+  onMessages(port, async (message: LogRequest | LogNotice) => {
     if ('kind' in message) return hear(message)
     const { number, question } = message
-    port.postMessage({ number, answer: await answer(question) } satisfies Answered)
-    Atomics.add(count, answersCell, 1)
-    Atomics.notify(count, answersCell)
+    port.postMessage({ number, response: await respond(question) } satisfies LogResponse)
+    Atomics.add(count, responsesCell, 1)
+    Atomics.notify(count, responsesCell)
   })
 }

@@ -5,7 +5,7 @@ import type { Appender } from './appender.js'
 import { encodeClusterRecord } from './cluster-record.js'
 import type { Engine, LogName } from './engine.js'
 import { FollowedLogs } from './followed-logs.js'
-import { type LogAnswers, type LogQuestion, type LogServerEnd, serveLogLink } from './log-link.js'
+import { type LogQuestion, type LogResponses, type LogServerEnd, serveLogLink } from './log-link.js'
 import type { ReplicaCheckpoints } from './replica-checkpoints.js'
 
 export interface LogServiceParts {
@@ -79,8 +79,8 @@ export class LogService {
   /** Answers the questions of a thread that writes or follows a log, in the place of the thread before it. */
   serve(end: LogServerEnd): void {
     this.#followed.begin(end.log)
-    const answer = (question: LogQuestion) => this.#answer(end.log, question)
-    serveLogLink(end, answer, ({ kind, upTo }) => {
+    const respond = (question: LogQuestion) => this.#respond(end.log, question)
+    serveLogLink(end, respond, ({ kind, upTo }) => {
       const { checkpoints } = this.#parts
       if (kind === 'truncate') checkpoints.reached(end.log, upTo)
       else checkpoints.covered(end.log, upTo)
@@ -101,7 +101,7 @@ export class LogService {
     for (const giveUp of this.#open) giveUp()
   }
 
-  #answer(log: LogName, question: LogQuestion): Promise<LogAnswers[LogQuestion['kind']]> {
+  #respond(log: LogName, question: LogQuestion): Promise<LogResponses[LogQuestion['kind']]> {
     return new Promise((resolve, reject) => {
       // A log without new records does not mean that etcd is unreachable.
       const isForMore = question.kind === 'next'
@@ -113,7 +113,7 @@ export class LogService {
       const giveUp: GiveUp = Object.assign(give, { isForMore })
       this.#open.add(giveUp)
       if (this.#patience_ms !== undefined && !isForMore) setTimeout(giveUp, this.#patience_ms)
-      this.#answered(log, question).then((answer) => this.#open.delete(giveUp) && resolve(answer), reject)
+      this.#responseTo(log, question).then((response) => this.#open.delete(giveUp) && resolve(response), reject)
     })
   }
 
@@ -129,7 +129,7 @@ export class LogService {
     return owned
   }
 
-  async #answered(log: LogName, question: LogQuestion): Promise<LogAnswers[LogQuestion['kind']]> {
+  async #responseTo(log: LogName, question: LogQuestion): Promise<LogResponses[LogQuestion['kind']]> {
     switch (question.kind) {
       case 'append': {
         const owned = this.#of(log)
@@ -146,7 +146,7 @@ export class LogService {
     }
   }
 
-  async #extent(log: LogName): Promise<LogAnswers['extent']> {
+  async #extent(log: LogName): Promise<LogResponses['extent']> {
     // A thread may have died during an append: the thread that replaces it must know the outcome.
     await this.#owned.get(log)?.appending
     // The thread that replaces it campaigns for the log again.
@@ -172,7 +172,12 @@ export class LogService {
     return elected
   }
 
-  async #appended(log: LogName, owned: Owned, expected: LogSequence, bytes: Uint8Array): Promise<LogAnswers['append']> {
+  async #appended(
+    log: LogName,
+    owned: Owned,
+    expected: LogSequence,
+    bytes: Uint8Array,
+  ): Promise<LogResponses['append']> {
     const appended = await this.#parts.appender.append(log, expected, bytes)
     if (appended.ok) {
       owned.last = appended.value

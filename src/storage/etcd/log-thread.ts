@@ -59,36 +59,36 @@ export interface LogOperations {
 }
 
 export const logOperations: Operations<LogOperations> = {
-  describe: 'asked',
-  list: 'asked',
-  begin: 'asked',
-  hold: 'asked',
-  survey: 'asked',
-  readState: 'asked',
-  leave: 'asked',
-  follow: 'told',
-  serve: 'told',
-  tell: 'told',
-  ending: 'told',
-  end: 'told',
+  describe: 'ask',
+  list: 'ask',
+  begin: 'ask',
+  hold: 'ask',
+  survey: 'ask',
+  readState: 'ask',
+  leave: 'ask',
+  follow: 'tell',
+  serve: 'tell',
+  tell: 'tell',
+  ending: 'tell',
+  end: 'tell',
 }
 
 /** The events for the main thread. */
 export interface LogEvents {
   nodes(nodes: ClusterNodes): void
   members(members: readonly NodeFacts[]): void
-  /** The URLs that the members of etcd announce: before the first answer to `describe`, and again and again. */
+  /** The URLs that the members of etcd announce: before the first response to `describe`, and again and again. */
   engineUrls(urls: readonly string[]): void
   isMember(isMember: boolean): void
   givenUp(): void
 }
 
 export const logEvents: Operations<LogEvents> = {
-  nodes: 'told',
-  members: 'told',
-  engineUrls: 'told',
-  isMember: 'told',
-  givenUp: 'told',
+  nodes: 'tell',
+  members: 'tell',
+  engineUrls: 'tell',
+  isMember: 'tell',
+  givenUp: 'tell',
 }
 
 /** The parameters of a new cluster. */

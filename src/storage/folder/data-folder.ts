@@ -33,7 +33,7 @@ export interface DataFolder {
 
 export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> {
   /** The number of partitions that was asked for. */
-  readonly asked: number | undefined
+  readonly partitions: number | undefined
   /** The number of partitions of a new folder for which none was asked for. */
   readonly preferred: number
   /** Up to this size of all files every page is checked; beyond it only branch pages. */
@@ -109,9 +109,9 @@ async function openedFolder(path: string, settings: FolderSettings): Promise<Res
   const format = readFormat(path)
   if (!format.ok) return format.error === 'missing' ? created(path, settings) : err(format.error)
   const { partitions } = format.value
-  if (settings.asked !== undefined && settings.asked !== partitions) {
+  if (settings.partitions !== undefined && settings.partitions !== partitions) {
     return err({
-      reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or give it ${settings.asked} with rigel reshard`,
+      reason: `${path} was made with ${partitions} partitions and keeps that number: start without -partitions, or give it ${settings.partitions} with rigel reshard`,
     })
   }
   const unrestored = firstNotRestored(membersOf(path, partitions), settings)
@@ -138,7 +138,7 @@ async function created(path: string, settings: FolderSettings): Promise<Result<n
       reason: `${formatFile(path)} is missing although the directory holds partitions: restore it from a backup`,
     })
   }
-  const partitions = settings.asked ?? begun?.partitions ?? settings.preferred
+  const partitions = settings.partitions ?? begun?.partitions ?? settings.preferred
   const folder = randomUUID()
   noteNextFormat(path, { partitions, folder })
   for (const member of membersOf(path, partitions)) {

@@ -41,13 +41,13 @@ export function forgetClusterFact(path: string): void {
  * Why a folder is not opened by a broker that is to be of this cluster, or of none; nothing when it is. What a member has not
  * applied stands in etcd, so it is not opened without.
  */
-export function clusterRefusal(path: string, asked: string | undefined): string | undefined {
+export function clusterRefusal(path: string, requested: string | undefined): string | undefined {
   const held = readClusterFact(path)
-  if (held === undefined || held.name === asked) return undefined
+  if (held === undefined || held.name === requested) return undefined
   const { name } = held
-  return asked === undefined
+  return requested === undefined
     ? `${path} belongs to cluster ${name}: start with -cluster ${name}; how it leaves the cluster is in docs/cluster.md`
-    : `${path} belongs to cluster ${name}, not to ${asked}: start with -cluster ${name}, or with another -dbPath`
+    : `${path} belongs to cluster ${name}, not to ${requested}: start with -cluster ${name}, or with another -dbPath`
 }
 
 /** Why a command refuses a folder that no broker has open; undefined when it takes it. */

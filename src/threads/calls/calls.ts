@@ -1,19 +1,19 @@
 import { err, ok, type Result } from '../../result.js'
 
-/** Why a question to another thread has no answer. */
+/** Why a question to another thread has no response. */
 export type CallRefusal =
   /** It took longer than the caller waits. */
   | 'late'
-  /** The question or its answer could not be deserialized at the other end of the port. */
+  /** The question or its response could not be deserialized at the other end of the port. */
   | 'unreadable'
   /** The far end has ended. */
   | 'gone'
 
 /** The outcome of a question. */
-export type CallOutcome<Answer> = Result<Answer, CallRefusal>
+export type CallOutcome<Response> = Result<Response, CallRefusal>
 
-interface OpenCall<Answer> {
-  readonly resolve: (outcome: CallOutcome<Answer>) => void
+interface OpenCall<Response> {
+  readonly resolve: (outcome: CallOutcome<Response>) => void
   /** Stops the timer of its limit. */
   readonly cancel: () => void
 }
@@ -30,16 +30,16 @@ export type Timer = (limit_ms: number, over: () => void) => () => void
  * | `ask`                          |                          | opened and sent; refused as `gone` when the far end is gone | |
  * | `answered`                     | resolved                 | nothing: it came late   |                         |
  * | `unread`, its limit has passed | refused                  | nothing                 |                         |
- * | `answerUnreadable`             |                          |                         | refused as `unreadable` |
+ * | `responseUnreadable`           |                          |                         | refused as `unreadable` |
  * | `gone`                         |                          |                         | refused as `gone`       |
  * | `replaced`                     |                          | opened and sent from now on |                     |
  * | `passed`                       |                          | never opened            |                         |
  *
  * So each question has exactly one outcome, and none stays open when the far end is gone.
  */
-export class OpenCalls<Answer> {
+export class OpenCalls<Response> {
   readonly #timer: Timer
-  readonly #open = new Map<number, OpenCall<Answer>>()
+  readonly #open = new Map<number, OpenCall<Response>>()
   #last = 0
   #isGone = false
 
@@ -51,11 +51,11 @@ export class OpenCalls<Answer> {
    * Asks. `send` posts the question with its number; if it throws, this rejects. Without a limit the question ends when it is
    * answered or the far end is gone.
    */
-  async ask(send: (number: number) => void, limit_ms: number | undefined): Promise<CallOutcome<Answer>> {
+  async ask(send: (number: number) => void, limit_ms: number | undefined): Promise<CallOutcome<Response>> {
     if (this.#isGone) return err('gone')
     this.#last += 1
     const number = this.#last
-    const outcome = new Promise<CallOutcome<Answer>>((resolve) => {
+    const outcome = new Promise<CallOutcome<Response>>((resolve) => {
       const late = (): boolean => this.#close(number, err('late'))
       const cancel = limit_ms === undefined ? (): void => {} : this.#timer(limit_ms, late)
       this.#open.set(number, { resolve, cancel })
@@ -75,9 +75,9 @@ export class OpenCalls<Answer> {
     this.#last += 1
   }
 
-  /** An answer has come; says whether a caller has waited for it. */
-  answered(number: number, answer: Answer): boolean {
-    return this.#close(number, ok(answer))
+  /** A response has come; says whether a caller has waited for it. */
+  answered(number: number, response: Response): boolean {
+    return this.#close(number, ok(response))
   }
 
   /** The far end could not deserialize the question of this number. */
@@ -85,8 +85,8 @@ export class OpenCalls<Answer> {
     this.#close(number, err('unreadable'))
   }
 
-  /** An answer cannot be deserialized: it may belong to any question. */
-  answerUnreadable(): void {
+  /** A response cannot be deserialized: it may belong to any question. */
+  responseUnreadable(): void {
     this.#refuseAll('unreadable')
   }
 
@@ -104,7 +104,7 @@ export class OpenCalls<Answer> {
     for (const number of [...this.#open.keys()]) this.#close(number, err(why))
   }
 
-  #close(number: number, outcome: CallOutcome<Answer>): boolean {
+  #close(number: number, outcome: CallOutcome<Response>): boolean {
     const call = this.#open.get(number)
     if (call === undefined) return false
     this.#open.delete(number)

@@ -7,10 +7,10 @@ import type { Methods, Operations } from './service.js'
 /** The messages on a port by which two threads call each other. */
 export type LinkMessage =
   /** The number is the position of the message among all from this end. */
-  | { readonly kind: 'asked'; readonly number: number; readonly name: string; readonly request: readonly unknown[] }
-  | { readonly kind: 'told'; readonly name: string; readonly request: readonly unknown[] }
-  /** An answer, or the fault in its place. */
-  | { readonly kind: 'answer'; readonly number: number; readonly answer: Result<unknown, string> }
+  | { readonly kind: 'ask'; readonly number: number; readonly name: string; readonly request: readonly unknown[] }
+  | { readonly kind: 'tell'; readonly name: string; readonly request: readonly unknown[] }
+  /** A response, or the fault in its place. */
+  | { readonly kind: 'response'; readonly number: number; readonly response: Result<unknown, string> }
   /** The message of this number could not be deserialized. */
   | { readonly kind: 'unreadable'; readonly number: number }
   /** In the place of a question that could not be sent. */
@@ -33,16 +33,16 @@ interface LinkParts<Far extends object> {
 
 const refusals: Readonly<Record<Exclude<CallRefusal, 'gone'>, string>> = {
   late: 'the other thread has not answered in time',
-  unreadable: 'a question to another thread, or its answer, cannot be read',
+  unreadable: 'a request to another thread, or its response, cannot be read',
 }
 
 /**
- * One end of a port by which two threads of the program call each other. Calls of one end, asked or told, are begun at the other
- * one synchronously in that order, and before the answers to later calls. Ports among the arguments are transferred.
+ * One end of a port by which two threads of the program call each other. Calls of one end, `ask` or `tell`, are begun at the other
+ * one synchronously in that order, and before the responses to later calls. Ports among the arguments are transferred.
  */
 export class ThreadLink<Far extends object> {
   /**
-   * A question rejects with the far end's fault, or with the reason why there is no answer: for an ended far end, the reason of
+   * A question rejects with the far end's fault, or with the reason why there is no response: for an ended far end, the reason of
    * `gone`.
    */
   readonly far: Far
@@ -64,14 +64,14 @@ export class ThreadLink<Far extends object> {
   take(message: LinkMessage): void {
     this.#received += 1
     switch (message.kind) {
-      case 'asked':
-        void this.#answer(message.number, message.name, message.request)
+      case 'ask':
+        void this.#respond(message.number, message.name, message.request)
         return
-      case 'told':
+      case 'tell':
         this.#begin(message.name, message.request)
         return
-      case 'answer':
-        this.#calls.answered(message.number, message.answer)
+      case 'response':
+        this.#calls.answered(message.number, message.response)
         return
       case 'unreadable':
         this.#calls.unread(message.number)
@@ -87,10 +87,10 @@ export class ThreadLink<Far extends object> {
     this.#calls.gone()
   }
 
-  /** Messages keep their order: an unreadable one is either the next question or the answer to any question. */
+  /** Messages keep their order: an unreadable one is either the next question or the response to any question. */
   #unreadable(): void {
     this.#received += 1
-    this.#calls.answerUnreadable()
+    this.#calls.responseUnreadable()
     this.#post({ kind: 'unreadable', number: this.#received })
   }
 
@@ -100,9 +100,9 @@ export class ThreadLink<Far extends object> {
       const full = prefix + name
       return [
         name,
-        kind === 'asked'
+        kind === 'ask'
           ? (...request: readonly unknown[]) => this.#ask(full, request)
-          : (...request: readonly unknown[]) => this.#post({ kind: 'told', name: full, request }, portsOf(request)),
+          : (...request: readonly unknown[]) => this.#post({ kind: 'tell', name: full, request }, portsOf(request)),
       ]
     })
     return Object.fromEntries(callers)
@@ -112,7 +112,7 @@ export class ThreadLink<Far extends object> {
     const { port, limit_ms } = this.#parts
     const send = (number: number): void => {
       try {
-        port.postMessage({ kind: 'asked', number, name, request } satisfies LinkMessage, portsOf(request))
+        port.postMessage({ kind: 'ask', number, name, request } satisfies LinkMessage, portsOf(request))
       } catch (fault) {
         port.postMessage({ kind: 'nothing' } satisfies LinkMessage)
         throw fault
@@ -130,12 +130,12 @@ export class ThreadLink<Far extends object> {
     return method(request)
   }
 
-  async #answer(number: number, name: string, request: readonly unknown[]): Promise<void> {
+  async #respond(number: number, name: string, request: readonly unknown[]): Promise<void> {
     try {
-      this.#post({ kind: 'answer', number, answer: ok(await this.#begin(name, request)) })
+      this.#post({ kind: 'response', number, response: ok(await this.#begin(name, request)) })
     } catch (fault) {
       if (!this.#parts.answersFaults) throw fault
-      this.#post({ kind: 'answer', number, answer: err(String(fault)) })
+      this.#post({ kind: 'response', number, response: err(String(fault)) })
     }
   }
 

@@ -71,13 +71,13 @@ export class LinkedThread<Task extends object, Far extends object> {
       link.gone(why)
     }
     // A caller that waits for the end gets the failure; without one it must not become an unhandled rejection.
-    this.ended.then(() => gone(new Error('the thread has ended without the answer that was waited for')), gone)
+    this.ended.then(() => gone(new Error('the thread has ended without the response that was waited for')), gone)
   }
 
   /** The thread's answer; undefined when the thread has ended before. */
-  async unlessGone<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
+  async unlessGone<Response>(response: Promise<Response>): Promise<Response | undefined> {
     try {
-      return await answer
+      return await response
     } catch (fault) {
       if (this.#isGone) return undefined
       throw fault

@@ -1,13 +1,13 @@
 /**
- * All operations of a service that another thread may use: `asked` ones are answered, `told` ones are not. Arguments and results
+ * All operations of a service that another thread may use: a caller gets a response to an `ask`, and none to a `tell`. Arguments and results
  * must survive a structured clone. A service may consist of others, each with its own operations.
  */
 export type Operations<Service> = {
-  readonly [Name in keyof Service]-?: Service[Name] extends (...request: never[]) => infer Answer
-    ? [Answer] extends [Promise<unknown>]
-      ? 'asked'
-      : undefined extends Answer
-        ? 'told'
+  readonly [Name in keyof Service]-?: Service[Name] extends (...request: never[]) => infer Response
+    ? [Response] extends [Promise<unknown>]
+      ? 'ask'
+      : undefined extends Response
+        ? 'tell'
         : never
     : Operations<NonNullable<Service[Name]>>
 }

@@ -52,20 +52,20 @@ export function followLive(): void {
     lost: (fault, wait_ms) => {
       const { value } = connection
       const since_ms = value.kind === 'lost' ? value.since_ms : Date.now()
-      const said = fault === undefined ? 'the broker has ended the connection' : sentenceOf(fault)
-      connection.set({ kind: 'lost', since_ms, fault: said, next_ms: Date.now() + wait_ms })
+      const reason = fault === undefined ? 'the broker has ended the connection' : sentenceOf(fault)
+      connection.set({ kind: 'lost', since_ms, fault: reason, next_ms: Date.now() + wait_ms })
     },
   })
 }
 
-function greet(said: LiveHello): void {
-  compareVersions(said)
-  if (hello !== undefined && hello.processStart_ms !== said.processStart_ms) {
+function greet(greeting: LiveHello): void {
+  compareVersions(greeting)
+  if (hello !== undefined && hello.processStart_ms !== greeting.processStart_ms) {
     frames = []
-    restarts.set([...restarts.value, said.processStart_ms].slice(-manyRestarts))
+    restarts.set([...restarts.value, greeting.processStart_ms].slice(-manyRestarts))
   }
-  hello = said
-  readOnly.set(said.isReadOnly)
+  hello = greeting
+  readOnly.set(greeting.isReadOnly)
 }
 
 function take(frame: LiveFrame): void {

@@ -179,9 +179,9 @@ function waitsOf(
     const [was, is]: readonly (LiveWaitDistribution | undefined)[] = [known?.[stage], now[stage]]
     const counts = bucketCounts(is?.buckets ?? [], bounds.length)
     if (was !== undefined) addCounts(counts, was.buckets, -1)
-    const asked = (is?.count ?? 0) - (was?.count ?? 0)
+    const count = (is?.count ?? 0) - (was?.count ?? 0)
     const total_s = Number(BigInt(is?.total_ns ?? 0) - BigInt(was?.total_ns ?? 0)) / 1e9
-    const zeros = Math.max(0, asked - sumOf(counts))
+    const zeros = Math.max(0, count - sumOf(counts))
     return { spread: spreadOfCounts(bounds, counts, total_s, zeros), counts }
   })
 }

@@ -13,7 +13,7 @@ export function ReceiversPage() {
     <ListPage<ReceiverList, ShownReceiver>
       title="Receivers"
       path="/admin/receivers"
-      asked={{ text: useParameter('text') }}
+      filters={{ text: useParameter('text') }}
       fields={<SearchField name="text" label="Text" hint="scheme, host or port" isFirst />}
       rowsOf={({ receivers }) => receivers}
       columns={columns}

@@ -18,12 +18,12 @@ export function RegistrationsPage() {
 }
 
 function RegistrationList() {
-  const asked = { text: useParameter('text'), status: useParameter('status'), service: useParameter('tenant') }
+  const filters = { text: useParameter('text'), status: useParameter('status'), service: useParameter('tenant') }
   return (
     <ListPage<RegistrationPage, ShownRegistration>
       title="Registrations"
       path="/admin/registrations"
-      asked={asked}
+      filters={filters}
       fields={
         <>
           <SearchField name="text" label="Text" hint="entity, attribute, provider, id" isFirst />

@@ -51,7 +51,7 @@ export function compareVersions({ version, gitHash }: { readonly version: string
 }
 
 /** The broker has refused a request. */
-export class Refused extends Error {
+export class RefusedRequest extends Error {
   override readonly name = 'Refused'
   readonly status: number
 
@@ -63,7 +63,7 @@ export class Refused extends Error {
 
 /** Whether the request is reserved for the broker's own machine or holders of a token: repeating it would not help. */
 export function isForbidden(fault: unknown): boolean {
-  return fault instanceof Refused && fault.status === 403
+  return fault instanceof RefusedRequest && fault.status === 403
 }
 
 /** Sends a request to the management interface, with the token; throws `Refused` for every status but success. */
@@ -77,7 +77,7 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
   if (response.ok) return response
   // Another request may have been refused meanwhile, and another token given.
   if (response.status === 401 && sent === token) signIn.set(sent === undefined ? 'needed' : 'wrong')
-  throw new Refused(response.status, await descriptionOf(response))
+  throw new RefusedRequest(response.status, await descriptionOf(response))
 }
 
 /** Reads a resource of the management interface, whose type in a broker of the same version is in `shapes.ts`. */
@@ -94,7 +94,7 @@ export function fromJson<Value>(text: string): Value {
 
 /** An error as a sentence for people. */
 export function sentenceOf(fault: unknown): string {
-  if (fault instanceof Refused) return fault.message
+  if (fault instanceof RefusedRequest) return fault.message
   if (fault instanceof Outdated) return 'Rigel was updated: load the page again'
   return 'the broker cannot be reached'
 }
@@ -102,8 +102,8 @@ export function sentenceOf(fault: unknown): string {
 async function descriptionOf(response: Response): Promise<string> {
   const text = await response.text().catch(() => '')
   const [, quoted] = /"(?:description|details)":("(?:[^"\\]|\\.)*")/.exec(text) ?? []
-  const said: unknown = quoted === undefined ? undefined : JSON.parse(quoted)
-  return typeof said === 'string' ? said : `HTTP status ${response.status}`
+  const body: unknown = quoted === undefined ? undefined : JSON.parse(quoted)
+  return typeof body === 'string' ? body : `HTTP status ${response.status}`
 }
 
 /** Whether the console is paused. */
@@ -133,7 +133,7 @@ export function useResource<Value>(
   every_ms = usual_ms,
 ): Known<Value> & { readonly again: () => void } {
   const [known, setKnown] = useState<Known<Value> & { readonly path?: string | undefined }>(nothing)
-  const [asked, setAsked] = useState(0)
+  const [repetitions, setRepetitions] = useState(0)
   const still = useObservable(paused)
   const token = useObservable(signIn)
   useEffect(() => {
@@ -164,7 +164,7 @@ export function useResource<Value>(
       gone.abort()
       clearTimeout(timer)
     }
-  }, [path, token, still, asked, every_ms])
+  }, [path, token, still, repetitions, every_ms])
   const shown = known.path === path ? known : nothing
-  return { ...shown, again: () => setAsked((times) => times + 1) }
+  return { ...shown, again: () => setRepetitions((times) => times + 1) }
 }

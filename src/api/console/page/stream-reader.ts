@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser'
-import { isForbidden, Refused, send, signIn } from './session.js'
+import { isForbidden, RefusedRequest, send, signIn } from './session.js'
 
 /** The reader of a stream. */
 interface EventReader {
@@ -47,12 +47,12 @@ async function keepReading(path: string, reader: EventReader, over: AbortSignal)
       fault = thrown
     }
     if (over.aborted) return
-    const asksForToken = fault instanceof Refused && fault.status === 401
+    const needsToken = fault instanceof RefusedRequest && fault.status === 401
     const isOver = reader.endsForbidden === true && isForbidden(fault)
     lostAt_ms ??= performance.now()
     const wait_ms = waitAfter(performance.now() - lostAt_ms)
     reader.lost(fault, wait_ms)
-    await pause(asksForToken || isOver ? undefined : wait_ms, over)
+    await pause(needsToken || isOver ? undefined : wait_ms, over)
   }
 }
 

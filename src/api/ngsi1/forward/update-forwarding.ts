@@ -177,8 +177,11 @@ function joined(
       atEnd.push(groups)
     }
   }
-  const said = (one: Placed, which: 'inPlace' | 'atEnd') => (one instanceof Groups ? one[which] : [one])
-  return [...inPlace.flatMap((one) => said(one, 'inPlace')), ...atEnd.flatMap((one) => said(one, 'atEnd'))]
+  const responsesOf = (one: Placed, which: 'inPlace' | 'atEnd') => (one instanceof Groups ? one[which] : [one])
+  return [
+    ...inPlace.flatMap((one) => responsesOf(one, 'inPlace')),
+    ...atEnd.flatMap((one) => responsesOf(one, 'atEnd')),
+  ]
 }
 
 /** A response, or the place of those about an entity that are still being gathered. */

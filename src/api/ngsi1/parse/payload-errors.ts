@@ -2,7 +2,7 @@ import { filterTexts, textOf, type Wording } from '../../../broker/operations/wo
 import type { FilterMalformed } from '../../../model/context/filter-parse.js'
 import type { AreaMalformed } from '../../../model/context/geo/area.js'
 import { detailsOfPlace, type PlaceMalformed } from '../../../model/context/geo/place.js'
-import { detailsOfTooCostly, type PatternRefused } from '../../../model/context/pattern.js'
+import { detailsOfTooCostly, type PatternRefusal } from '../../../model/context/pattern.js'
 import type { Log } from '../../../observe/log/log.js'
 import { traceArea } from '../../../observe/log/trace.js'
 import { err, ok, type Result } from '../../../result.js'
@@ -19,7 +19,7 @@ export type CheckRefusal =
   | { readonly kind: 'tooMany'; readonly of: CountedThing; readonly number: number; readonly max: number }
   | { readonly kind: 'idEmpty' }
   | { readonly kind: 'isPatternUnknown'; readonly value: string }
-  | PatternRefused
+  | PatternRefusal
   | { readonly kind: 'nameEmpty' }
   | { readonly kind: 'nameMissing'; readonly of: NamedThing }
   | { readonly kind: 'tooLong'; readonly of: NamedThing; readonly part: 'name' | 'type'; readonly bytes: number }

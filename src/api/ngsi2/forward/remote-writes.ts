@@ -4,7 +4,7 @@ import { type ShareOutcome, updateAtProviders } from '../../../broker/providers/
 import type { Lacking, Share, Sharing } from '../../../broker/providers/update-plan.js'
 import type { EntityType, ServicePath } from '../../../model/context/entity.js'
 import type { GivenAttribute, UpdateAction, UpdateReply } from '../../../model/context/update.js'
-import { entityUnknown, refused, unavailable } from '../errors.js'
+import { entityUnknown, errorOf, unavailable } from '../errors.js'
 import type { Ngsi2Call } from '../operation.js'
 import type { EntityGiven } from '../parse/entities.js'
 import type { WriteOutcome } from '../update-errors.js'
@@ -90,5 +90,5 @@ function partialUpdate(entities: readonly WrittenEntity[], left: readonly (reado
     return names.length === 0 ? [] : [`${id}-${type ?? found} : [${names.join(', ')}]`]
   })
   const description = `Some of the following attributes were not updated: { ${parts.join(', ')} }`
-  return { ...refused('PartialUpdate', description), status: 404 }
+  return { ...errorOf('PartialUpdate', description), status: 404 }
 }

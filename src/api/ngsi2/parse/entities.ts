@@ -4,7 +4,7 @@ import { type GivenAttribute, type UpdateAction, updateActions } from '../../../
 import { parseDecimal } from '../../../model/context/value.js'
 import { err, ok, type Result } from '../../../result.js'
 import type { Steps } from '../../../slices.js'
-import { badInput, refused } from '../errors.js'
+import { badInput, errorOf } from '../errors.js'
 import {
   type AttributeForm,
   AttributeGatherer,
@@ -68,7 +68,7 @@ function identifierIn(member: 'id' | 'type', tree: Tree): Result<string, ApiResp
 function* readBatchEntity(tree: TreeObject, form: AttributeForm): Steps<Result<EntityGiven, ApiResponse>> {
   const [hasId, hasPattern] = [hasMember(tree, 'id'), hasMember(tree, 'idPattern')]
   if (hasId && hasPattern) return err(badInput('both /id/ and /idPattern/ present'))
-  if (hasPattern) return err(refused('NotImplemented', 'NotImplemented'))
+  if (hasPattern) return err(errorOf('NotImplemented', 'NotImplemented'))
   if (!hasId) return err(badInput('nor /id/ nor /idPattern/ present'))
   const isEmpty = tree.members.some(([name, member]) => name === 'id' && member === '')
   if (isEmpty) return err(badInput('id and idPattern cannot be both empty at the same time'))

@@ -15,7 +15,7 @@ import { parseDate } from '../../../model/context/value.js'
 import { err, ok, type Result } from '../../../result.js'
 import type { Steps } from '../../../slices.js'
 import type { Milliseconds } from '../../../time.js'
-import { badInput, refused } from '../errors.js'
+import { badInput, errorOf } from '../errors.js'
 
 /** A parsed payload: members in order, repeated ones included. */
 export type Tree = JsonTree<JsonScalar>
@@ -31,13 +31,13 @@ export function isTreeObject(tree: Tree | undefined): tree is TreeObject {
 }
 
 /** The payload is not JSON, or not of the expected kind [NGSIv2 context 15]. */
-export const malformedPayload = refused('ParseError', 'Errors found in incoming JSON buffer')
+export const malformedPayload = errorOf('ParseError', 'Errors found in incoming JSON buffer')
 
 /** The refusal of a value, or of a payload, that is nested deeper than it may be [NGSIv2 context 3.1]. */
 const tooDeepText = `attribute or metadata value has overpassed maximum nesting limit: ${maxValueLevels}`
 
 /** A value is nested deeper than values may be [NGSIv2 context 3.1]. */
-export const tooDeep = refused('ParseError', tooDeepText)
+export const tooDeep = errorOf('ParseError', tooDeepText)
 
 /** Reads a payload of any kind. */
 export function* readPayload(body: string): Steps<Result<Tree, ApiResponse>> {
@@ -87,7 +87,7 @@ export interface BodyRefusal {
 }
 
 /** The first mistake, thrown by the check that finds it and caught by `checked`. */
-class Refused extends Error {
+class ParseRefusal extends Error {
   readonly refusal: BodyRefusal
 
   constructor(refusal: BodyRefusal) {
@@ -98,7 +98,7 @@ class Refused extends Error {
 
 /** Ends the checks of a payload; only within `checked`. */
 export function refuse(description: string, error: PayloadError = 'BadRequest'): never {
-  throw new Refused({ error, description })
+  throw new ParseRefusal({ error, description })
 }
 
 /** The result of the checks of a payload, made one after another in the order of the interface's tables, or the first refusal. */
@@ -106,7 +106,7 @@ export function checked<Read>(read: () => Read): Result<Read, BodyRefusal> {
   try {
     return ok(read())
   } catch (fault) {
-    if (fault instanceof Refused) return err(fault.refusal)
+    if (fault instanceof ParseRefusal) return err(fault.refusal)
     throw fault
   }
 }

@@ -152,8 +152,8 @@ function patchOf({ id, type, ...attributes }: NonNullable<Template['ngsi']>): Pa
 }
 
 /** The template's own metadata, if the subscription's list of metadata includes it [NGSIv2 subscriptions 5.4, 6.2]. */
-function priorityShown(given: Value | undefined, asked: readonly string[]): readonly Metadata[] {
-  if (asked.length > 0 && !asked.includes('*') && !asked.includes('evalPriority')) return []
+function priorityShown(given: Value | undefined, names: readonly string[]): readonly Metadata[] {
+  if (names.length > 0 && !names.includes('*') && !names.includes('evalPriority')) return []
   const priority = valueMember(valueMember(given, 'metadata'), 'evalPriority')
   return priority === undefined ? [] : [{ name: 'evalPriority', ...typedMember(priority) }]
 }

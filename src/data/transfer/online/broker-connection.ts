@@ -55,8 +55,8 @@ export async function askBroker({ url, token }: BrokerAddress, request: BrokerRe
     if (response.status !== 503 && response.status !== 429) return response
     if (attempt === attempts)
       throw new CommandFailure(`${url} has no room: ${response.status} ${response.text.slice(0, 200)}`)
-    const asked_s = Number(response.headers.get('retry-after') ?? Number.NaN)
-    await sleep(1000 * Math.min(longestWait_s, asked_s > 0 ? asked_s : Math.min(5, 0.2 * attempt)))
+    const retryAfter_s = Number(response.headers.get('retry-after') ?? Number.NaN)
+    await sleep(1000 * Math.min(longestWait_s, retryAfter_s > 0 ? retryAfter_s : Math.min(5, 0.2 * attempt)))
   }
 }
 

@@ -63,7 +63,7 @@ export class BrokerSink implements Sink {
       return
     }
     if (wanted.length === 0) return
-    const response = await this.#ask(first.item, '/v2/op/update', {
+    const response = await this.#send(first.item, '/v2/op/update', {
       actionType: 'append',
       entities: wanted.map(({ body }) => body),
     })
@@ -71,9 +71,9 @@ export class BrokerSink implements Sink {
       // Sending them one by one shows which of them is refused.
       const own = isTaken(response)
         ? response
-        : await this.#ask(each.item, '/v2/op/update', { actionType: 'append', entities: [each.body] })
-      const refused = isTaken(own) ? await this.#instances(each.item) : refusalOf(own)
-      outcomes.set(each.item, refused ?? { ...done(each.item), losses: lossesOf(each.item.entity) })
+        : await this.#send(each.item, '/v2/op/update', { actionType: 'append', entities: [each.body] })
+      const refusal = isTaken(own) ? await this.#instances(each.item) : refusalOf(own)
+      outcomes.set(each.item, refusal ?? { ...done(each.item), losses: lossesOf(each.item.entity) })
     }
   }
 
@@ -89,7 +89,7 @@ export class BrokerSink implements Sink {
     if (first === undefined) return new Set()
     const entities = batch.map(({ item: { entity } }) => ({ id: entity.id, ...typeOf(entity) }))
     const query = { entities, attrs: ['dateCreated'] }
-    const response = await this.#ask(first.item, '/v2/op/query?limit=1000&options=keyValues', query)
+    const response = await this.#send(first.item, '/v2/op/query?limit=1000&options=keyValues', query)
     if (response.status === 400) {
       // Entities that cannot be asked for count as missing; writing them gives the reason.
       const found = new Set<string>()
@@ -97,8 +97,8 @@ export class BrokerSink implements Sink {
       return found
     }
     if (response.status !== 200) {
-      const said = `${response.status} ${response.text.slice(0, 300)}`
-      throw new CommandFailure(`${this.#address.url} was asked what is there already and answered ${said}`)
+      const reason = `${response.status} ${response.text.slice(0, 300)}`
+      throw new CommandFailure(`${this.#address.url} was asked what is there already and answered ${reason}`)
     }
     const found: readonly { readonly id: string; readonly type: string }[] = JSON.parse(response.text)
     return new Set(found.map(keyOf))
@@ -108,7 +108,7 @@ export class BrokerSink implements Sink {
   async #instances(item: EntityItem): Promise<Outcome | undefined> {
     const body = instanceUpdate(item.entity)
     if (body === undefined) return undefined
-    const response = await this.#ask(item, '/v1/updateContext', body)
+    const response = await this.#send(item, '/v1/updateContext', body)
     if (response.status === 200 && codesOf(response.text).every((code) => code === '200')) return undefined
     return { kind: 'refused', reason: `its instances: ${response.status} ${response.text.slice(0, 300)}` }
   }
@@ -156,7 +156,7 @@ export class BrokerSink implements Sink {
     return { kind: 'created' }
   }
 
-  #ask({ tenant, entity }: EntityItem, path: string, body: BrokerRequest['body']): Promise<BrokerResponse> {
+  #send({ tenant, entity }: EntityItem, path: string, body: BrokerRequest['body']): Promise<BrokerResponse> {
     return askBroker(this.#address, { method: 'POST', path, tenant, servicePath: entity.path, body })
   }
 }

@@ -82,8 +82,8 @@ function termsOf(document: GivenObject, contexts: number, losses: PartLoss[]): R
   const mode = forwardingModes.find((each) => each === stored) ?? 'all'
   const status = document['status'] === 'inactive' ? 'inactive' : 'active'
   const terms = { description, status, mode, legacy } as const
-  const saysNothing = description === '' && status === 'active' && mode === 'all' && legacy && stored === undefined
-  if (saysNothing) return undefined
+  const isEmpty = description === '' && status === 'active' && mode === 'all' && legacy && stored === undefined
+  if (isEmpty) return undefined
   if (contexts === 1) return terms
   losses.push(
     leftOut('description, status, forwarding mode and format, which a registration of several contexts does not have'),

@@ -66,22 +66,22 @@ const mostNames = 12
 /** One page of entities, in the order of the index that has all of them and fewest others. */
 export async function browse(
   snapshots: readonly Snapshot[],
-  asked: BrowseQuery,
+  query: BrowseQuery,
   limit_bytes: number,
   slices: Slices,
 ): Promise<Result<BrowsedPage, QueryRefusal>> {
   const begun_ms = performance.now()
   const budget = new StepBudget(maxSteps)
-  const query = queryOf(asked)
+  const stored = queryOf(query)
   const patterns = new CompiledPatterns()
-  const [matches, mayMatch] = [compileQuery(query, budget, patterns), compileIds(query.selectors, budget, patterns)]
-  const { index, entries } = entriesAfter(snapshots, asked)
+  const [matches, mayMatch] = [compileQuery(stored, budget, patterns), compileIds(stored.selectors, budget, patterns)]
+  const { index, entries } = entriesAfter(snapshots, query)
   const entities: BrowsedEntity[] = []
   let [looked, bytes] = [0, 0]
   let last: Position | undefined
   let isMore = false
   for (const candidate of entries) {
-    if (entities.length === asked.limit || bytes > limit_bytes || isSpent(looked, begun_ms)) {
+    if (entities.length === query.limit || bytes > limit_bytes || isSpent(looked, begun_ms)) {
       isMore = true
       break
     }
@@ -89,7 +89,7 @@ export async function browse(
     last = candidate.position
     if (slices.isOver) await slices.next()
     budget.renew()
-    if (isPassedOver(candidate, asked) || !mayMatch(candidate.id)) {
+    if (isPassedOver(candidate, query) || !mayMatch(candidate.id)) {
       if (budget.isSpent) return err({ kind: 'queryTooCostly' })
       continue
     }
@@ -97,7 +97,7 @@ export async function browse(
     if (text === undefined) throw new DamagedRecord(`an index names an entity that has no record: ${candidate.id}`)
     bytes += text.length
     const entity = candidate.decode(text)
-    const fits = matches(entity) && candidate.isFirst(entity) && liesIn(entity, asked.area)
+    const fits = matches(entity) && candidate.isFirst(entity) && liesIn(entity, query.area)
     if (budget.isSpent) return err({ kind: 'queryTooCostly' })
     if (fits) entities.push(shown(entity))
   }
@@ -106,7 +106,7 @@ export async function browse(
     entities,
     next,
     looked,
-    total: asked.counted && asked.after === undefined ? totalOf(snapshots, asked, entities, next) : undefined,
+    total: query.counted && query.after === undefined ? totalOf(snapshots, query, entities, next) : undefined,
   })
 }
 
@@ -114,10 +114,10 @@ function isSpent(looked: number, begun_ms: number): boolean {
   return looked >= leastLooked && looked % 16 === 0 && performance.now() - begun_ms > budget_ms
 }
 
-function isPassedOver({ id, path, type }: Positioned, asked: BrowseQuery): boolean {
-  if (!inPaths(path, [asked.path])) return true
-  if (asked.prefix !== undefined && !id.startsWith(asked.prefix)) return true
-  return asked.type !== undefined && type !== undefined && type !== asked.type
+function isPassedOver({ id, path, type }: Positioned, query: BrowseQuery): boolean {
+  if (!inPaths(path, [query.path])) return true
+  if (query.prefix !== undefined && !id.startsWith(query.prefix)) return true
+  return query.type !== undefined && type !== undefined && type !== query.type
 }
 
 function queryOf({ tenant, path, type, pattern, attribute }: BrowseQuery): Query {

@@ -41,18 +41,18 @@ const leastRead = 8
  */
 export async function points(
   snapshots: readonly Snapshot[],
-  asked: PointsQuery,
+  query: PointsQuery,
   slices: Slices,
 ): Promise<Result<LocatedPoints, QueryRefusal>> {
-  const few = asked.type === undefined ? undefined : await ofFewType(snapshots, asked, asked.type, slices)
+  const few = query.type === undefined ? undefined : await ofFewType(snapshots, query, query.type, slices)
   if (few !== undefined) return ok(few)
-  const cover = coverOfBoxes([asked.area])
+  const cover = coverOfBoxes([query.area])
   const stretches: Stretch[] = []
   let [entries, read] = [0, 0]
   for (const snapshot of snapshots) {
-    const own = stretchesOf(snapshot, asked.tenant, cover)
+    const own = stretchesOf(snapshot, query.tenant, cover)
     const count = own.reduce((sum, stretch) => sum + stretch.entries, 0)
-    if (read >= leastRead && entries + count > asked.limit) break
+    if (read >= leastRead && entries + count > query.limit) break
     stretches.push(...own)
     entries += count
     read += 1
@@ -61,10 +61,10 @@ export async function points(
   const inAll = Math.round((entries * snapshots.length) / read)
   const found: number[] = []
   let looked = 0
-  for (const entry of thinned(stretches, Math.max(1, entries / asked.limit))) {
-    if (looked === asked.limit) break // Sums of fractions may leave room for one more.
+  for (const entry of thinned(stretches, Math.max(1, entries / query.limit))) {
+    if (looked === query.limit) break // Sums of fractions may leave room for one more.
     looked += 1
-    const point = pointOf(entry, asked)
+    const point = pointOf(entry, query)
     if (point !== undefined) found.push(...point)
     if (slices.isOver) await slices.next()
   }
@@ -119,12 +119,12 @@ function* thinned(stretches: readonly Stretch[], step: number): Generator<CellEn
     if (step === 1) for (const entry of snapshot.entries('cells', range)) yield { snapshot, ...entry }
     let [start, at] = [range.start, before]
     for (; step > 1 && due < before + entries; due += step) {
-      const place = Math.floor(due)
-      const key = snapshot.keyAfter('cells', { start, end: range.end }, place - at)
+      const index = Math.floor(due)
+      const key = snapshot.keyAfter('cells', { start, end: range.end }, index - at)
       if (key === undefined) break
       yield { snapshot, key }
       start = key
-      at = place
+      at = index
     }
     before += entries
   }

@@ -9,15 +9,15 @@ import { type LocatedPoints, type PointsQuery, points } from './points.js'
 
 /** The views of the console over all partitions, which query threads read: request and result by name. */
 export interface Views {
-  readonly census: { readonly ask: CensusQuery; readonly found: Census }
-  readonly entities: { readonly ask: BrowseQuery; readonly found: BrowsedPage }
-  readonly points: { readonly ask: PointsQuery; readonly found: LocatedPoints }
+  readonly census: { readonly request: CensusQuery; readonly found: Census }
+  readonly entities: { readonly request: BrowseQuery; readonly found: BrowsedPage }
+  readonly points: { readonly request: PointsQuery; readonly found: LocatedPoints }
 }
 export type ViewName = keyof Views
 
 /** One of the views, as it goes to a query thread. */
 export type ViewTask = {
-  readonly [Name in ViewName]: { readonly name: Name; readonly ask: Views[Name]['ask'] }
+  readonly [Name in ViewName]: { readonly name: Name; readonly request: Views[Name]['request'] }
 }[ViewName]
 
 /** Reads a view over the snapshots of all partitions. */
@@ -29,10 +29,10 @@ export async function viewed(
   const slices = new Slices(giveWay)
   switch (task.name) {
     case 'census':
-      return census(snapshots, task.ask, page_bytes, slices)
+      return census(snapshots, task.request, page_bytes, slices)
     case 'entities':
-      return browse(snapshots, task.ask, page_bytes, slices)
+      return browse(snapshots, task.request, page_bytes, slices)
     case 'points':
-      return points(snapshots, task.ask, slices)
+      return points(snapshots, task.request, slices)
   }
 }

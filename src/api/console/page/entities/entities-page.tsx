@@ -28,10 +28,10 @@ function EntityBrowser({ isMap }: { readonly isMap: boolean }) {
   const service = useParameter('tenant') ?? ''
   const [type, path, area] = [useParameter('type'), useParameter('path'), useParameter('area')]
   const ofId = { prefix: useParameter('prefix'), pattern: useParameter('pattern') }
-  const asked = { type, path, area, ...ofId }
+  const filters = { type, path, area, ...ofId }
   const attribute = useParameter('attribute')
   // The total comes from the counts of the types, which are read anyway.
-  const search = pathWith('/admin/entities', { service, ...asked, attribute, limit, total: 'off' })
+  const search = pathWith('/admin/entities', { service, ...filters, attribute, limit, total: 'off' })
   const places = pathWith('/admin/entities/points', { service, type, path, area })
   // Requested here, since the map itself may have to be loaded first.
   const points = useResource<PointList>(isMap ? places : undefined, 10_000)

@@ -63,7 +63,7 @@ function Picture({ points, area }: { readonly points: readonly number[]; readonl
     return [event.clientX - left, event.clientY - top]
   }
   const drop = (event: PointerEvent) => {
-    if (drag !== undefined && view !== undefined) ask(view, { from: drag.from, to: place(event) })
+    if (drag !== undefined && view !== undefined) searchArea(view, { from: drag.from, to: place(event) })
     setDrag(undefined)
   }
   return (
@@ -100,7 +100,7 @@ function Picture({ points, area }: { readonly points: readonly number[]; readonl
 /** A shorter drag is a click. */
 const least_px = 6
 
-function ask({ project }: MapView, { from, to }: Drag): void {
+function searchArea({ project }: MapView, { from, to }: Drag): void {
   if (Math.abs(from[0] - to[0]) < least_px || Math.abs(from[1] - to[1]) < least_px) return
   const [one, other] = [project.invert?.([from[0], from[1]]), project.invert?.([to[0], to[1]])]
   if (!one || !other) return

@@ -26,7 +26,7 @@ export function StageTable({ recent }: { readonly recent: Moment }) {
             {
               name: 'whole update',
               tone: '',
-              title: 'From the head of the request to its answer',
+              title: 'From the head of the request to its response',
               spread: recent.update,
             },
           ].map(({ name, tone, title, spread }) => (

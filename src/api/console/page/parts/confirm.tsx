@@ -12,16 +12,16 @@ interface Change {
   readonly action: string
 }
 
-const asked = new Observable<(Change & { readonly decide: (agreed: boolean) => void }) | undefined>(undefined)
+const pending = new Observable<(Change & { readonly decide: (agreed: boolean) => void }) | undefined>(undefined)
 
 /** Asks for confirmation and names the consequences; resolves with the reader's decision. */
 export function confirmChange(change: Change): Promise<boolean> {
-  asked.value?.decide(false)
+  pending.value?.decide(false)
   return new Promise((resolve) => {
-    asked.set({
+    pending.set({
       ...change,
       decide: (agreed) => {
-        asked.set(undefined)
+        pending.set(undefined)
         resolve(agreed)
       },
     })
@@ -48,7 +48,7 @@ export function ChangeFault({ fault }: { readonly fault: string | undefined }) {
 
 /** The dialog of the question; occurs once in the console. */
 export function ConfirmDialog() {
-  const change = useObservable(asked)
+  const change = useObservable(pending)
   const dialog = useRef<HTMLDialogElement>(null)
   // Before the first paint: a question that is visible can be answered.
   useLayoutEffect(() => {

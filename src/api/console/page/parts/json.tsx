@@ -86,15 +86,15 @@ export function CopyButton({
   readonly text: string | (() => string)
   readonly children: ComponentChildren
 }) {
-  const [said, setSaid] = useState<string>()
+  const [outcome, setOutcome] = useState<string>()
   const copy = async () => {
     const copied = await copyText(typeof text === 'string' ? text : text())
-    setSaid(copied ? 'Copied' : 'The browser does not allow it')
-    setTimeout(() => setSaid(undefined), 2_000)
+    setOutcome(copied ? 'Copied' : 'The browser does not allow it')
+    setTimeout(() => setOutcome(undefined), 2_000)
   }
   return (
     <button type="button" onClick={copy}>
-      <span role="status">{said ?? children}</span>
+      <span role="status">{outcome ?? children}</span>
     </button>
   )
 }

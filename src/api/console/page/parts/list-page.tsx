@@ -14,7 +14,7 @@ const limit = 100
 export function ListPage<List extends { readonly count: number }, Row>({
   title,
   path,
-  asked,
+  filters,
   fields,
   rowsOf,
   ...table
@@ -22,13 +22,13 @@ export function ListPage<List extends { readonly count: number }, Row>({
   readonly title: string
   readonly path: string
   /** The parameters of the request, beside those of paging. */
-  readonly asked: Readonly<Record<string, string | undefined>>
+  readonly filters: Readonly<Record<string, string | undefined>>
   /** The fields that set them. */
   readonly fields: ComponentChildren
   readonly rowsOf: (list: List) => readonly Row[]
 } & Pick<TableShown<Row>, 'columns' | 'keyOf' | 'open' | 'empty'>) {
   const offset = useOffset()
-  const call = pathWith(path, { ...asked, limit, offset })
+  const call = pathWith(path, { ...filters, limit, offset })
   const known = useResource<List>(call)
   const what = title.toLowerCase()
   return (
@@ -51,7 +51,7 @@ export function ListPage<List extends { readonly count: number }, Row>({
 function Pager({ count, limit, what }: { readonly count: number; readonly limit: number; readonly what: string }) {
   const offset = useOffset()
   const last = Math.min(count, offset + limit)
-  const to = (place: number) => setParameter('from', place <= 0 ? undefined : String(place))
+  const to = (from: number) => setParameter('from', from <= 0 ? undefined : String(from))
   return (
     <p class="pager">
       <span class="quiet">

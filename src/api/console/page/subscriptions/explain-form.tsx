@@ -65,16 +65,16 @@ function Explained({ entity }: { readonly entity: Explanation }) {
       </p>
       <ScrollRegion label="Conditions">
         <table>
-          <Heads names={{ condition: '', fits: '', asked: '', 'there is': '' }} />
+          <Heads names={{ condition: '', fits: '', required: '', 'there is': '' }} />
           <tbody>
-            {conditions.map(({ condition, fits, asked, held }, at) => (
+            {conditions.map(({ condition, fits, required, held }, at) => (
               <tr key={`${condition} ${at}`}>
                 <th scope="row">{condition}</th>
                 <td>
                   <Chip tone={fits ? 'good' : 'bad'}>{fits ? 'fits' : 'does not fit'}</Chip>
                 </td>
                 <td>
-                  <Compared value={asked} />
+                  <Compared value={required} />
                 </td>
                 <td>
                   <Compared value={held} />

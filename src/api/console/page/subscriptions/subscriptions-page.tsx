@@ -17,7 +17,7 @@ export function SubscriptionsPage() {
 const statuses = ['active', 'failed', 'inactive', 'oneshot', 'expired']
 
 function SubscriptionList() {
-  const asked = {
+  const filters = {
     details: 'on',
     text: useParameter('text'),
     receiver: useParameter('receiver'),
@@ -28,7 +28,7 @@ function SubscriptionList() {
     <ListPage<SubscriptionPage, SubscriptionDetails>
       title="Subscriptions"
       path="/admin/subscriptions"
-      asked={asked}
+      filters={filters}
       fields={
         <>
           <SearchField name="text" label="Text" hint="entity, attribute, id, description" isFirst />

@@ -39,8 +39,8 @@ export function WaitsPage() {
             aria-checked={value.enabled}
             disabled={onlyReads}
             onClick={async () => {
-              const asked = value.enabled ? true : await confirmChange(measureChange)
-              if (asked) await change(`/admin/stats?semWait=${!value.enabled}`)
+              const isConfirmed = value.enabled ? true : await confirmChange(measureChange)
+              if (isConfirmed) await change(`/admin/stats?semWait=${!value.enabled}`)
             }}
           >
             {value.enabled ? 'Measuring: on' : 'Measuring: off'}
