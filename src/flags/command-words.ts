@@ -67,6 +67,7 @@ export type ReadCommand =
 /** Reads the command of a command line; without one, the words are flags of the broker. */
 export function readCommand(words: readonly string[]): ReadCommand {
   const [first, ...rest] = words
+  if (rest.length === 1 && isHelpFlag(first) && isCommand(rest[0])) return helpOf(rest[0])
   if (first === undefined || first.startsWith('-')) return { kind: 'flags', words }
   const program = programs.get(first)
   if (program !== undefined) return { kind: 'program', script: program.script, words: rest }
@@ -74,6 +75,14 @@ export function readCommand(words: readonly string[]): ReadCommand {
   if (first === 'version') return { kind: 'flags', words: ['--version'] }
   if (first === 'help') return helpOf(rest[0])
   return unknown(first)
+}
+
+function isHelpFlag(word: string | undefined): boolean {
+  return word === '-h' || word === '-help' || word === '--help'
+}
+
+function isCommand(word: string | undefined): boolean {
+  return word !== undefined && (isDataCommand(word) || programs.has(word) || others.has(word))
 }
 
 function helpOf(name: string | undefined): ReadCommand {

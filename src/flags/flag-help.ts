@@ -31,7 +31,8 @@ several equal flags counts. A flag wins over its environment variable, the varia
 
 const introduction = `Usage: rigel [flags]
 
-Rigel is a context broker. ${flagRules}`
+Rigel is a context broker. ${flagRules}
+'rigel help' lists the commands that work on its data, measure it and look after it.`
 
 const examples = `Examples
   rigel                                            on port 1026, with the data in ./rigel-data

@@ -86,6 +86,9 @@ test('the first word may be a command', async (t) => {
   t.match(readCommand(['bench', 'ingest', '--rounds', '1']), { kind: 'program', words: ['ingest', '--rounds', '1'] })
   t.match(readCommand(['help', 'feed']), { kind: 'program', words: ['--help'] })
   t.match(readCommand(['help']), { kind: 'print', text: /^Usage: rigel .*\n {2}bench .*\n {2}feed .*\n/s })
+  t.same(readCommand(['--help', 'feed']), readCommand(['help', 'feed']))
+  t.same(readCommand(['-h', 'backup']), readCommand(['help', 'backup']))
+  t.match(readCommand(['-h', 'harbour']), { kind: 'flags' })
   t.match(readCommand(['help', 'version']), { kind: 'print', text: /^rigel version: / })
   t.match(readCommand(['bnech']), { kind: 'wrong', text: /^'bnech' not recognized\ndid you mean 'rigel bench'\?\n/ })
   t.match(readCommand(['help', 'harbour']), { kind: 'wrong', text: /^'harbour' not recognized\n'rigel help' lists/ })
@@ -233,6 +236,7 @@ test('help, usage and version are printed with exit code 0', async (t) => {
   for (const flag of ['-h', '--help', '-U']) {
     const help = printed(flag)
     t.ok(help.includes(flagRules))
+    t.match(help, /'rigel help' lists the commands/)
     for (const [name, { variable, meaning }] of flagsByName) {
       t.ok(help.includes(`\n  -${name}`), name)
       t.ok(help.includes(meaning), meaning)

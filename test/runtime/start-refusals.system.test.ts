@@ -14,6 +14,7 @@ const folder = root.testdir({
   file: 'x\n',
   folder: {},
   'of partitions': { 'partition-0': {} },
+  foreign: { 'a.txt': 'x', b: {}, 'rigel.log': '', 'lost+found': {} },
   'of a newer version': { 'format.json': '{"format":9,"partitions":1,"folder":"x"}' },
   'of a damaged format': { 'format.json': '{"for' },
   'key.pem': itsKey,
@@ -61,6 +62,12 @@ const refusals: readonly Refusal[] = [
     flags: ['-dbPath', at('of partitions')],
     code: 3,
     says: /format\.json is missing although the directory holds partitions: restore it from a backup/,
+  },
+  {
+    what: 'a folder of somebody else',
+    flags: ['-dbPath', at('foreign')],
+    code: 3,
+    says: /foreign is not empty and no data directory: it holds a\.txt and 1 more; name an empty or a new one with -dbPath/,
   },
   {
     what: 'a newer format',

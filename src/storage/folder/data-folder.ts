@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemFaultText } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
@@ -53,6 +53,8 @@ export async function openDataFolder(
   path: string,
   settings: FolderSettings,
 ): Promise<Result<DataFolder, FolderRefusal>> {
+  const foreign = foreignIn(path)
+  if (foreign !== undefined) return err({ reason: foreign })
   const lock = lockDataFolder(path, settings.serves)
   if (!lock.ok) return lock
   const opened = await opening(path, settings)
@@ -75,6 +77,34 @@ export async function openDataFolder(
 /** Whether `openDataFolder` will create the folder, as far as that is known before it is locked. */
 export function isNewFolder(path: string): boolean {
   return !existsSync(formatFile(path)) && !isDecided(path)
+}
+
+/** What a folder may hold before its first start: the lock of a start that failed, logs and pid files, what belongs to a file system. */
+const ownNames: ReadonlySet<string> = new Set(['lock', 'cluster.json', 'swap.json', 'next', 'control', 'lost+found'])
+const ownBeginnings = ['.', 'format.', 'previous', 'partition-'] as const
+const ownParts = ['.log', '.pid'] as const
+
+function isForeign(name: string): boolean {
+  if (ownNames.has(name) || ownBeginnings.some((beginning) => name.startsWith(beginning))) return false
+  return !ownParts.some((part) => name.includes(part))
+}
+
+/** What is in a folder. Why one cannot be looked into, its lock says. */
+function namesIn(path: string): readonly string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
+}
+
+/** The refusal of a folder that holds things of somebody else and no data of a broker. */
+function foreignIn(path: string): string | undefined {
+  if (!isNewFolder(path)) return undefined
+  const [first, ...more] = namesIn(path).filter(isForeign)
+  if (first === undefined) return undefined
+  const others = more.length === 0 ? '' : ` and ${more.length} more`
+  return `${path} is not empty and no data directory: it holds ${first}${others}; name an empty or a new one with -dbPath`
 }
 
 function opening(path: string, settings: FolderSettings): Promise<Result<number, FolderRefusal>> {
