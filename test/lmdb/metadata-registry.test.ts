@@ -14,10 +14,10 @@ import {
 import type { Notice } from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { MetadataStore } from '../../src/storage/store/metadata-store.js'
-import { noticesAfter } from '../../src/storage/store/outbox-reader.js'
 import { at, id, path, root, storeSettings, tenant, type } from '../given.js'
 import { context, exact, registration } from '../registration/given.js'
 import { runs } from '../runs.js'
+import { storedAfter } from './stored-notices.js'
 
 function opened(folder: string): MetadataStore {
   return new MetadataStore(folder, storeSettings, assert.fail)
@@ -115,7 +115,7 @@ test('a change with its notices is there whole when the store is opened again', 
   t.same([...store.registrations()], [{ ...told, copiedFrom: undefined, terms: undefined }])
   t.same([...store.availability()], [subscription])
   t.same(
-    noticesAfter(store.outbox.databases, 0, 9).map((each) => each.notice),
+    storedAfter(store.outbox.databases, 0, 9).map((each) => each.notice),
     [notice],
   )
 })

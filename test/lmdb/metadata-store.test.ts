@@ -9,13 +9,14 @@ import { openRoot } from '../../src/storage/environment/environment.js'
 import { noticeWrite } from '../../src/storage/records/notice-write.js'
 import { MetadataStore } from '../../src/storage/store/metadata-store.js'
 import { type OutboxDatabases, openOutbox, statsOf } from '../../src/storage/store/outbox.js'
-import { noticeAt, noticesAfter } from '../../src/storage/store/outbox-reader.js'
+import { noticeAt } from '../../src/storage/store/outbox-reader.js'
 import { LocalLog } from '../../src/storage/wal/local-log.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { at, path, storeSettings } from '../given.js'
 import { notice, subscription, subscriptionId } from '../given-subscription.js'
 import { runs } from '../runs.js'
 import { fullLogFolder } from '../wal/given.js'
+import { storedAfter } from './stored-notices.js'
 
 function opened(folder: string): MetadataStore {
   return new MetadataStore(folder, storeSettings, assert.fail)
@@ -60,7 +61,7 @@ test('notices are numbered over restarts, and stay until they are acked', async 
   t.equal(again.lastNotice, 3)
   await again.commit({ notices: [notice({ body: '4' })] })
   const outbox = outboxOf(t, folder)
-  t.match(noticesAfter(outbox(), 0, 10), [{ number: 4, notice: { body: '4' } }])
+  t.match(storedAfter(outbox(), 0, 10), [{ number: 4, notice: { body: '4' } }])
   t.equal(noticeAt(outbox(), 3), undefined)
 })
 
@@ -91,7 +92,7 @@ test('a write that fails fails alone, and gives back the numbers of its notices'
     outcomes.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
   )
-  t.match(noticesAfter(outboxOf(t, folder)(), 0, 10), [
+  t.match(storedAfter(outboxOf(t, folder)(), 0, 10), [
     { number: 1, notice: { body: 'a' } },
     { number: 2, notice: { body: 'b' } },
   ])
@@ -220,7 +221,7 @@ test('a notice is read as it was written, whatever is in it', async (t) => {
   await fc.assert(
     fc.asyncProperty(anyNotice, async (written) => {
       await store.commit({ notices: [written] })
-      const read = noticesAfter(outbox(), store.lastNotice - 1, 1)
+      const read = storedAfter(outbox(), store.lastNotice - 1, 1)
       t.match(read, [{ number: store.lastNotice }])
       t.strictSame(read[0]?.notice, written)
     }),

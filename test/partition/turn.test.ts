@@ -1,14 +1,13 @@
 import { type Test, test } from 'tap'
 import { StorageFull } from '../../src/faults.js'
 import { Matcher } from '../../src/model/subscription/matcher.js'
-import type { DeliveryStats, NoticeRenderer, NumberedNotice } from '../../src/model/subscription/notice.js'
+import type { DeliveryStats, NoticeRenderer } from '../../src/model/subscription/notice.js'
 import type { SubscriptionClock, SubscriptionId } from '../../src/model/subscription/subscription.js'
 import type { Command, Reply } from '../../src/partition/turn/commands.js'
 import { decideTurn } from '../../src/partition/turn/decide.js'
 import { commitTurn, type TurnParts } from '../../src/partition/turn/turn.js'
 import { openEnvironment } from '../../src/storage/environment/environment.js'
 import { statsOf } from '../../src/storage/store/outbox.js'
-import { noticesAfter } from '../../src/storage/store/outbox-reader.js'
 import { PartitionStore } from '../../src/storage/store/partition-store.js'
 import { Versions } from '../../src/threads/shared-memory/versions.js'
 import {
@@ -25,6 +24,7 @@ import {
   tenant,
   versions,
 } from '../given.js'
+import { storedAfter } from '../lmdb/stored-notices.js'
 import { clock, lastOf, nth, nthId, shortBody } from '../subscription/given.js'
 
 interface Around {
@@ -37,7 +37,7 @@ interface Around {
 }
 
 interface Outgoing {
-  readonly notices: readonly NumberedNotice[]
+  readonly notices: ReturnType<typeof storedAfter>
   readonly stats: ReadonlyMap<SubscriptionId, DeliveryStats>
 }
 
@@ -53,7 +53,7 @@ function around(t: Test, folder = t.testdir(), legacyBody: NoticeRenderer = shor
     turn: (...batch) => takeTurn(parts, batch),
     outbox: async () => {
       const environment = openEnvironment(folder, { ...storeSettings, readOnly: true })
-      const notices = noticesAfter(environment, 0, 1000)
+      const notices = storedAfter(environment, 0, 1000)
       const stats = new Map(statsOf(environment))
       await environment.root.close()
       return { notices, stats }
