@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { t as root, test } from 'tap'
-import { FarEnd } from './far-end.js'
+import { FarEnd, finalResponse } from './far-end.js'
 import { brokerProgram } from './program.js'
 import { type Reply, RunningBroker } from './running.js'
 import { until } from './until.js'
@@ -143,7 +143,7 @@ test('no form of a path, of a verb or of a key gets past the check', async (t) =
 async function statusOf(verb: string, target: string, headers: string): Promise<number> {
   const socket = connect(broker.port, '127.0.0.1')
   socket.end(`${verb} ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}Connection: close\r\n\r\n`)
-  return Number(/^HTTP\/1\.1 (\d+)/.exec(await text(socket))?.[1])
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(finalResponse(await text(socket)))?.[1])
 }
 
 test('a key opens what its line says: tenants, reading, writing', async (t) => {

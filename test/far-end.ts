@@ -86,3 +86,8 @@ export class FarEnd {
 export function answering(status: number, headers: Record<string, string> = {}): Answering {
   return (_, response) => response.writeHead(status, headers).end()
 }
+
+/** A response without the interim ones before it: a request that takes long gets `102 Processing` first. */
+export function finalResponse(text: string): string {
+  return text.replace(/^(?:HTTP\/1\.1 1\d\d [^\r]*\r\n(?:[^\r]+\r\n)*\r\n)+/, '')
+}

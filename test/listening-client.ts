@@ -87,7 +87,7 @@ export class ListeningClient {
 
   #read(bytes: Buffer): void {
     this.#raw = Buffer.concat([this.#raw, bytes])
-    if (this.status === 0) {
+    while (this.status < 200) {
       const end = this.#raw.indexOf('\r\n\r\n')
       if (end < 0) return
       this.head = this.#raw.subarray(0, end).toString()

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'tap'
-import { answering, FarEnd } from './far-end.js'
+import { answering, FarEnd, finalResponse } from './far-end.js'
 import { limitNow_ms } from './pace.js'
 import { type Reply, RunningBroker } from './running.js'
 import { until } from './until.js'
@@ -194,5 +194,6 @@ async function written(port: number, bytes: string, atOnce = bytes.length): Prom
     await new Promise((resolve) => socket.write(Buffer.from(bytes.slice(at, at + atOnce), 'latin1'), resolve))
   }
   await closed
+  text = finalResponse(text)
   return { status: Number(/^HTTP\/1.1 (\d+)/.exec(text)?.[1] ?? 0), text }
 }

@@ -142,7 +142,7 @@ class ArchiveParts {
   readonly #others = new Map<string, Sourced>()
   #state: 'contents' | 'between' | 'inside' = 'contents'
   #namespace: Namespace | undefined
-  #name = ''
+  #part = { db: '', collection: '' }
   #number = 0
 
   constructor(path: string, reading: Reading) {
@@ -160,7 +160,7 @@ class ArchiveParts {
     if (this.#state === 'between') {
       const [db, collection] = [String(document['db']), String(document['collection'])]
       this.#state = 'inside'
-      this.#name = `${db}.${collection}`
+      this.#part = { db, collection }
       const known = collections.find((each) => each === collection)
       const tenant = tenantOfDatabase(db, this.#reading.database)
       this.#namespace = known === undefined || tenant === undefined ? undefined : { tenant, collection: known }
@@ -171,9 +171,9 @@ class ArchiveParts {
       this.#noteOther()
       return []
     }
-    return [
-      sourced(document, this.#namespace, `${this.#path}, document ${this.#number} in ${this.#name}`, this.#reading),
-    ]
+    const { db, collection } = this.#part
+    const where = `${this.#path}, document ${this.#number} in ${db}.${collection}`
+    return [sourced(document, this.#namespace, where, this.#reading)]
   }
 
   /** The contents that are not imported. */
@@ -183,10 +183,10 @@ class ArchiveParts {
 
   #noteOther(): void {
     const { database } = this.#reading
-    const [db = '', collection = ''] = this.#name.split(/\.(.*)/s)
+    const { db, collection } = this.#part
     const isOrions = db === database || db.startsWith(`${database}-`)
     const other = isOrions ? otherCollection(this.#path, collection) : otherDatabase(this.#path, db, database)
-    if (other !== undefined) this.#others.set(isOrions ? this.#name : db, other)
+    if (other !== undefined) this.#others.set(isOrions ? `${db}.${collection}` : db, other)
   }
 }
 

@@ -147,7 +147,8 @@ function notificationOf(document: GivenObject, losses: PartLoss[]): object {
 
 function targetOf(document: GivenObject): object {
   const url = textIn(document['reference']) ?? refuse('reference is missing')
-  if (/^kafka:/i.test(url)) refuse('it notifies over Kafka, which Rigel does not have: let it notify over HTTP or MQTT')
+  if (url.toLowerCase().startsWith('kafka:'))
+    refuse('it notifies over Kafka, which Rigel does not have: let it notify over HTTP or MQTT')
   const isCustom = isTrue(document['custom'])
   const timeout = numberIn(document['timeout']) ?? 0
   const template = isCustom ? templateOf(document) : {}
