@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
+import { valueGiven } from '../../src/model/context/large/large-given.js'
+import { LargeValue } from '../../src/model/context/large/large-value.js'
 import { updateActions } from '../../src/model/context/update.js'
 import type { DeliveryStats } from '../../src/model/subscription/notice.js'
 import type { Command, Reply } from '../../src/partition/turn/commands.js'
@@ -153,6 +155,29 @@ test('a batch of commands arrives as it was sent', async () => {
       assert.deepEqual(plain(decodeCommands(encodeCommands(batch))), plain(batch))
     }),
   )
+})
+
+test('a large value is sent as a text of its own, and made when somebody reads it', async (t) => {
+  const items = Array.from({ length: 2000 }, (_, at) => at)
+  const given = { name: 'a', instance: '', type: '', metadata: [] }
+  const update: Command = {
+    ...{ kind: 'update', sequence: 1 as Sequence, time: at(1), tenant, path: path('/'), id: id('E'), action: 'APPEND' },
+    attributes: [
+      { ...given, value: items },
+      { ...given, name: 'b', value: { $push: { $each: items } } },
+    ],
+    origin: { correlator: 'c', token: '' },
+  }
+  const encoded = encodeCommands([update, update])
+  t.strictSame(encoded.bodies, [JSON.stringify(items), JSON.stringify(items)])
+  const decoded = decodeCommands(encoded)
+  for (const command of decoded) {
+    const [large, operated] = command.kind === 'update' ? command.attributes : []
+    t.type(large && valueGiven(large), LargeValue)
+    t.strictSame(large?.value, items)
+    t.strictSame(operated && valueGiven(operated), { $push: { $each: items } }, 'an operation is carried out')
+  }
+  t.strictSame(plain(decoded), plain([update, update]))
 })
 
 test('what elements of one request share is sent once', async (t) => {

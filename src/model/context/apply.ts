@@ -1,5 +1,5 @@
 import type { Entity, EntityType } from './entity.js'
-import { heldAttributesOf, isEmpty, without } from './entity-forms.js'
+import { heldAttributesOf, isEmpty, without, withUpdated } from './entity-forms.js'
 import { EntityRoom } from './entity-room.js'
 import { type EntityLimits, noLimits } from './entity-size.js'
 import type { HeldAttributes } from './held-attributes.js'
@@ -92,7 +92,7 @@ function create(command: UpdateCommand): UpdateDecision {
   const type = command.type ?? command.terms?.typeOfNew ?? ('' as EntityType)
   const made = laid({ path, id, type, sequence, created: time, modified: time, attributes: [] }, command, 'creation')
   if (!made.ok) return withoutEffects({ ...itemFor(command), refusal: made.error })
-  const entity = { ...made.value.entity, modified: time, correlator: rootOf(command) }
+  const entity = withUpdated(made.value.entity, { modified: time, correlator: rootOf(command) })
   const effect = { kind: 'put', entity, before: undefined, changed: made.value.changed } as const
   return { reply: { items: [itemFor(command)], missing: [] }, effects: [effect], untouched: none }
 }
@@ -138,7 +138,7 @@ function replace(entity: Entity, command: UpdateCommand): UpdateDecision {
   const reply = { items: [itemOf(entity)], missing: [] }
   if (changed.length === 0 && isEmpty(entity)) return { reply, effects: [], untouched: [entity] }
   // Notifications report the attributes that it writes; those that it drops are not reported [subscriptions 3.3].
-  const replaced = { ...made.value.entity, modified: command.time, correlator: rootOf(command) }
+  const replaced = withUpdated(made.value.entity, { modified: command.time, correlator: rootOf(command) })
   return { reply, effects: [{ kind: 'put', entity: replaced, before: entity, changed }], untouched: none }
 }
 

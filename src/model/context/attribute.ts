@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../result.js'
 import type { Milliseconds } from '../../time.js'
-import { type Attribute, compareBytes, type Metadata, type Value } from './entity.js'
+import { type Attribute, compareBytes, type Metadata } from './entity.js'
 import {
   type AttributeParts,
   attributeOf,
@@ -11,7 +11,9 @@ import {
   plainValue,
   valueHeld,
 } from './large/large-attribute.js'
+import { valueGiven } from './large/large-given.js'
 import { LargeMetadata, sameElement } from './large/large-metadata.js'
+import { LargeValue } from './large/large-value.js'
 import { isOperation, operated } from './operators.js'
 import type { GivenAttribute, UnmetTerms, UpdateRefusal, UpdateTerms } from './update.js'
 import { castText, dateValue, isDateType, isUnrestricted, sameValue } from './value.js'
@@ -24,17 +26,17 @@ interface Making {
 
 /** A new attribute: value and metadata as given; of metadata with the same name the last [context 2.3, 2.6]. */
 export function newAttribute(given: GivenAttribute, { time, autocast, isLocation }: Making): Attribute {
-  const value = given.value ?? ''
-  return {
+  const value = valueGiven(given) ?? ''
+  return attributeOf({
     name: given.name,
     instance: given.instance,
     type: given.type,
-    value: autocast ? castText(value, given.type) : value,
+    value: autocast ? castHeld(value, given.type) : value,
     isLocation,
     metadata: overlayMetadata([], given.metadata),
     created: time,
     modified: time,
-  }
+  })
 }
 
 /**
@@ -47,7 +49,8 @@ export function updatedAttribute(
   { time, autocast, isLocation }: Making,
 ): Attribute {
   const type = given.type === '' ? held.type : given.type
-  const value = given.value === undefined ? valueHeld(held) : storedText(held, given.value, type, autocast)
+  const asGiven = valueGiven(given)
+  const value = asGiven === undefined ? valueHeld(held) : storedText(held, asGiven, type, autocast)
   const metadata = metadataAfter(metadataHeld(held), given.metadata)
   const same =
     type === held.type &&
@@ -60,9 +63,14 @@ export function updatedAttribute(
 }
 
 /** NGSIv1 writes texts; where a date is stored, the text of a date stays a date [NGSIv2 context 14.2]. */
-function storedText(held: Attribute, value: Value, type: string, autocast: boolean): Value {
-  if (autocast || (isDateType(held.type) && typeof held.value === 'number')) return castText(value, type)
+function storedText(held: Attribute, value: HeldValue, type: string, autocast: boolean): HeldValue {
+  if (autocast || (isDateType(held.type) && typeof held.value === 'number')) return castHeld(value, type)
   return value
+}
+
+/** Only texts are converted, and a large value is none. */
+function castHeld(value: HeldValue, type: string): HeldValue {
+  return value instanceof LargeValue ? value : castText(value, type)
 }
 
 /** An attribute as an update of NGSIv2 makes it, before it is known whether it is the location. */
@@ -86,10 +94,12 @@ export function draftAttribute(
   const type = keeps ? held.type : given.type
   const before = held === undefined || overridesMetadata ? [] : metadataHeld(held)
   const metadata = metadataAfter(before, given.metadata)
-  const read = keeps ? readAsStored(held, given.value ?? null, valueOnly) : ok(given.value ?? null)
+  const asGiven = valueGiven(given) ?? null
+  const read = keeps ? readAsStored(held, asGiven, valueOnly) : ok(asGiven)
   if (!read.ok) return read
-  const isOperated = isOperation(read.value)
-  const value = isOperation(read.value) ? operated(read.value, held && valueHeld(held)) : read
+  const operation = read.value instanceof LargeValue || !isOperation(read.value) ? undefined : read.value
+  const isOperated = operation !== undefined
+  const value = isOperated ? operated(operation, held && valueHeld(held)) : read
   if (!value.ok) return unmet({ kind: 'operatorUnfit', operator: value.error, name })
   if (value.value === undefined) return ok(undefined)
   const instance = given.instance === '' ? (held?.instance ?? '') : given.instance
@@ -100,14 +110,14 @@ export function draftAttribute(
 /** The value as the stored type reads it [NGSIv2 context 9.3]. */
 function readAsStored(
   held: Attribute,
-  value: Value,
+  value: HeldValue,
   valueOnly: UpdateTerms['valueOnly'],
-): Result<Value, UpdateRefusal> {
+): Result<HeldValue, UpdateRefusal> {
   const { name, type } = held
   if (valueOnly === 'forbiddenCharacters' && !isUnrestricted(type, held.metadata))
     return unmet({ kind: 'valueForbidden', name })
   if (!isDateType(type)) return ok(value)
-  const date = dateValue(value)
+  const date = dateValue(plainValue(value))
   return date.ok ? date : unmet({ kind: 'dateMalformed', name })
 }
 
@@ -146,9 +156,10 @@ export function draftedAttribute(
   })
 }
 
-/** Large values are compared by identity only: an update always gives a plain one. */
 function isSameValue(a: HeldValue, b: HeldValue): boolean {
-  return a === b || sameValue(plainValue(a), plainValue(b))
+  if (a === b) return true
+  if (a instanceof LargeValue) return a.isSame(b)
+  return b instanceof LargeValue ? b.isSame(a) : sameValue(a, b)
 }
 
 function metadataAfter(held: HeldMetadata, given: readonly Metadata[]): HeldMetadata {

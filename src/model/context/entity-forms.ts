@@ -3,8 +3,10 @@ import type { Entity } from './entity.js'
 import { type HeldAttributes, IndexedAttributes } from './held-attributes.js'
 import { LargeEdits, withoutAttributes } from './large/large-edits.js'
 import { LargeEntity } from './large/large-entity.js'
+import { isLargeGiven } from './large/large-given.js'
 import { SortedAttributes } from './large/sorted-attributes.js'
 import { largeFrom, weightOf } from './large/weight.js'
+import type { GivenAttribute } from './update.js'
 
 /**
  * An entity in the form for many updates in one turn; a small entity stays as it is. Updates of either form give the same result.
@@ -18,6 +20,18 @@ export function prepared(entity: Entity): Entity {
 export function heldAttributesOf(entity: Entity, asShown: boolean): HeldAttributes {
   if (entity instanceof LargeEntity) return new SortedAttributes(entity, asShown)
   return new IndexedAttributes(entity.attributes, asShown)
+}
+
+/** The form of an entity for an update with these attributes: a large value is stored without being materialised only in a large entity. */
+export function formFor(entity: Entity, attributes: readonly GivenAttribute[]): Entity {
+  return attributes.some(isLargeGiven) ? (LargeEntity.of(entity) ?? entity) : entity
+}
+
+/** An entity with other members beside its attributes. */
+export function withUpdated(entity: Entity, updated: Updated): Entity {
+  if (!(entity instanceof LargeEntity)) return { ...entity, ...updated }
+  const { list, location, counted: measure } = entity
+  return entity.with(updated, { list, location, measure })
 }
 
 export function editsOf(entity: Entity): AttributeEdits {

@@ -2,7 +2,7 @@ import { type Err, err, ok, type Result } from '../../result.js'
 import { draftAttribute, draftedAttribute, newAttribute, updatedAttribute } from './attribute.js'
 import type { AttributeEdits } from './attribute-edits.js'
 import type { Attribute, Entity } from './entity.js'
-import { editsOf, heldAttributesOf } from './entity-forms.js'
+import { editsOf, formFor, heldAttributesOf } from './entity-forms.js'
 import { isLocationByTerms, LocationKeeper } from './location.js'
 import type { GivenAttribute, LocationMoment, UpdateCommand, UpdateRefusal, UpdateTerms } from './update.js'
 
@@ -20,8 +20,9 @@ export function laid(
 ): Result<Laid, UpdateRefusal> {
   const { attributes, action, time, terms } = command
   const location = new LocationKeeper(entity)
-  const heldAttributes = heldAttributesOf(entity, terms !== undefined)
-  const edits = editsOf(entity)
+  const form = formFor(entity, attributes)
+  const heldAttributes = heldAttributesOf(form, terms !== undefined)
+  const edits = editsOf(form)
   const changed = new Set<string>()
   let located: Attribute | undefined
   for (const given of attributes) {

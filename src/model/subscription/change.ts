@@ -1,6 +1,7 @@
 import type { LineContext } from '../../observe/log/log.js'
 import type { EntityEffect } from '../context/apply.js'
 import { type Attribute, type Entity, isListed, type ServicePath, type Tenant, type Value } from '../context/entity.js'
+import { metadataHeld, valueHeld } from '../context/large/large-attribute.js'
 import { isOperation } from '../context/operators.js'
 import type { GivenAttribute, UpdateCommand } from '../context/update.js'
 import { sameValue } from '../context/value.js'
@@ -135,8 +136,9 @@ export function isSmallChange({ before, entity, given, changed }: Change): boole
   return most <= fewAttributes && entity.attributes.every(isSmallAttribute)
 }
 
-function isSmallAttribute({ value, metadata }: Attribute): boolean {
-  if (metadata.length > fewMetadata) return false
+function isSmallAttribute(attribute: Attribute): boolean {
+  if (metadataHeld(attribute).length > fewMetadata) return false
+  const value = valueHeld(attribute)
   return typeof value === 'string' ? value.length <= fewCharacters : typeof value !== 'object' || value === null
 }
 

@@ -1,4 +1,9 @@
 import type { EntityId, EntityType, Metadata, ServicePath, Tenant, Value } from '../../model/context/entity.js'
+import { largeGiven } from '../../model/context/large/large-given.js'
+import { LargeValue } from '../../model/context/large/large-value.js'
+import { measureText } from '../../model/context/large/text-measure.js'
+import { weightOfValue } from '../../model/context/large/weight.js'
+import { isOperation } from '../../model/context/operators.js'
 import type { GivenAttribute, Origin, UpdateAction, UpdateCommand, UpdateTerms } from '../../model/context/update.js'
 import { type PackedToken, packedToken, unpackedToken } from '../../model/subscription/notice.js'
 import type { Sequence } from '../../threads/shared-memory/sequences.js'
@@ -30,7 +35,7 @@ export function encodeCommands(batch: readonly Command[]): Encoded {
   for (const command of batch) {
     if (command.kind !== 'rawUpdate') {
       run = undefined
-      all.push(packed(command))
+      all.push(packed(command, bodies))
       continue
     }
     bodies.push(command.body)
@@ -49,7 +54,7 @@ export function decodeCommands({ text, bodies }: Encoded): readonly Command[] {
   const batch: Command[] = []
   for (const command of JSON.parse(text) as readonly PackedCommand[]) {
     if (isRun(command)) unpackRun(command, remaining, batch)
-    else batch.push(unpacked(command))
+    else batch.push(unpacked(command, remaining))
   }
   return batch
 }
@@ -68,7 +73,7 @@ export function decodeReplies({ text, bodies }: Encoded): readonly Reply[] {
 
 type PackedMetadata = readonly [name: string, type: string, value: Value]
 
-/** Without the last member when no value is given. */
+/** Without its last members when no value is given. The text of a large value is in `bodies`, which a 1 behind its place says. */
 type PackedAttribute = readonly [
   name: string,
   instance: string,
@@ -76,6 +81,7 @@ type PackedAttribute = readonly [
   metadata: readonly PackedMetadata[],
   location: string | 0,
   value?: Value,
+  isApart?: 1,
 ]
 
 type PackedUpdate = readonly [
@@ -157,7 +163,7 @@ function isOfRequest(
   )
 }
 
-function packed(command: Exclude<Command, RawUpdateCommand>): PackedCommand {
+function packed(command: Exclude<Command, RawUpdateCommand>, bodies: string[]): PackedCommand {
   switch (command.kind) {
     case 'ping':
       return 0
@@ -165,7 +171,7 @@ function packed(command: Exclude<Command, RawUpdateCommand>): PackedCommand {
     case 'sweep':
       return command
     case 'update':
-      return packedUpdate(command)
+      return packedUpdate(command, bodies)
   }
 }
 
@@ -179,11 +185,11 @@ function packedRun({ first: { time, tenant, path, flags, target, origin }, seque
   return [sequences, time, tenant, path, flags, correlator, token, via, [id, type ?? 0, name ?? 0]]
 }
 
-function packedUpdate(command: UpdateCommand): PackedUpdate {
+function packedUpdate(command: UpdateCommand, bodies: string[]): PackedUpdate {
   const { sequence, time, tenant, path, id, type, action, attributes, autocast, terms, origin } = command
   const { correlator } = origin
   const token = packedToken(origin, tenant)
-  const given = attributes.map(packedAttribute)
+  const given = attributes.map((attribute) => packedAttribute(attribute, bodies))
   const via = packedVia(origin)
   const of = type ?? 0
   const cast = autocast ? 1 : 0
@@ -219,11 +225,24 @@ function origin(correlator: string, [token, service]: readonly [string, string?]
   return { correlator, token, service, via: via === '' ? undefined : via, ends: undefined, isCustom: undefined }
 }
 
-function packedAttribute({ name, instance, type, metadata, location, value }: GivenAttribute): PackedAttribute {
+function packedAttribute(
+  { name, instance, type, metadata, location, value }: GivenAttribute,
+  bodies: string[],
+): PackedAttribute {
   const elements = metadata.map(packedMetadata)
   if (value === undefined) return [name, instance, type, elements, location ?? 0]
-  return [name, instance, type, elements, location ?? 0, value]
+  if (!isApart(value)) return [name, instance, type, elements, location ?? 0, value]
+  bodies.push(JSON.stringify(value))
+  return [name, instance, type, elements, location ?? 0, 0, 1]
 }
+
+/** Whether a value is so large that its partition should not materialise it only to store it. An operation is carried out. */
+function isApart(value: Value): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return weightOfValue(value, apartFrom_weight) >= apartFrom_weight && !isOperation(value)
+}
+
+const apartFrom_weight = 1000
 
 function packedMetadata({ name, type, value }: Metadata): PackedMetadata {
   return [name, type, value]
@@ -233,9 +252,9 @@ function isRun(command: PackedCommand): command is PackedRun {
   return typeof command === 'object' && !('kind' in command) && typeof command[0] === 'object'
 }
 
-function unpacked(command: Exclude<PackedCommand, PackedRun>): Command {
+function unpacked(command: Exclude<PackedCommand, PackedRun>, bodies: Iterator<string>): Command {
   if (command === 0) return { kind: 'ping' }
-  return 'kind' in command ? command : unpackedUpdate(command)
+  return 'kind' in command ? command : unpackedUpdate(command, bodies)
 }
 
 function unpackRun(run: PackedRun, bodies: Iterator<string>, batch: Command[]): void {
@@ -265,7 +284,7 @@ function unpackedTarget([id, type, name]: PackedTarget): RawTarget {
   }
 }
 
-function unpackedUpdate(command: PackedUpdate): UpdateCommand {
+function unpackedUpdate(command: PackedUpdate, bodies: Iterator<string>): UpdateCommand {
   const [sequence, time, tenant, path, id, type, action, attributes, autocast, correlator, token, via, terms] = command
   return {
     kind: 'update',
@@ -276,16 +295,23 @@ function unpackedUpdate(command: PackedUpdate): UpdateCommand {
     id: id as EntityId,
     type: type === 0 ? undefined : (type as EntityType),
     action,
-    attributes: attributes.map(unpackedAttribute),
+    attributes: attributes.map((attribute) => unpackedAttribute(attribute, bodies)),
     autocast: autocast === 1 ? true : undefined,
     terms: terms && unpackedTerms(terms),
     origin: origin(correlator, unpackedToken(token, tenant), via),
   }
 }
 
-function unpackedAttribute([name, instance, type, elements, sequence, value]: PackedAttribute): GivenAttribute {
-  const location = sequence === 0 ? undefined : sequence
-  return { name, instance, type, value, location, metadata: elements.map(unpackedMetadata) }
+function unpackedAttribute(
+  [name, instance, type, elements, declared, value, isApart]: PackedAttribute,
+  bodies: Iterator<string>,
+): GivenAttribute {
+  const location = declared === 0 ? undefined : declared
+  const metadata = elements.map(unpackedMetadata)
+  if (isApart === undefined) return { name, instance, type, value, location, metadata }
+  const text = next(bodies)
+  const held = LargeValue.written(text, measureText(text, 0), () => JSON.parse(text) as Value)
+  return largeGiven({ name, instance, type, location, metadata }, held)
 }
 
 function unpackedMetadata([name, type, value]: PackedMetadata): Metadata {

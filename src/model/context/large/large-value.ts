@@ -1,8 +1,8 @@
 import type { Value } from '../entity.js'
 import { item_frame, member_frame, type ValueMeasure, valueMeasure } from '../entity-size.js'
-import { canonical, isArray } from '../value.js'
+import { canonical, isArray, sameValue } from '../value.js'
 import { ChunkedList } from './chunked-list.js'
-import { piecesOf } from './text-measure.js'
+import { piecesOf, type TextPiece } from './text-measure.js'
 
 /** A member of an object under its key, or an item of an array under its canonical text. */
 interface Member {
@@ -133,6 +133,15 @@ export class LargeValue {
     return this.#measure
   }
 
+  /** Whether it equals a value. Of two texts only those members are materialised that are arrays or objects and not written alike. */
+  isSame(other: Value | LargeValue): boolean {
+    const { size, values } = other instanceof LargeValue ? other.measure : valueMeasure(other)
+    if (size !== this.measure.size || values !== this.measure.values) return false
+    if (!(other instanceof LargeValue)) return sameValue(this.value, other)
+    const [text, others] = [this.text, other.text]
+    return text === undefined || others === undefined ? sameValue(this.value, other.value) : isSameText(text, others)
+  }
+
   /** The number of its items or members. */
   get length(): number {
     return this.#list.length
@@ -220,6 +229,35 @@ function textOf({ text }: Member): string {
 function writtenIn(text: string): readonly Member[] | undefined {
   const members = piecesOf(text).map(({ key, from, value, to }) => new Written(text.slice(from, to), key, value - from))
   return text.startsWith('[') || members.every(isPlaced) ? members : undefined
+}
+
+/** Whether two values are equal, by what `JSON.stringify` has written of them: the order of members is free. */
+function isSameText(one: string, other: string): boolean {
+  if (one === other) return true
+  if (one.length !== other.length || one[0] !== other[0]) return false
+  const [pieces, others] = [piecesOf(one), piecesOf(other)]
+  if (pieces.length !== others.length) return false
+  const textOfOther = others.every(({ key }, at) => key === pieces[at]?.key)
+    ? (_: TextPiece, at: number) => valueText(other, others[at])
+    : ofKeys(other, others)
+  return pieces.every((piece, at) => isSamePiece(valueText(one, piece), textOfOther(piece, at)))
+}
+
+function ofKeys(text: string, pieces: readonly TextPiece[]): (piece: TextPiece) => string | undefined {
+  const byKey = new Map(pieces.map((piece) => [piece.key, piece]))
+  return ({ key }) => valueText(text, byKey.get(key))
+}
+
+function valueText(text: string, piece: TextPiece | undefined): string | undefined {
+  return piece && text.slice(piece.value, piece.to)
+}
+
+/** Equal scalars are written alike. */
+function isSamePiece(one: string | undefined, other: string | undefined): boolean {
+  if (one === other) return one !== undefined
+  if (one === undefined || other === undefined || one.length !== other.length) return false
+  if (one[0] !== other[0] || (one[0] !== '{' && one[0] !== '[')) return false
+  return sameValue(JSON.parse(one) as Value, JSON.parse(other) as Value)
 }
 
 function membersOf(value: Value): readonly Member[] {
