@@ -18,7 +18,7 @@ import { errorFacts } from '../src/observe/log/log.js'
 import { DamageLog, workerLog } from '../src/observe/log/worker-log.js'
 import { Measures, rowOf } from '../src/observe/measure/measures.js'
 import { Mailbox } from '../src/partition/mailbox/mailbox.js'
-import { noticesPerMB, shownChanges_MiB } from '../src/runtime/memory-needed.js'
+import { heldPerMiB, noticesPerMB, shownChanges_MiB } from '../src/runtime/memory-needed.js'
 import { renderingParts, templateSettings } from '../src/runtime/message-rendering.js'
 import { type CourierTask, numbered, type ThreadPorts } from '../src/runtime/tasks.js'
 import { endAtOnce, watchThreads } from '../src/runtime/watchdog.js'
@@ -135,6 +135,7 @@ function outboxOf(reader: OutboxReader, ack: Outbox['ack'], position?: SharedArr
     last: () => reader.last(),
     after: (number, limit) => reader.after(number, limit),
     before: (number, limit) => reader.before(number, limit),
+    head: (number) => reader.head(number),
     holds: (number) => reader.holds(number),
     at: (number) => reader.at(number),
     stats: () => reader.stats(),
@@ -145,7 +146,7 @@ function outboxOf(reader: OutboxReader, ack: Outbox['ack'], position?: SharedArr
 
 /** Its limit leaves every partition room for its entities: updates never fail because of waiting notices. */
 function settingsOf({ options, storage, memory, brokerId, clock }: CourierTask): CourierSettings {
-  const { mode, retention_s, queueMax_MB, httpTimeout_ms, memory_MiB } = options
+  const { mode, retention_s, queueMax_MB, window_MiB, httpTimeout_ms, memory_MiB } = options
   return {
     ...options,
     brokerId,
@@ -158,5 +159,7 @@ function settingsOf({ options, storage, memory, brokerId, clock }: CourierTask):
     underWay_bytes: memory_MiB * 2 ** 20,
     bytesMax: Math.min(queueMax_MB * 2 ** 20, storage.sizeMax_bytes / 2),
     noticesMax: queueMax_MB * noticesPerMB,
+    // So that several receivers that are down leave room for the others.
+    window: { most: window_MiB * heldPerMiB, share: (window_MiB * heldPerMiB) / 16 },
   }
 }

@@ -6,7 +6,7 @@ import type { DeliveryMeter } from '../observe/measure/delivery-figures.js'
 import { inSlices } from '../slices.js'
 import { ProtectedEndpoints } from '../threads/shared-memory/protected-endpoints.js'
 import type { Bell } from '../threads/shared-memory/signals.js'
-import type { ClockStart, Milliseconds } from '../time.js'
+import { age_ms, type ClockStart, type Milliseconds } from '../time.js'
 import { type DestinationLists, Destinations } from './http-client/destinations.js'
 import {
   type CourierEvents,
@@ -307,6 +307,10 @@ export class Courier implements DeliveryOperations {
       remoteBarrier: (id) => this.#barriers.boundsOf(id),
       goneElsewhere: (outbox, id, from, bound) => this.#goneElsewhere(outbox, id, from, bound),
       pause_ms: (failures, retryAfter_ms) => pauseAfter(failures, pauses, retryAfter_ms, Math.random()),
+      reread: (outbox, number) => {
+        const numbered = outboxes.all[outbox]?.head(number)
+        return numbered && { numbered, since_ms: performance.now() - age_ms(numbered.notice.made, settings.clock) }
+      },
       tooLong: (recipient, outbox, numbered) => tooLongFor(recipient, outbox, numbered, settings),
       countSimulated: () => count('simulatedNotifications'),
       ready: () => this.#attempts.schedule(),

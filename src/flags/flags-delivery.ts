@@ -66,6 +66,11 @@ export const deliveryFlags = named({
   ),
   notifQueueMax: delivery.value(integer(1, 10_000_000), 100_000, 'notifications that wait per subscription'),
   notifQueueMaxMb: delivery.value(integer(1, 1_048_576), 4096, 'MB that wait in all, 1024 notifications for each'),
+  notifWindow: delivery.value(
+    integer(1, 65_536),
+    32,
+    'MiB of the notifications that wait which are held in memory, 512 for each; the others are read from disk as these leave',
+  ),
   notifMaxSize: delivery.other(
     integer(0),
     [undefined, 'that of -outReqMsgMaxSize'],

@@ -176,6 +176,7 @@ function notificationsFrom(settings: Settings) {
     retention_s: value(flags.notifRetention),
     queueMax: value(flags.notifQueueMax),
     queueMax_MB: value(flags.notifQueueMaxMb),
+    window_MiB: value(flags.notifWindow),
     retryMin_ms,
     retryMax_ms: value(flags.notifRetryMax) ?? Math.max(retryMin_ms, 60_000),
     perReceiver: value(flags.notifPerReceiver),

@@ -11,7 +11,7 @@ type MemoryFlags = Pick<
   | 'requestMemory_MiB'
   | 'responseMemory_MiB'
   | 'pageMaxSize'
-> & { readonly notifications: Pick<Options['notifications'], 'memory_MiB'> }
+> & { readonly notifications: Pick<Options['notifications'], 'memory_MiB' | 'window_MiB' | 'queueMax_MB'> }
 
 interface MemoryNeeded {
   /** The process, without the pages of the mapped data files, which the system reclaims when it needs them. */
@@ -64,7 +64,7 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
   const sent_MiB = perSentByte * flags.notifications.memory_MiB
   const caches_MiB =
     httpThreads * readCache_MiB + partitions * entityCache_MiB + (partitions + 2) * templates_MiB + shownChanges_MiB
-  const held_MiB = caches_MiB + shared_MiB + pages_MiB + sent_MiB
+  const held_MiB = caches_MiB + shared_MiB + pages_MiB + sent_MiB + waiting_MiB(flags.notifications)
   return {
     process_MiB: Math.ceil(process_MiB + threads * thread_MiB + partitions * memtable_MiB + garbage * held_MiB),
     mainHeap_MiB: Math.ceil(thread_MiB + garbage * (readCache_MiB + templates_MiB + shared_MiB)),
@@ -73,7 +73,10 @@ export function memoryNeeded(flags: MemoryFlags, partitions: number): MemoryNeed
 
 /** The flags that determine the heaps of replaceable threads. */
 type HeapFlags = Pick<Options, 'entityCache_MiB' | 'requestMemory_MiB' | 'pageMaxSize'> & {
-  readonly notifications: Pick<Options['notifications'], 'subscriptionsMax' | 'queueMax_MB' | 'memory_MiB'>
+  readonly notifications: Pick<
+    Options['notifications'],
+    'subscriptionsMax' | 'queueMax_MB' | 'window_MiB' | 'memory_MiB'
+  >
 }
 
 /** The heap limits of threads, in MiB. A thread that exceeds its limit ends alone and is replaced. */
@@ -89,14 +92,22 @@ const spare = 2
 /** The most heap that a subscription of 1 KiB on disk takes in a thread. */
 const subscription_KiB = 3
 
-/**
- * The most notices that may wait for each MB of the limit: a notice below 1 KiB takes as much of the courier's heap as
- * one of 1 KiB.
- */
+/** The notices in memory for each MiB of the window: one takes 1.5 KiB at most, with the queue of its ordering key. */
+export const heldPerMiB = 512
+
+/** The most notices that may wait for each MB of the limit: a notice takes memory however small it is. */
 export const noticesPerMB = 1024
 
-/** The most heap of the courier that a waiting notice takes per byte on disk, counted as 1 KiB at least. */
-const perNoticeByte = 0.75
+/** Of a notice that waits beyond the window its number is kept, as its distance from the one before it. */
+const perNumber_bytes = 4
+
+/** What waits: the window, and the numbers of the others. */
+function waiting_MiB({
+  window_MiB,
+  queueMax_MB,
+}: Pick<Options['notifications'], 'window_MiB' | 'queueMax_MB'>): number {
+  return window_MiB + Math.ceil((queueMax_MB * noticesPerMB * perNumber_bytes) / 2 ** 20)
+}
 
 /** The heap limits, none above `most_MiB`, which is what Node lets a heap grow to. */
 export function threadHeaps(flags: HeapFlags, most_MiB: number): ThreadHeaps {
@@ -111,8 +122,8 @@ export function threadHeaps(flags: HeapFlags, most_MiB: number): ThreadHeaps {
     query_MiB: limit(pages_MiB),
     // Subscriptions of both kinds.
     courier_MiB: limit(
-      perSentCharacter * notifications.memory_MiB + templates_MiB + shownChanges_MiB,
-      2 * subscriptions_MiB + perNoticeByte * notifications.queueMax_MB,
+      perSentCharacter * notifications.memory_MiB + templates_MiB + shownChanges_MiB + waiting_MiB(notifications),
+      2 * subscriptions_MiB,
     ),
   }
 }
@@ -126,7 +137,7 @@ interface MemoryThereIs {
 /** One warning for each limit that exceeds the available memory; empty when there is enough. */
 export function memoryWarnings(needed: MemoryNeeded, thereIs: MemoryThereIs): readonly string[] {
   const remedy =
-    'lower -readCache, -entityCache, -requestMemory, -answerMemory, -notifMemory, -pageMaxSize or the numbers of threads'
+    'lower -readCache, -entityCache, -requestMemory, -answerMemory, -notifMemory, -notifWindow, -pageMaxSize or the numbers of threads'
   const warnings: string[] = []
   if (needed.process_MiB > thereIs.process_MiB) {
     warnings.push(

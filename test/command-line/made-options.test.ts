@@ -97,6 +97,7 @@ const defaults = {
     retention_s: 86400,
     queueMax: 100000,
     queueMax_MB: 4096,
+    window_MiB: 32,
     retryMin_ms: 500,
     retryMax_ms: 60000,
     perReceiver: 8,
@@ -266,7 +267,7 @@ const commandLines: readonly (readonly [words: string, differences: object])[] =
     },
   ],
   [
-    '-forwardPerProvider 6 -outReqMsgMaxSize 9 -notifRetention 1 -notifQueueMax 2 -notifQueueMaxMb 3 -notifRetryMin 70000 -notifPerReceiver 4 -notifTotal 5',
+    '-forwardPerProvider 6 -outReqMsgMaxSize 9 -notifRetention 1 -notifQueueMax 2 -notifQueueMaxMb 3 -notifWindow 4 -notifRetryMin 70000 -notifPerReceiver 4 -notifTotal 5',
     {
       notifications: {
         forwardsEach: 6,
@@ -275,6 +276,7 @@ const commandLines: readonly (readonly [words: string, differences: object])[] =
         retention_s: 1,
         queueMax: 2,
         queueMax_MB: 3,
+        window_MiB: 4,
         retryMin_ms: 70000,
         retryMax_ms: 70000,
         perReceiver: 4,

@@ -290,6 +290,7 @@ function outboxOf(owner: OutboxOwner): Outbox {
     last: () => 0,
     after: () => [],
     before: () => [],
+    head: () => undefined,
     holds: () => false,
     at: () => undefined,
     stats: () => [],

@@ -78,7 +78,8 @@ test('the log tells of a long reading when it begins, every five seconds, and at
     return lines.splice(0)
   }
   t.same(told(0, 9000), [], 'a short one is not worth a line')
-  t.match(told(1, 31_000), [/^the outboxes are read while the broker runs: at most 40000 notifications wait/])
+  t.same(told(1, 31_000), [])
+  t.match(told(0, 8000), [/^the outboxes are read while the broker runs: at most 40000 notifications wait/])
   t.same(told(0, 0, 4999), [])
   t.match(told(1, 30_000, 1), [/25 % is done, at most 30000 notifications are left/])
   t.same(told(1, 20_000, 4000), [])

@@ -4,6 +4,7 @@ import type { RecipientTerms } from '../../src/delivery/queue/courier-protocol.j
 import { noStats } from '../../src/delivery/queue/delivery-records.js'
 import { trouble } from '../../src/delivery/queue/outgoing.js'
 import type { BegunAttempt } from '../../src/delivery/queue/receiver-turns.js'
+import type { WindowLimits } from '../../src/delivery/queue/unread-notices.js'
 import { at } from '../given.js'
 import { runs } from '../runs.js'
 import { DeliveryModel } from './delivery-model.js'
@@ -58,6 +59,37 @@ const beyondLimitOnHold: Step[] = [
   { kind: 'put', subscription: 1 },
 ]
 
+function adds(subscription: number, partition: number, ...keys: readonly number[]): readonly Step[] {
+  return keys.map((key) => ({ kind: 'add', subscription, what: { partition, key } }))
+}
+
+const refused: Step = { kind: 'finish', attempt: 0, outcome: 'refused' }
+const accepted: Step = { kind: 'finish', attempt: 0, outcome: 'accepted' }
+
+/** The first key of a subscription pauses: those behind it go, in their order. */
+const behindRefused: Step[] = [...adds(0, 0, 0, 0, 0, 1, 1), refused, accepted, accepted]
+
+/** Others leave room in memory while some of a subscription are only on disk: what arrives then goes behind these. */
+const roomAgain: Step[] = [
+  ...adds(2, 1, 0, 1),
+  ...adds(0, 0, 0, 0, 0),
+  ...[accepted, accepted],
+  ...adds(0, 0, 0, 1),
+  ...[accepted, accepted, accepted, accepted, accepted],
+]
+
+/** What was attempted before its partition went away is not counted again when it comes back. */
+const triedAndMoved: Step[] = [
+  ...[...adds(0, 0, 0, 1), refused, refused, ...adds(1, 0, 0, 0, 0)],
+  ...[
+    { kind: 'move' as const, outbox: 0 },
+    { kind: 'advance' as const, by_ms: 30 },
+  ],
+  ...[accepted, accepted, accepted],
+]
+
+const examples = [beyondLimitOnHold, behindRefused, roomAgain, triedAndMoved]
+
 function take(model: DeliveryModel, taken: Step): void {
   switch (taken.kind) {
     case 'add':
@@ -85,10 +117,18 @@ function take(model: DeliveryModel, taken: Step): void {
   }
 }
 
+/** All in memory; one of each subscription and further ones where these cannot go; hardly any. */
+const windows: readonly WindowLimits[] = [
+  { most: 1e9, share: 1e9 },
+  { most: 1e9, share: 1 },
+  { most: 2, share: 1 },
+  { most: 3, share: 2 },
+]
+
 test('whatever happens, exactly what the rules of delivery allow is under way, counted and acked once', async (t) => {
   fc.assert(
-    fc.property(fc.array(step, { minLength: 10, maxLength: 120 }), (steps) => {
-      const model = new DeliveryModel()
+    fc.property(fc.array(step, { minLength: 10, maxLength: 120 }), fc.constantFrom(...windows), (steps, window) => {
+      const model = new DeliveryModel(window)
       for (const taken of steps) {
         take(model, taken)
         model.beginAll()
@@ -99,8 +139,8 @@ test('whatever happens, exactly what the rules of delivery allow is under way, c
       model.checkStored()
     }),
     {
-      numRuns: runs(500),
-      examples: [[beyondLimitOnHold]],
+      numRuns: runs(1000),
+      examples: examples.flatMap((steps) => windows.map((window): [Step[], WindowLimits] => [steps, window])),
     },
   )
   t.pass()

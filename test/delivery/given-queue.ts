@@ -1,8 +1,15 @@
 import assert from 'node:assert'
 import { DeliveryQueue, type DeliveryQueueParts } from '../../src/delivery/queue/delivery-queue.js'
+import type { ReadNotice } from '../../src/delivery/queue/notice-list.js'
 import type { QueueLimits } from '../../src/delivery/queue/recipients.js'
 import type { QueueClock } from '../../src/delivery/queue/subscription-queue.js'
-import type { DeliveryStats, NoticeAck, NoticeNumber, OrderingKey } from '../../src/model/subscription/notice.js'
+import type {
+  DeliveryStats,
+  NoticeAck,
+  NoticeNumber,
+  NumberedNotice,
+  OrderingKey,
+} from '../../src/model/subscription/notice.js'
 import type { SubscriptionId } from '../../src/model/subscription/subscription.js'
 import { LineLog } from '../../src/observe/log/log.js'
 import type { AttemptResult } from '../../src/observe/measure/delivery-figures.js'
@@ -41,6 +48,7 @@ const limits: QueueLimits = {
   queueMax: 1e9,
   bytesMax: 1e9,
   noticesMax: 1e9,
+  window: { most: 1e9, share: 1e9 },
   perReceiver: 8,
   total: 256,
   underWay_bytes: 1e9,
@@ -68,6 +76,8 @@ export class QueueUnderTest {
   /** Outboxes of which nothing may be sent. */
   readonly closed = new Set<number>()
   readonly #acked = new Set<string>()
+  /** What the outboxes hold, as it is read again. */
+  readonly #held = new Map<string, ReadNotice>()
   /** The batch of each outbox that its owner has been given and has not answered. */
   readonly #batches = new Map<
     number,
@@ -91,6 +101,10 @@ export class QueueUnderTest {
       mayMove: () => false,
       pause_ms: (failures) => failures * 10,
       tooLong: () => undefined,
+      reread: (outbox, number) => {
+        assert(!this.#acked.has(`${outbox}-${number}`), 'what has left is not read again')
+        return this.#held.get(`${outbox}-${number}`)
+      },
       countSimulated: () => undefined,
       ready: () => undefined,
       streamReady: () => undefined,
@@ -127,7 +141,7 @@ export class QueueUnderTest {
     )
     for (const { number, subscription, orderingKey, made, since_ms } of held) {
       const { body: _, ...head } = notice(subscription, orderingKey, '', { made })
-      this.queue.add(outbox, { number, size_bytes: 100, body_bytes: 10, notice: head }, since_ms)
+      this.#add(outbox, { number, size_bytes: 100, body_bytes: 10, notice: head }, since_ms)
     }
     this.queue.loaded(outbox)
     this.queue.check()
@@ -150,8 +164,13 @@ export class QueueUnderTest {
     this.#arrivals += 1
     const since_ms = this.clock.steady_ms() + this.#arrivals * 1e-6
     const { body: _, ...head } = notice(subscription, orderingKey, '', { made: made as Milliseconds, after })
-    this.queue.add(outbox, { number, size_bytes, body_bytes: 10, notice: head }, since_ms)
+    this.#add(outbox, { number, size_bytes, body_bytes: 10, notice: head }, since_ms)
     return { number, since_ms }
+  }
+
+  #add(outbox: number, numbered: NumberedNotice, since_ms: number): void {
+    this.#held.set(`${outbox}-${numbered.number}`, { numbered, since_ms })
+    this.queue.add(outbox, numbered, since_ms)
   }
 
   /** A batch is offered to its owner; asserts that no other one is under way, and that no notice leaves twice. */

@@ -115,6 +115,7 @@ class StreamsUnderTest {
           last: () => known[outbox] ?? 0,
           after: () => [],
           before: () => [],
+          head: () => undefined,
           holds: () => false,
           at: (number) => notice(id, 'any', this.keys.get(`${outbox}-${number}`) ?? ''),
           stats: () => [],

@@ -10,15 +10,18 @@ const flags = {
   responseMemory_MiB: 256,
   pageMaxSize: 32 * 2 ** 20,
 }
-const notifications = { memory_MiB: 64 }
+const notifications = { memory_MiB: 64, window_MiB: 32, queueMax_MB: 4096 }
 
 test('every flag that lets the broker take memory counts', async (t) => {
   const { process_MiB } = memoryNeeded({ ...flags, notifications }, 1)
-  t.equal(process_MiB, 128 + 4 * 96 + 4 + 1.5 * (64 + 64 + 3 * 8 + 16 + 3 * 64 + 256 + 8 * 32 + 3 * 64))
+  t.equal(process_MiB, 128 + 4 * 96 + 4 + 1.5 * (64 + 64 + 3 * 8 + 16 + 3 * 64 + 256 + 8 * 32 + 3 * 64 + 32 + 16))
   for (const name of Object.keys(flags) as (keyof typeof flags)[]) {
     t.ok(memoryNeeded({ ...flags, [name]: 2 * flags[name], notifications }, 1).process_MiB > process_MiB, name)
   }
-  t.ok(memoryNeeded({ ...flags, notifications: { memory_MiB: 128 } }, 1).process_MiB > process_MiB)
+  for (const name of Object.keys(notifications) as (keyof typeof notifications)[]) {
+    const more = { ...notifications, [name]: 2 * notifications[name] }
+    t.ok(memoryNeeded({ ...flags, notifications: more }, 1).process_MiB > process_MiB, name)
+  }
   t.ok(memoryNeeded({ ...flags, notifications }, 2).process_MiB > process_MiB)
 })
 
@@ -32,15 +35,18 @@ test('a machine, a container or a heap that is too small is warned of, with the 
 })
 
 test('the heap of a thread may grow to twice what its flags let it hold, and never beyond what Node allows', async (t) => {
-  const heaps = (more: object = {}, subscriptionsMax = 1024, queueMax_MB = 64, memory_MiB = 16) =>
-    threadHeaps({ ...flags, ...more, notifications: { subscriptionsMax, queueMax_MB, memory_MiB } }, 4096)
+  const heaps = (more: object = {}, subscriptionsMax = 1024, window_MiB = 8, memory_MiB = 16) =>
+    threadHeaps(
+      { ...flags, ...more, notifications: { subscriptionsMax, window_MiB, queueMax_MB: 1024, memory_MiB } },
+      4096,
+    )
   const { partition_MiB, query_MiB, courier_MiB } = heaps()
   t.same(
     { partition_MiB, query_MiB, courier_MiB },
     {
       partition_MiB: 2 * (96 + 1.5 * (64 + 8 + 3 * 64)) + 3,
       query_MiB: 2 * (96 + 1.5 * 4 * 32),
-      courier_MiB: 2 * (96 + 1.5 * (2 * 16 + 8 + 16)) + 6 + 48,
+      courier_MiB: 2 * (96 + 1.5 * (2 * 16 + 8 + 16 + 8 + 4)) + 6,
     },
   )
   t.ok(heaps({ entityCache_MiB: 128 }).partition_MiB > partition_MiB)
@@ -48,7 +54,7 @@ test('the heap of a thread may grow to twice what its flags let it hold, and nev
   t.ok(heaps({ pageMaxSize: 2 ** 26 }).query_MiB > query_MiB)
   t.ok(heaps({}, 2048).partition_MiB > partition_MiB)
   t.ok(heaps({}, 2048).courier_MiB > courier_MiB)
-  t.ok(heaps({}, 1024, 128).courier_MiB > courier_MiB)
-  t.ok(heaps({}, 1024, 64, 32).courier_MiB > courier_MiB)
+  t.ok(heaps({}, 1024, 16).courier_MiB > courier_MiB)
+  t.ok(heaps({}, 1024, 8, 32).courier_MiB > courier_MiB)
   t.equal(heaps({ entityCache_MiB: 65536 }).partition_MiB, 4096)
 })

@@ -14,7 +14,7 @@ import { type BegunAttempt, ReceiverTurns } from './receiver-turns.js'
 import { LargestFirst, Recipients, type RecipientsParts } from './recipients.js'
 import type { SubscriptionQueue } from './subscription-queue.js'
 
-export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready'>, RecordsParts {
+export interface DeliveryQueueParts extends Omit<RecipientsParts, 'ready' | 'isTried'>, RecordsParts {
   /** Nothing is sent: a notice counts as accepted when it arrives. */
   readonly simulated: boolean
   /** A notice was counted as accepted without being sent. */
@@ -61,16 +61,18 @@ export class DeliveryQueue {
   readonly #barred = new Set<SubscriptionQueue>()
   /** Outboxes between `restore` and `loaded`: their notices were made before they were read here. */
   readonly #loading = new Set<OutboxNumber>()
-  /** Notices of these outboxes that were attempted before, as `outbox-number`. */
-  readonly #tried = new Set<string>()
   /** Subscriptions named by moved outboxes but not known here, with the time of reading. */
   readonly #unknownSince = new Map<SubscriptionId, number>()
 
   constructor(parts: DeliveryQueueParts) {
     this.#parts = parts
-    this.#recipients = new Recipients({ ...parts, ready: (queue) => this.#offer(queue) })
-    this.#turns = new ReceiverTurns(parts.limits)
     this.records = new DeliveryRecords(parts)
+    this.#recipients = new Recipients({
+      ...parts,
+      ready: (queue) => this.#offer(queue),
+      isTried: (id, outbox, number) => this.records.isTried(id, outbox, number),
+    })
+    this.#turns = new ReceiverTurns(parts.limits)
   }
 
   /**
@@ -81,8 +83,7 @@ export class DeliveryQueue {
     this.#loading.add(outbox)
     for (const [id, stats] of stored) {
       this.records.restore(id, outbox, stats)
-      if (this.#isKept(id, outbox)) for (const number of stats.tried) this.#tried.add(`${outbox}-${number}`)
-      else this.records.ended(id, [])
+      if (!this.#isKept(id, outbox)) this.records.ended(id, [])
       this.notified(id, stats.lastNotification)
     }
   }
@@ -90,7 +91,6 @@ export class DeliveryQueue {
   /** All notices that an outbox held were added: later ones are new. */
   loaded(outbox: OutboxNumber): void {
     this.#loading.delete(outbox)
-    if (this.#loading.size === 0) this.#tried.clear()
   }
 
   /** So many notices of an outbox that is read from its beginning were not added yet, at most. */
@@ -107,7 +107,7 @@ export class DeliveryQueue {
   /** Another node owns an outbox now: what is known of it is forgotten, and attempts that are under way change nothing. */
   forget(outbox: OutboxNumber): void {
     for (const queue of this.#recipients.filled) {
-      for (const notice of queue.forget(outbox)) this.#recipients.removed(queue, notice)
+      this.#recipients.forgotten(queue, outbox, queue.forget(outbox))
     }
     this.records.forget(outbox)
     this.check()
@@ -202,7 +202,7 @@ export class DeliveryQueue {
       this.#left(queue, { outbox, number, made: notice.made }, 'dropped')
       return
     }
-    const tried = this.#tried.size > 0 && this.#tried.has(`${outbox}-${number}`)
+    const tried = !isNew && this.records.isTried(queue.id, outbox, number)
     const superseded = queue.add({ outbox, numbered, since_ms, tried })
     this.#recipients.added(queue, outbox, numbered.size_bytes)
     if (notice.after !== undefined) this.#barred.add(queue)
@@ -344,6 +344,11 @@ export class DeliveryQueue {
     return queue?.order.isStreamed ? queue : undefined
   }
 
+  /** Notices that are not only on disk. */
+  get inMemory(): number {
+    return this.#recipients.held
+  }
+
   /** All subscriptions as they are known. */
   get recipients(): Iterable<Recipient> {
     return this.#recipients.known.values()
@@ -360,6 +365,10 @@ export class DeliveryQueue {
 
   /** All that waits leaves. */
   #removeWaiting(queue: SubscriptionQueue, result: 'ended' | 'simulated'): void {
+    for (const notice of queue.takeUnread()) {
+      this.#departed(queue, notice, result)
+      if (result === 'simulated') this.#parts.countSimulated()
+    }
     for (let first = queue.order.oldest('waiting'); first !== undefined; first = queue.order.oldest('waiting')) {
       this.#remove(queue, first, result)
       if (result === 'simulated') this.#parts.countSimulated()
@@ -415,7 +424,7 @@ export class DeliveryQueue {
   }
 
   /** A notice is no longer in the queue of its subscription. */
-  #departed(queue: SubscriptionQueue, notice: QueuedNotice, result: AttemptResult, waited?: Nanoseconds): void {
+  #departed(queue: SubscriptionQueue, notice: DepartedNotice, result: AttemptResult, waited?: Nanoseconds): void {
     this.#recipients.removed(queue, notice)
     this.#left(queue, notice, result, waited)
   }
@@ -446,6 +455,8 @@ export class DeliveryQueue {
     log.trace('notify.queue', `notification ${outbox}-${number} ${done} the queue of ${id}: ${depth} wait`)
   }
 }
+
+type DepartedNotice = Pick<QueuedNotice, 'outbox' | 'number' | 'made' | 'size_bytes'>
 
 /** How long notices of an unknown subscription are kept after their partition came: the subscription may still be on its way. */
 const unknownLimit_ms = 60_000

@@ -53,6 +53,11 @@ export class DeliveryRecords {
     if (attempted > own.attempted) Object.assign(own, { attempted, fails })
   }
 
+  /** Whether an attempt at a notice was made that is still in its outbox. */
+  isTried(id: SubscriptionId, outbox: OutboxNumber, number: NoticeNumber): boolean {
+    return this.#subscriptions.get(id)?.byOutbox.get(outbox)?.tried.includes(number) === true
+  }
+
   /** The stats of all outboxes as one. */
   merged(id: SubscriptionId): MergedStats {
     return mergedStats([...(this.#subscriptions.get(id)?.byOutbox.values() ?? []), ...this.#elsewhere(id)])

@@ -1,13 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { NoticeNumber, NumberedNotice } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
+import { Slices } from '../../slices.js'
 import { age_ms, type ClockStart, type Milliseconds } from '../../time.js'
 import type { Outbox, Outboxes, OutboxNumber } from './outboxes.js'
 import type { RemoteBarriers } from './remote-barriers.js'
 
-/** Notices that are read without letting others run, and their bytes. */
+/** Notices that are read at once. */
 const slice = 128
-const slice_bytes = 2 ** 20
 
 interface IntakeParts {
   readonly outboxes: Outboxes
@@ -52,8 +51,7 @@ export class Intake {
   /** Resolves when the coordinator's outbox was read for the first time, with the barriers that stand: before that nothing is sent. */
   readonly barriersRead: Promise<void>
   #areBarriersRead = (): void => {}
-  /** Notices that were taken since others had their turn. */
-  #taken = 0
+  readonly #slices = new Slices()
   #running: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
   /** When the current pass began, and the one before it. */
@@ -132,7 +130,7 @@ export class Intake {
         const last = found.at(-1)
         if (last === undefined || last.notice.made < since) break
         at = last.number
-        await nextTurn()
+        if (this.#slices.isOver) await this.#slices.next()
       }
     }
   }
@@ -161,13 +159,11 @@ export class Intake {
     const isLoading = this.#loading.has(number)
     const before_ms = isLoading ? Number.NEGATIVE_INFINITY : this.#before_ms
     while (this.known(number) < last) {
-      const { found, bytes } = this.#slice(number, outbox, last, before_ms)
+      this.#slice(number, outbox, last, before_ms)
       if (isLoading) unread(number, Math.max(0, last - this.known(number)))
-      this.#taken += found
-      if (this.#taken < slice && bytes < slice_bytes) continue
-      this.#taken = 0
+      if (!this.#slices.isOver) continue
       progress()
-      await nextTurn()
+      await this.#slices.next()
       if (this.#isStopped) return
     }
     if (this.#loading.delete(number)) loaded(number)
@@ -198,21 +194,11 @@ export class Intake {
     }
   }
 
-  #slice(
-    number: OutboxNumber,
-    outbox: Outbox,
-    last: NoticeNumber,
-    before_ms: number,
-  ): { readonly found: number; readonly bytes: number } {
+  #slice(number: OutboxNumber, outbox: Outbox, last: NoticeNumber, before_ms: number): void {
     const found = outbox.after(this.known(number), slice)
-    let bytes = 0
-    for (const numbered of found) {
-      bytes += numbered.size_bytes
-      this.#parts.take(number, numbered, this.#made_ms(numbered, before_ms))
-    }
+    for (const numbered of found) this.#parts.take(number, numbered, this.#made_ms(numbered, before_ms))
     // Missing numbers at the end are those of notices that have left.
     this.#known[number] = found.at(-1)?.number ?? last
-    return { found: found.length, bytes }
   }
 
   /** Not before the last pass, which did not find it, whatever the clock of the day says. */

@@ -1,16 +1,22 @@
 import type { Provisional } from '../../model/subscription/decisions.js'
-import type { NoticeNumber, NumberedNotice } from '../../model/subscription/notice.js'
+import type { NoticeHead, NoticeNumber, NumberedNotice } from '../../model/subscription/notice.js'
 import type { Milliseconds } from '../../time.js'
 import type { OutboxNumber } from './outboxes.js'
 
 /** A notice as it joins the queue of its subscription. */
-export interface Arrived {
+export interface Arrived extends ReadNotice {
   readonly outbox: OutboxNumber
-  readonly numbered: NumberedNotice
-  /** When it was made, by the steady clock of this thread. */
-  readonly since_ms: number
   /** Whether an attempt was made before this courier was there. */
   readonly tried: boolean
+}
+
+/** A notice as it is read from its outbox, without its body. */
+export interface ReadNotice {
+  readonly numbered: Omit<NumberedNotice, 'notice'> & {
+    readonly notice: Pick<NoticeHead, 'orderingKey' | 'made' | 'after' | 'provisional'>
+  }
+  /** When it was made, by the steady clock of this thread. */
+  readonly since_ms: number
 }
 
 /** What memory holds of a notice until it leaves; its body stays on disk. */

@@ -288,6 +288,15 @@ export class NoticeOrder {
     for (const list of this.#byOutbox.values()) yield* list
   }
 
+  /** Whether one from an outbox waits that is older than a number. */
+  hasWaitingBefore(outbox: OutboxNumber, number: NoticeNumber): boolean {
+    for (const notice of this.#byOutbox.get(outbox) ?? []) {
+      if (notice.number > number) return false
+      if (notice.state === 'waiting') return true
+    }
+    return false
+  }
+
   get hasBarrier(): boolean {
     return this.#barrier !== undefined
   }
@@ -306,7 +315,7 @@ export class NoticeOrder {
     return undefined
   }
 
-  #barrierOf(number: NoticeNumber, { after }: NoticeHead): readonly NoticeNumber[] | undefined {
+  #barrierOf(number: NoticeNumber, { after }: Pick<NoticeHead, 'after'>): readonly NoticeNumber[] | undefined {
     if (after === undefined) return undefined
     const { coordinator } = this.#parts
     const bound = (outbox: OutboxNumber) => (outbox === coordinator ? number - 1 : (after[outbox] ?? 0))

@@ -30,6 +30,8 @@ export interface Outbox {
   after(number: NoticeNumber, limit: number): readonly NumberedNotice[]
   /** The notices before a number, the last one first, at most `limit`, none only where there are none. */
   before(number: NoticeNumber, limit: number): readonly NumberedNotice[]
+  /** The notice of a number without its body, if it is there and can be read. */
+  head(number: NoticeNumber): NumberedNotice | undefined
   /** Whether the notice of a number is there, found without reading it. */
   holds(number: NoticeNumber): boolean
   /** The notice of a number, if it is there; one that is damaged can not be sent. */
@@ -160,6 +162,7 @@ function readUntilClosed(outbox: Outbox): Outbox {
     last: () => (isClosed ? 0 : outbox.last()),
     after: (number, limit) => (isClosed ? [] : outbox.after(number, limit)),
     before: (number, limit) => (isClosed ? [] : outbox.before(number, limit)),
+    head: (number) => (isClosed ? undefined : outbox.head(number)),
     holds: (number) => !isClosed && outbox.holds(number),
     at: (number) => (isClosed ? undefined : outbox.at(number)),
     stats: () => (isClosed ? [] : outbox.stats()),

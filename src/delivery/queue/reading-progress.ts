@@ -11,8 +11,8 @@ const worthTelling = 10_000
  *
  *     state   | something is left                  | nothing is left
  *     --------|------------------------------------|----------------
- *     idle    | begins; a line if it is much       | idle
- *     reading | a line each 5 s                    | a line if one was told at the beginning; idle
+ *     idle    | reading: nothing is read yet       | idle
+ *     reading | the first time that it is less, a line if it was much; then a line each 5 s | a line if one was told at the beginning; idle
  */
 export class ReadingProgress {
   readonly #log: Pick<Log, 'info'>
@@ -40,9 +40,12 @@ export class ReadingProgress {
     this.#reading ??= { begun_ms: at_ms, most: 0, told_ms: at_ms, isTold: false }
     const reading = this.#reading
     reading.most = Math.max(reading.most, left)
-    if (!reading.isTold && left >= worthTelling) {
+    if (!reading.isTold && reading.most >= worthTelling && left < reading.most) {
       reading.isTold = true
-      this.#tell(`the outboxes are read while the broker runs: at most ${left} notifications wait in them`, left)
+      this.#tell(
+        `the outboxes are read while the broker runs: at most ${reading.most} notifications wait in them`,
+        left,
+      )
     } else if (reading.isTold && at_ms - reading.told_ms >= every_ms) {
       const share = Math.floor((100 * (reading.most - left)) / reading.most)
       this.#tell(`the outboxes are read: ${share} % is done, at most ${left} notifications are left`, left)

@@ -63,7 +63,7 @@ export class ReceiverTurns {
 
   /** The subscription gets turns until it has nothing to send; whether that is new. */
   add(queue: SubscriptionQueue): boolean {
-    if (queue.recipient === undefined || this.#waiting.has(queue) || !queue.mayBegin) return false
+    if (queue.recipient === undefined || this.#waiting.has(queue) || !queue.mayBegin()) return false
     this.#waiting.add(queue)
     const receiver = this.#receiverOf(receiverOf(queue.recipient))
     receiver.turns.push(queue)

@@ -6,6 +6,7 @@ import type { QueuedNotice } from './notice-list.js'
 import type { OutboxNumber } from './outboxes.js'
 import type { ReceiverLimits } from './receiver-turns.js'
 import { SubscriptionQueue, type SubscriptionQueueParts, Watermark } from './subscription-queue.js'
+import { NoticeWindow, type WindowLimits } from './unread-notices.js'
 
 /** How much may wait, and how long [subscriptions 5.5]. */
 export interface QueueLimits extends ReceiverLimits {
@@ -15,9 +16,11 @@ export interface QueueLimits extends ReceiverLimits {
   /** In all. Each notice that waits takes memory, however small it is, so that their number is bounded too. */
   readonly bytesMax: number
   readonly noticesMax: number
+  /** How many of them are in memory. */
+  readonly window: WindowLimits
 }
 
-export interface RecipientsParts extends SubscriptionQueueParts {
+export interface RecipientsParts extends Omit<SubscriptionQueueParts, 'window'> {
   readonly limits: QueueLimits
   readonly meter: DeliveryMeter
   readonly log: Log
@@ -42,6 +45,7 @@ export class Recipients {
   readonly #ended = new Set<SubscriptionId>()
   readonly #byOutbox: { depth: number; bytes: number; unread: number }[]
   readonly #watermark = new Watermark()
+  readonly #queueParts: SubscriptionQueueParts
   #depth = 0
   #bytes = 0
   /** Waiting notices of subscriptions that are not known yet. */
@@ -51,11 +55,17 @@ export class Recipients {
 
   constructor(parts: RecipientsParts) {
     this.#parts = parts
+    this.#queueParts = { ...parts, window: new NoticeWindow(parts.limits.window) }
     this.#byOutbox = Array.from({ length: parts.coordinator + 1 }, () => ({ depth: 0, bytes: 0, unread: 0 }))
   }
 
   get known(): ReadonlyMap<SubscriptionId, Recipient> {
     return this.#known
+  }
+
+  /** Notices in memory. */
+  get held(): number {
+    return this.#queueParts.window.held
   }
 
   queue(id: SubscriptionId): SubscriptionQueue | undefined {
@@ -93,7 +103,7 @@ export class Recipients {
   }
 
   /** Ends a subscription; returns the notices that were in its queue. */
-  end(id: SubscriptionId): readonly QueuedNotice[] {
+  end(id: SubscriptionId): readonly Pick<QueuedNotice, 'outbox' | 'number'>[] {
     this.#known.delete(id)
     this.#ended.add(id)
     if (this.#ended.size > mostEnded) {
@@ -104,10 +114,10 @@ export class Recipients {
     }
     const queue = this.#queues.get(id)
     if (queue === undefined) return []
-    const notices = [...queue.order.notices()]
+    this.#noLongerUnknown(queue)
+    const notices = [...queue.order.notices(), ...queue.takeUnread()]
     this.#queues.delete(id)
     this.#filled.delete(queue)
-    this.#noLongerUnknown(queue)
     for (const { outbox, size_bytes } of notices) this.#count(outbox, -1, -size_bytes)
     queue.end()
     return notices
@@ -131,10 +141,19 @@ export class Recipients {
   }
 
   /** A notice has left a queue. */
-  removed(queue: SubscriptionQueue, { outbox, size_bytes }: QueuedNotice): void {
+  removed(queue: SubscriptionQueue, { outbox, size_bytes }: Pick<QueuedNotice, 'outbox' | 'size_bytes'>): void {
+    this.forgotten(queue, outbox, { depth: 1, bytes: size_bytes })
+  }
+
+  /** So many notices of an outbox, of these bytes, have left a queue. */
+  forgotten(
+    queue: SubscriptionQueue,
+    outbox: OutboxNumber,
+    { depth, bytes }: Readonly<Record<'depth' | 'bytes', number>>,
+  ) {
     if (queue.depth === 0) this.#filled.delete(queue)
-    if (queue.isUnknown) this.#unknownDepth -= 1
-    this.#count(outbox, -1, -size_bytes)
+    if (queue.isUnknown) this.#unknownDepth -= depth
+    this.#count(outbox, -depth, -bytes)
   }
 
   /** How much of what an outbox held at its beginning is not read yet: it counts as waiting, of a size that is not known. */
@@ -168,7 +187,7 @@ export class Recipients {
     this.#parts.log.warn('notif:queue', message, { waiting: this.#depth, bytes: this.#bytes })
   }
 
-  #count(outbox: OutboxNumber, depth: 1 | -1, bytes: number): void {
+  #count(outbox: OutboxNumber, depth: number, bytes: number): void {
     this.#depth += depth
     this.#bytes += bytes
     const own = this.#byOutbox[outbox]
@@ -181,7 +200,7 @@ export class Recipients {
   #queueOf(id: SubscriptionId): SubscriptionQueue {
     let queue = this.#queues.get(id)
     if (queue === undefined) {
-      queue = new SubscriptionQueue(id, this.#parts)
+      queue = new SubscriptionQueue(id, this.#queueParts)
       this.#queues.set(id, queue)
       const recipient = this.#known.get(id)
       if (recipient !== undefined) queue.put(recipient)

@@ -1,12 +1,14 @@
 import { type Provisional, verdictOn } from '../../model/subscription/decisions.js'
+import type { NoticeNumber } from '../../model/subscription/notice.js'
 import type { SubscriptionId } from '../../model/subscription/subscription.js'
 import { streamReference } from '../../model/subscription/targets.js'
 import { type Milliseconds, now } from '../../time.js'
 import type { InspectedQueue, Recipient } from './courier-protocol.js'
-import type { Arrived, KeyQueue, QueuedNotice } from './notice-list.js'
+import type { Arrived, KeyQueue, QueuedNotice, ReadNotice } from './notice-list.js'
 import { isSuperseded, NoticeOrder, type OrderParts } from './notice-order.js'
 import type { OutboxNumber } from './outboxes.js'
 import type { Failed } from './outgoing.js'
+import { type NoticeWindow, type TakenNotice, UnreadNotices } from './unread-notices.js'
 
 /** The clocks and timers of a delivery queue. */
 export interface QueueClock {
@@ -27,6 +29,12 @@ export const systemClock: QueueClock = {
 }
 
 export interface SubscriptionQueueParts extends OrderParts {
+  /** Shared by all subscriptions. */
+  readonly window: NoticeWindow
+  /** Reads a notice of an outbox again; undefined when it cannot be read. */
+  readonly reread: (outbox: OutboxNumber, number: NoticeNumber) => ReadNotice | undefined
+  /** Whether an attempt at a notice was made. */
+  readonly isTried: (id: SubscriptionId, outbox: OutboxNumber, number: NoticeNumber) => boolean
   /** How long to pause after this many failures in a row. */
   readonly pause_ms: (failures: number, retryAfter_ms: number) => number
   readonly clock: QueueClock
@@ -38,6 +46,12 @@ export interface SubscriptionQueueParts extends OrderParts {
  * The notices of one subscription: their order, and the pauses after failures [subscriptions 5.4]. When the receiver is in
  * trouble the subscription pauses; when it refuses a notice only the ordering key does. After a pause of the subscription
  * one notice is tried, the probe, and the others follow when it is accepted.
+ *
+ * What waits is in memory up to a share of the window, the oldest first; of the others the numbers are kept, and they are read again
+ * when there is room:
+ *
+ *     add ──▶ unread ── there is room, none of the outbox waits, or nothing that was read can go ──▶ in the order
+ *         └──────────── there is room, and nothing of the outbox is unread ──────────────────────────────▲
  */
 export class SubscriptionQueue {
   readonly id: SubscriptionId
@@ -56,6 +70,11 @@ export class SubscriptionQueue {
   dropWarned = false
   readonly watermark = new Watermark()
   readonly order: NoticeOrder
+  readonly #unread = new UnreadNotices()
+  /** Cancels the reading of more after others had their turn. */
+  #readingOn: (() => void) | undefined
+  /** Some of those unread were made while a change was undecided. */
+  #hasProvisionalUnread = false
   readonly #parts: SubscriptionQueueParts
   /** Attempts in a row that met trouble. */
   #failures = 0
@@ -77,16 +96,88 @@ export class SubscriptionQueue {
 
   /** Adds a notice behind all others; returns the tick that it supersedes. */
   add(arrived: Arrived): QueuedNotice | undefined {
+    const { outbox, numbered } = arrived
+    const { number, size_bytes, notice } = numbered
     this.depth += 1
-    this.bytes += arrived.numbered.size_bytes
+    this.bytes += size_bytes
+    if (this.#isLeftUnread(outbox, notice)) {
+      this.#unread.add({ outbox, number, made: notice.made }, size_bytes)
+      if (notice.provisional !== undefined) this.#hasProvisionalUnread = true
+      this.#refill(outbox)
+      return undefined
+    }
+    this.#parts.window.held += 1
     return this.order.add(arrived)
   }
 
-  /** Whether there may be something to send now. */
-  get mayBegin(): boolean {
-    if (!this.order.hasReady || this.#pause !== undefined) return false
+  /** Barriers and ticks are few, and are held: others are held back by them, or superseded. */
+  #isLeftUnread(outbox: OutboxNumber, { orderingKey, after }: Arrived['numbered']['notice']): boolean {
+    if (after !== undefined || orderingKey.kind === 'tick' || orderingKey.kind === 'initial') return false
+    return this.#unread.first(outbox) !== undefined || !this.#hasRoom
+  }
+
+  /** Notices that are not only on disk. */
+  get #held(): number {
+    return this.depth - this.#unread.size
+  }
+
+  get #hasRoom(): boolean {
+    const { window } = this.#parts
+    return window.hasRoom && this.#held < window.share
+  }
+
+  /** Reads what there is room for; at least one of each outbox waits here while any does, so that its oldest is known. */
+  #refill(outbox: OutboxNumber): void {
+    for (let first = this.#unread.first(outbox); first !== undefined; first = this.#unread.first(outbox)) {
+      if (!this.#hasRoom && this.order.hasWaitingBefore(outbox, first)) return
+      this.#readNext(outbox)
+    }
+  }
+
+  #refillAll(): void {
+    for (const outbox of this.#unread.outboxes) this.#refill(outbox)
+  }
+
+  /** Nothing that was read can go, as its keys pause or have one under way: reads on for another key while the window has room. */
+  #readOn(): void {
+    const { window, clock, ready } = this.#parts
+    let read = 0
+    for (const outbox of this.#unread.outboxes) {
+      while (!this.order.hasReady && this.#unread.first(outbox) !== undefined) {
+        if (!window.hasRoom && this.#held >= window.share) return
+        if (read === readAtOnce) {
+          this.#readingOn ??= clock.later(0, () => {
+            this.#readingOn = undefined
+            ready(this)
+          })
+          return
+        }
+        this.#readNext(outbox)
+        read += 1
+      }
+    }
+  }
+
+  #readNext(outbox: OutboxNumber): void {
+    const { reread, window, isTried, clock } = this.#parts
+    const number = this.#unread.first(outbox)
+    if (number === undefined) return
+    const read = reread(outbox, number)
+    const next = this.#unread.shift(outbox, read?.numbered.size_bytes)
+    if (next === undefined) return
+    // One that cannot be read is found out when it is to be sent.
+    const { numbered, since_ms } = read ?? { numbered: unreadable(next), since_ms: clock.steady_ms() }
+    const tried = isTried(this.id, outbox, number)
+    window.held += 1
+    this.order.add({ outbox, numbered: { ...numbered, size_bytes: next.size_bytes }, since_ms, tried })
+  }
+
+  /** Whether there may be something to send now; reads on where what was read cannot go. */
+  mayBegin(): boolean {
+    if (this.#pause !== undefined || !this.isOpen) return false
     if (this.#probing && this.#probe !== undefined) return false
-    return this.isOpen
+    if (!this.order.hasReady && !this.order.isStreamed) this.#readOn()
+    return this.order.hasReady
   }
 
   /** Whether its subscription wants notifications now. */
@@ -97,11 +188,40 @@ export class SubscriptionQueue {
 
   /** The next notice to send, which is under way from now on. */
   begin(): QueuedNotice | undefined {
-    const notice = this.mayBegin ? this.order.begin() : undefined
+    const notice = this.#next()
     if (notice === undefined) return undefined
+    this.#refill(notice.outbox)
     notice.epoch = this.#epoch
     if (this.#probing) this.#probe = notice
     return notice
+  }
+
+  #next(): QueuedNotice | undefined {
+    // What is ready may turn out to have nothing to send.
+    while (this.mayBegin()) {
+      const notice = this.order.begin()
+      if (notice !== undefined) return notice
+    }
+    return undefined
+  }
+
+  /** The next notice for a listener that may go, see `NoticeOrder`. */
+  stream(mayGo: (notice: QueuedNotice) => boolean): QueuedNotice | undefined {
+    const notice = this.order.stream(mayGo)
+    if (notice !== undefined) this.#refill(notice.outbox)
+    return notice
+  }
+
+  /** The notices of an outbox that wait, see `NoticeOrder`, with those that are read as others leave. */
+  *waitingUpTo(outbox: OutboxNumber, number: NoticeNumber): Generator<QueuedNotice> {
+    for (let seen = 0, before = -1; seen !== before; ) {
+      before = seen
+      for (const notice of this.order.waitingUpTo(outbox, number)) {
+        if (notice.number <= seen) continue
+        seen = notice.number
+        yield notice
+      }
+    }
   }
 
   /** A notice that was under way was accepted: it leaves, and failures are forgotten. */
@@ -133,18 +253,34 @@ export class SubscriptionQueue {
   remove(notice: QueuedNotice): void {
     this.depth -= 1
     this.bytes -= notice.size_bytes
+    this.#parts.window.held -= 1
     if (this.#probe === notice) this.#probe = undefined
     this.order.remove(notice)
+    this.#refill(notice.outbox)
+    if (this.#unread.size > 0) this.#parts.ready(this)
   }
 
-  /** Removes and returns the notices of an outbox. */
-  forget(outbox: OutboxNumber): readonly QueuedNotice[] {
+  /** Removes the notices of an outbox; gives how many there were, and their bytes. */
+  forget(outbox: OutboxNumber): { readonly depth: number; readonly bytes: number } {
+    const unread = this.#unread.forget(outbox)
     const forgotten = this.order.forget(outbox)
-    for (const { size_bytes } of forgotten) this.bytes -= size_bytes
-    this.depth -= forgotten.length
+    this.#parts.window.held -= forgotten.length
+    const depth = unread.depth + forgotten.length
+    const bytes = forgotten.reduce((sum, { size_bytes }) => sum + size_bytes, unread.bytes)
+    this.depth -= depth
+    this.bytes -= bytes
     if (this.#probe?.state === 'left') this.#probe = undefined
     this.#parts.ready(this)
-    return forgotten
+    return { depth, bytes }
+  }
+
+  /** Removes what is on disk only. */
+  *takeUnread(): ReturnType<UnreadNotices['takeAll']> {
+    for (const notice of this.#unread.takeAll()) {
+      this.depth -= 1
+      this.bytes -= notice.size_bytes
+      yield notice
+    }
   }
 
   /** The subscription is new or was changed: failures are forgotten, what waits starts at once. */
@@ -166,13 +302,22 @@ export class SubscriptionQueue {
 
   /** Removes and returns the notices that are void, now that more was decided. */
   takeVoid(): readonly QueuedNotice[] {
+    if (this.#hasProvisionalUnread) {
+      this.#hasProvisionalUnread = false
+      for (const outbox of this.#unread.outboxes)
+        while (this.#unread.first(outbox) !== undefined) this.#readNext(outbox)
+    }
     const taken = this.order.takeWaiting(({ provisional }) => this.verdictOn(provisional) === 'void')
     for (const { size_bytes } of taken) this.bytes -= size_bytes
     this.depth -= taken.length
+    this.#parts.window.held -= taken.length
+    this.#refillAll()
     return taken
   }
 
   end(): void {
+    this.#parts.window.held -= this.#held
+    this.#readingOn?.()
     this.ended = true
     this.recipient = undefined
     this.#endPauses()
@@ -225,6 +370,15 @@ export class SubscriptionQueue {
       this.order.offer(keyQueue)
     }
   }
+}
+
+/** Notices that are read without letting others run: some milliseconds. */
+const readAtOnce = 256
+
+/** Stands for the head of a notice that cannot be read: it waits alone. */
+function unreadable({ outbox, number, made, size_bytes }: TakenNotice): ReadNotice['numbered'] {
+  const orderingKey = { kind: 'entity', key: `unreadable ${outbox} ${number}` } as const
+  return { number, size_bytes, body_bytes: undefined, notice: { orderingKey, made } }
 }
 
 /** The bounds of the pauses between attempts [subscriptions 5.4]. */

@@ -228,7 +228,7 @@ export class Streams {
     if (own === undefined) return true
     const bounds = serial === undefined ? upTo.sent : this.#parts.outboxes.all.map((_, at) => [at, known(at)] as const)
     for (const [outbox, number] of bounds) {
-      for (const notice of own.order.waitingUpTo(outbox, number)) {
+      for (const notice of own.waitingUpTo(outbox, number)) {
         if (serial === undefined) queue.arrived(own, notice)
         else if (notice.stream === serial && isCovered(notice, upTo)) queue.arrived(own, notice)
       }
@@ -271,7 +271,7 @@ export class Streams {
   #assign(group: StreamGroup, queue: SubscriptionQueue): boolean {
     let isAny = false
     while (queue.isOpen) {
-      const notice = queue.order.stream((each) => group.meantFor(each)?.hasRoom === true)
+      const notice = queue.stream((each) => group.meantFor(each)?.hasRoom === true)
       const stream = notice && group.meantFor(notice)
       if (notice === undefined || stream === undefined) break
       group.assigned(stream, notice)

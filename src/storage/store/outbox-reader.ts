@@ -20,6 +20,8 @@ export class OutboxReader {
   readonly #root: RootDatabase<string, Key>
   readonly #outbox: OutboxDatabases
   readonly #shown: ShownCache
+  /** The last group of which the head of a notice was asked for: mostly the next one is of it, too. */
+  #group: NoticeGroup | undefined
 
   /**
    * `damaged` is called each time for a record that cannot be read; the others are still returned. Readers of one thread may share a
@@ -41,6 +43,7 @@ export class OutboxReader {
   /** Lets later reads see everything that is on disk now. */
   refresh(): void {
     this.#root.resetReadTxn()
+    this.#group = undefined
   }
 
   /** The number of the last notice that was ever put in. */
@@ -56,6 +59,19 @@ export class OutboxReader {
   /** The notices before a number, the last one first, at most `limit`. */
   before(number: NoticeNumber, limit: number): readonly NumberedNotice[] {
     return noticesBefore(this.#outbox, Math.min(number, this.last() + 1), limit, this.#unread)
+  }
+
+  /** The notice of a number without its body; nothing when it is not there or cannot be read. */
+  head(number: NoticeNumber): NumberedNotice | undefined {
+    const text = this.#outbox.notices.get([number])
+    // What cannot be read is told of when it is to be sent.
+    if (text !== undefined) return readNotice(number, text, () => {})
+    let group = this.#group
+    if (group === undefined || number < group.first || number >= group.first + group.subscriptions.length) {
+      group = groupOf(this.#outbox, number, () => {})
+      this.#group = group
+    }
+    return group && memberOf(group, number - group.first)
   }
 
   /** Whether the notice of a number is there. */

@@ -1,0 +1,111 @@
+import type { NoticeNumber } from '../../model/subscription/notice.js'
+import type { Milliseconds } from '../../time.js'
+import { NumberList } from './number-list.js'
+import type { OutboxNumber } from './outboxes.js'
+
+/** How many notices are held in memory: over all subscriptions, and of one where that is enough for it to go on. */
+export interface WindowLimits {
+  readonly most: number
+  readonly share: number
+}
+
+/** What is known of the notices of one subscription from one outbox that wait on disk only. */
+interface UnreadOfOutbox {
+  readonly numbers: NumberList
+  bytes: number
+  /** When the last one was made. */
+  made: Milliseconds
+}
+
+/** A notice that waits on disk only. */
+interface UnreadNotice {
+  readonly outbox: OutboxNumber
+  readonly number: NoticeNumber
+  readonly made: Milliseconds
+}
+
+/** One that was removed; of these `made` is when the last one of the outbox was. */
+export interface TakenNotice extends UnreadNotice {
+  readonly size_bytes: number
+}
+
+/** The notices of one subscription beyond those in memory: they are counted, and only their numbers are kept. */
+export class UnreadNotices {
+  readonly #byOutbox = new Map<OutboxNumber, UnreadOfOutbox>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** The outboxes that have some. */
+  get outboxes(): readonly OutboxNumber[] {
+    return this.#size === 0 ? [] : [...this.#byOutbox.keys()]
+  }
+
+  /** The number of the first one of an outbox, if it has one. */
+  first(outbox: OutboxNumber): NoticeNumber | undefined {
+    return this.#byOutbox.get(outbox)?.numbers.first
+  }
+
+  /** Adds a notice behind all others of its outbox. */
+  add({ outbox, number, made }: UnreadNotice, size_bytes: number): void {
+    let own = this.#byOutbox.get(outbox)
+    if (own === undefined) {
+      own = { numbers: new NumberList(), bytes: 0, made }
+      this.#byOutbox.set(outbox, own)
+    }
+    own.numbers.push(number)
+    own.bytes += size_bytes
+    own.made = made
+    this.#size += 1
+  }
+
+  /** Removes and returns the first one of an outbox; one whose size is not known is taken to be as large as the others. */
+  shift(outbox: OutboxNumber, size?: number): TakenNotice | undefined {
+    const own = this.#byOutbox.get(outbox)
+    const number = own?.numbers.first
+    if (own === undefined || number === undefined) return undefined
+    const left = own.numbers.size
+    // The last one takes what is left, so that sums stay right.
+    const size_bytes = left === 1 ? own.bytes : (size ?? Math.floor(own.bytes / left))
+    own.numbers.shift()
+    own.bytes -= size_bytes
+    this.#size -= 1
+    if (left === 1) this.#byOutbox.delete(outbox)
+    return { outbox, number, made: own.made, size_bytes }
+  }
+
+  /** Removes those of an outbox; gives how many there were, and their bytes. */
+  forget(outbox: OutboxNumber): { readonly depth: number; readonly bytes: number } {
+    const own = this.#byOutbox.get(outbox)
+    this.#byOutbox.delete(outbox)
+    const depth = own?.numbers.size ?? 0
+    this.#size -= depth
+    return { depth, bytes: own?.bytes ?? 0 }
+  }
+
+  /** Removes all; their sizes are right in sum. */
+  *takeAll(): Generator<TakenNotice> {
+    for (const outbox of this.outboxes) {
+      for (let next = this.shift(outbox); next !== undefined; next = this.shift(outbox)) yield next
+    }
+  }
+}
+
+/** How many notices are held in memory over all subscriptions, and how many may be. */
+export class NoticeWindow {
+  readonly #most: number
+  /** What one subscription takes before it needs more. */
+  readonly share: number
+  held = 0
+
+  constructor({ most, share }: WindowLimits) {
+    this.#most = most
+    this.share = share
+  }
+
+  get hasRoom(): boolean {
+    return this.held < this.#most
+  }
+}
