@@ -73,15 +73,15 @@ export class BrokerProcess {
     const words = lastWords(child)
     if (child.pid !== undefined) given.begun?.(child.pid)
     while (true) {
-      const answers = (await versionOf(url)) !== undefined
+      const responses = (await versionOf(url)) !== undefined
       // Asked after the answer: if our process has ended, somebody else answers on this port.
       const over = performance.now() - started_ms > timeout_ms
-      if (!lives(child) || (over && !answers)) {
+      if (!lives(child) || (over && !responses)) {
         const why = lives(child) ? 'does not answer' : `ended with ${ending(child)}`
         atExit()
         throw new Error(`the broker ${why}\n${words()}`)
       }
-      if (answers) break
+      if (responses) break
       await new Promise((resolve) => setTimeout(resolve, 2))
     }
     return new BrokerProcess(child, atExit, words, url, performance.now() - started_ms)
@@ -131,9 +131,9 @@ export async function versionOf(url: string): Promise<string | undefined> {
   const address = addressOf(url)
   const connection = new Connection(address, 2_000)
   try {
-    const answer = await connection.ask(written({ verb: 'GET', path: '/version' }, address))
-    if (answer.status !== 200) return undefined
-    return String(member(member(JSON.parse(answer.text), 'orion'), 'version') ?? 'unknown')
+    const response = await connection.ask(written({ verb: 'GET', path: '/version' }, address))
+    if (response.status !== 200) return undefined
+    return String(member(member(JSON.parse(response.text), 'orion'), 'version') ?? 'unknown')
   } catch {
     return undefined
   } finally {

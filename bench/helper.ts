@@ -26,8 +26,8 @@ export class Helper<Question extends object, Reply> {
         throw new Error(`${this.#name} ended with code ${String(code)}`)
       })
       child.send(question)
-      const [answer] = await Promise.race([reply, end])
-      return answer // Both ends of the channel are built from the same types.
+      const [response] = await Promise.race([reply, end])
+      return response // Both ends of the channel are built from the same types.
     } finally {
       ended.abort()
     }
@@ -43,8 +43,8 @@ export class Helper<Question extends object, Reply> {
 }
 
 /** The helper's side: answers each message, and ends with the process that asks. */
-export function helpWith<Question, Reply>(answer: (question: Question) => Promise<Reply>): void {
-  process.on('message', async (question: Question) => process.send?.(await answer(question)))
+export function helpWith<Question, Reply>(respond: (question: Question) => Promise<Reply>): void {
+  process.on('message', async (question: Question) => process.send?.(await respond(question)))
   process.on('disconnect', () => process.exit())
   if (!process.connected) process.exit() // It was not needed after all, and is told so no more.
   // Ctrl-C reaches every process of the terminal. The one that asks decides when this one ends.

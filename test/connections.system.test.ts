@@ -93,12 +93,12 @@ test('bodies that come in pieces of one byte take no more memory than they are l
     for (const socket of sockets)
       if (!socket.write(piece)) await Promise.race([once(socket, 'drain'), once(socket, 'close')])
   }
-  const answers: string[] = []
+  const responses: string[] = []
   for (const socket of sockets) {
-    socket.once('data', (bytes) => answers.push(String(bytes).slice(0, 12)))
+    socket.once('data', (bytes) => responses.push(String(bytes).slice(0, 12)))
     socket.write('2\r\n{}\r\n0\r\n\r\n')
   }
-  await until(() => answers.length === 3, 'each is answered')
-  t.same(answers, Array(3).fill('HTTP/1.1 200'))
+  await until(() => responses.length === 3, 'each is answered')
+  t.same(responses, Array(3).fill('HTTP/1.1 200'))
   await broker.becomesReady()
 })

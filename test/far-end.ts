@@ -34,12 +34,12 @@ export async function listening(t: Pick<Test, 'teardown'>, server: Server): Prom
 /** A real HTTP listener at the far end. */
 export class FarEnd {
   readonly received: Received[] = []
-  answer: Answering
+  respond: Answering
   port = 0
   readonly #server = createServer((request, response) => this.#take(request, response))
 
-  static async listen(t: Test, answer: Answering = answering(200)): Promise<FarEnd> {
-    const end = new FarEnd(answer)
+  static async listen(t: Test, respond: Answering = answering(200)): Promise<FarEnd> {
+    const end = new FarEnd(respond)
     end.#server.listen(0, '127.0.0.1')
     await once(end.#server, 'listening')
     end.port = (end.#server.address() as AddressInfo).port
@@ -47,8 +47,8 @@ export class FarEnd {
     return end
   }
 
-  private constructor(answer: Answering) {
-    this.answer = answer
+  private constructor(respond: Answering) {
+    this.respond = respond
   }
 
   url(path = '/notify'): string {
@@ -78,7 +78,7 @@ export class FarEnd {
       const body = Buffer.concat(chunks).toString()
       const received = { url, headers, rawHeaders, method, body, socket, at: performance.now() }
       this.received.push(received)
-      this.answer(received, response)
+      this.respond(received, response)
     })
   }
 }

@@ -6,8 +6,8 @@ import { RunningBroker } from './running.js'
 
 test('a query that waits for a provider ends with its client, and gives its place back', async (t) => {
   t.setTimeout(300_000)
-  const asked: IncomingMessage[] = []
-  const provider = createServer((request) => asked.push(request)).listen(0, '127.0.0.1')
+  const requests: IncomingMessage[] = []
+  const provider = createServer((request) => requests.push(request)).listen(0, '127.0.0.1')
   await once(provider, 'listening')
   t.teardown(() => {
     provider.closeAllConnections()
@@ -28,9 +28,9 @@ test('a query that waits for a provider ends with its client, and gives its plac
     client.write(`POST /v1/queryContext HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`)
     client.write(`Content-Length: ${body.length}\r\n\r\n${body}`)
     await came
-    const closed = once(asked[n - 1]?.socket ?? provider, 'close')
+    const closed = once(requests[n - 1]?.socket ?? provider, 'close')
     client.resetAndDestroy()
     await closed
-    t.equal(asked.length, n)
+    t.equal(requests.length, n)
   }
 })

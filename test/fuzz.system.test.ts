@@ -84,8 +84,8 @@ test('nothing that clients send is a fault of the broker, and nothing ends it', 
   const broker = await RunningBroker.start(t, ['-multiservice', '-partitions', '2'])
   await fc.assert(
     fc.asyncProperty(fc.array(request, { minLength: 8, maxLength: 8 }), async (requests) => {
-      const answers = await Promise.all(requests.map((bytes) => answered(broker.port, bytes)))
-      for (const answer of answers) assert.doesNotMatch(answer, /^HTTP\/1\.1 50[0-24-9]/)
+      const responses = await Promise.all(requests.map((bytes) => answered(broker.port, bytes)))
+      for (const response of responses) assert.doesNotMatch(response, /^HTTP\/1\.1 50[0-24-9]/)
     }),
     { numRuns: runs(60) },
   )

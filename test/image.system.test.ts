@@ -129,9 +129,9 @@ test('the image serves as its user, without rights and on a read-only file syste
       stdio: ['ignore', 'inherit', 'pipe'],
     })
   const health = async (): Promise<number | null> => {
-    const asked = start(...words('HEALTHCHECK'))
-    await once(asked, 'exit')
-    return asked.exitCode
+    const request = start(...words('HEALTHCHECK'))
+    await once(request, 'exit')
+    return request.exitCode
   }
   t.equal(await health(), 1, 'nothing runs yet')
   const broker = start(...words('ENTRYPOINT'))

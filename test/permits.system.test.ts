@@ -166,7 +166,7 @@ test('a provider that hangs holds up only what it is asked for, and no more of t
   const partly = await broker.update('UPDATE', level('Silo-1'), level('Far-1'))
   t.equal(partly.status, 200, 'what is done here is answered')
   t.match(partly.json, { contextResponses: [{ statusCode: { code: '200' } }, { statusCode: { code: '404' } }] })
-  provider.answer = (_, response) => response.end('{"errorCode":{"code":"404","reasonPhrase":"none"}}')
+  provider.respond = (_, response) => response.end('{"errorCode":{"code":"404","reasonPhrase":"none"}}')
   t.equal(under.open, 20)
 })
 
@@ -174,7 +174,7 @@ test('a provider that hangs leaves others half of what may wait, and gives its r
   const broker = await RunningBroker.start(t, ['-forwardMax', '20', '-httpThreads', '2', '-httpTimeout', '600000'])
   const [hanging, other] = [await provided(t, broker, 'Far-1'), await provided(t, broker, 'Far-2')]
   const none = '{"errorCode":{"code":"404","reasonPhrase":"none"}}'
-  other.answer = (_, response) => response.end(none)
+  other.respond = (_, response) => response.end(none)
   const ask = (...ids: readonly string[]) => ({ entities: ids.map((id) => ({ type: 'Silo', id })) })
   const under = new Requests()
   t.teardown(() => under.destroy())
@@ -191,7 +191,7 @@ test('a provider that hangs leaves others half of what may wait, and gives its r
   t.equal(hanging.received.length, 10)
   under.destroy()
   await under.allOver()
-  hanging.answer = (_, response) => response.end(none)
+  hanging.respond = (_, response) => response.end(none)
   const status = async () => (await broker.send('POST', '/v1/queryContext', ask('Far-1'))).status
   await until(async () => (await status()) !== 503, 'there is a permit again')
   t.equal(await status(), 200)

@@ -160,14 +160,14 @@ export class RunningBroker {
       })
     }
     this.#closed = new Promise((resolve) => started.once('close', resolve))
-    const answers = async () => {
+    const responses = async () => {
       if (this.exit !== null) throw new Error(`the broker ended with ${await this.ended()}: ${this.output}`)
       return fetch(`${this.url}/version`).then(
         (response) => response.ok,
         () => false,
       )
     }
-    await until(answers, () => `the broker answers: ${this.output}`)
+    await until(responses, () => `the broker answers: ${this.output}`)
   }
 
   get pid(): number | undefined {

@@ -31,7 +31,7 @@ test('no secret appears in a line at any level, in a metric, or in what manageme
   const broker = await RunningBroker.start(t, [...flags, '-adminToken', adminToken])
   const send = (path: string, body?: unknown) =>
     broker.send(body === undefined ? 'GET' : 'POST', path, body, headers).then(({ text }) => text)
-  const answers: string[] = []
+  const responses: string[] = []
 
   const user = `http://${mark}-user:${mark}-p%40ss@127.0.0.1:`
   t.match(
@@ -48,9 +48,9 @@ test('no secret appears in a line at any level, in a metric, or in what manageme
   ])
     t.match(await send('/v1/registry/registerContext', registration(odd, 'odd')), 'registrationId')
   for (const name of ['noise', 'ozone', 'odd']) {
-    answers.push(await send('/v1/queryContext', { entities: [road], attributes: [name] }))
+    responses.push(await send('/v1/queryContext', { entities: [road], attributes: [name] }))
     const contextElements = [{ ...road, attributes: [{ name, type: '', value: '1' }] }]
-    answers.push(await send('/v1/updateContext', { contextElements, updateAction: 'UPDATE' }))
+    responses.push(await send('/v1/updateContext', { contextElements, updateAction: 'UPDATE' }))
   }
   t.match(provider.received[0]?.headers, {
     authorization: `Basic ${Buffer.from(`${mark}-user:${mark}-p@ss`).toString('base64')}`,
@@ -62,7 +62,7 @@ test('no secret appears in a line at any level, in a metric, or in what manageme
   const refused = await send('/v1/subscribeContext', { ...subscription, reference: `${user}1/` })
   t.match(refused, 'Invalid URL')
   const contextElements = [{ ...road, attributes: [{ name: 'lamp', type: '', value: 'on' }] }]
-  answers.push(refused, await send('/v1/updateContext', { contextElements, updateAction: 'APPEND' }))
+  responses.push(refused, await send('/v1/updateContext', { contextElements, updateAction: 'APPEND' }))
   for (const wrong of [
     `{"reference":"${user}1/`,
     { ...subscription, colour: `${user}1/` },
@@ -70,15 +70,15 @@ test('no secret appears in a line at any level, in a metric, or in what manageme
     `"${user}1/?password=${mark}" `.padEnd(6000, 'x'),
     `{"a":"${'x'.repeat(5090)}http://${mark}:${mark}${mark}${mark}@h"}`,
   ])
-    answers.push(await send('/v1/subscribeContext', wrong))
+    responses.push(await send('/v1/subscribeContext', wrong))
   for (const query of [
     `token=${mark}`,
     `x=1&ACCESS_TOKEN=${mark}`,
     `%61pikey=${mark}&api_key=${mark}`,
     `password=${mark}`,
   ])
-    answers.push(await send(`/v1/contextEntities/Road-1?${query}`), await send(`/nothing?${query}`))
-  for (const path of ['/statistics', '/log/trace']) answers.push(await send(path))
+    responses.push(await send(`/v1/contextEntities/Road-1?${query}`), await send(`/nothing?${query}`))
+  for (const path of ['/statistics', '/log/trace']) responses.push(await send(path))
 
   await until(() => receiver.received.length !== 0)
   t.equal(receiver.received[0]?.headers['x-auth-token'], headers['X-Auth-Token'], 'the receiver gets the token')
@@ -91,9 +91,9 @@ test('no secret appears in a line at any level, in a metric, or in what manageme
     '/admin/availabilitySubscriptions',
   ]
   for (const path of [...paths, '/cache/statistics', '/version', '/admin/log', '/health/ready'])
-    answers.push((await broker.send('GET', path, undefined, admin)).text)
+    responses.push((await broker.send('GET', path, undefined, admin)).text)
   await broker.end('SIGTERM')
-  for (const answer of answers) t.notMatch(answer, mark)
+  for (const response of responses) t.notMatch(response, mark)
   const lines = broker.output.split('\n')
   t.ok(lines.length > 500, `${lines.length} lines were written`)
   const found = lines.filter(

@@ -86,9 +86,9 @@ class Receivers {
   }
 
   async #ask(question: OpenReceivers | AskReceivers): Promise<unknown> {
-    const answer = once(this.#child, 'message')
+    const response = once(this.#child, 'message')
     this.#child.send(question)
-    return (await answer)[0]
+    return (await response)[0]
   }
 }
 

@@ -26,11 +26,11 @@ test('every device has its turn before one has a second', async (t) => {
 test('the reading of a device is taken only from one that is whole', async (t) => {
   const request: unknown = JSON.parse(appendDevices([1], 42).body ?? '')
   const device: unknown = items(member(request, 'contextElements'))[0]
-  const answer = JSON.stringify({ contextElement: device })
-  t.same(readingOf(answer), { reading: '42' })
-  t.match(readingOf(answer.replace('"42"', '"41"')), { wrong: /parts of several updates: 41, 42/ })
-  t.same(readingOf(answer.replace('"pressure"', '"other"')), { wrong: 'no attribute pressure' })
-  t.same(readingOf(answer.replace('"accuracy"', '"other"')), { wrong: 'metadata of humidity is not complete' })
+  const response = JSON.stringify({ contextElement: device })
+  t.same(readingOf(response), { reading: '42' })
+  t.match(readingOf(response.replace('"42"', '"41"')), { wrong: /parts of several updates: 41, 42/ })
+  t.same(readingOf(response.replace('"pressure"', '"other"')), { wrong: 'no attribute pressure' })
+  t.same(readingOf(response.replace('"accuracy"', '"other"')), { wrong: 'metadata of humidity is not complete' })
   t.same(readingOf('{}'), { wrong: 'no attribute humidity' })
 })
 

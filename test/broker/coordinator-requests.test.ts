@@ -4,10 +4,10 @@ import { err, ok } from '../../src/result.js'
 
 test('a refusal of a coordinator is given only while no other node can coordinate', async (t) => {
   const refusals = [err({ kind: 'subscriptionUnknown' }), err('not so'), err(undefined)]
-  for (const answer of refusals) {
-    t.ok(mayBeGiven(answer, () => true))
+  for (const response of refusals) {
+    t.ok(mayBeGiven(response, () => true))
     t.notOk(
-      mayBeGiven(answer, () => false),
+      mayBeGiven(response, () => false),
       'another node may have changed what it was refused for',
     )
   }

@@ -8,8 +8,8 @@ import { entity, scripted } from '../ngsi1/given.js'
 
 /** A front end of one of several nodes with four partitions, which holds these entities; each id says its partition. */
 function givenFront(...held: readonly (readonly [id: string, type: string, path: string])[]) {
-  const asked: number[][] = []
-  const answers = { confirmed: true }
+  const requests: number[][] = []
+  const responses = { confirmed: true }
   const entities = held.map(([id, type, path]) => ({ ...entity(id, type), path: path as ServicePath }))
   const partitionOf = (_: unknown, id: EntityId): number => Number(id.slice(0, 1))
   const elsewhere = async () => err({ kind: 'queryTooCostly' } as const)
@@ -31,26 +31,25 @@ function givenFront(...held: readonly (readonly [id: string, type: string, path:
     confirmed: {
       isConfirmed: () => false,
       confirm: async (partitions) => {
-        asked.push([...partitions])
-        return answers.confirmed ? ok(undefined) : err({ kind: 'notConfirmed' })
+        requests.push([...partitions])
+        return responses.confirmed ? ok(undefined) : err({ kind: 'notConfirmed' })
       },
     },
   })
-  return { broker, asked, answers }
+  return { broker, asked: requests, answers: responses }
 }
 
 test('the owners of the partitions of many entities are asked once, and each of them once', async (t) => {
-  const { broker, asked, answers } = givenFront(
-    ['0a', 'Silo', '/x'],
-    ['0a', 'Silo', '/y'],
-    ['0a', 'Tank', '/z'],
-    ['2b', 'Tank', '/x'],
-  )
+  const {
+    broker,
+    asked: request,
+    answers: responses,
+  } = givenFront(['0a', 'Silo', '/x'], ['0a', 'Silo', '/y'], ['0a', 'Tank', '/z'], ['2b', 'Tank', '/x'])
   const named = ['0a', '0a', '2b', '2c', '0d'].map((text) => ({ id: id(text), type: type('Silo') }))
   const found = await broker.pathsOf(tenant, everywhere, [...named, { id: id('0a'), type: undefined }], waiting)
   t.same(found, ok([['/x', '/y'], ['/x', '/y'], [], [], [], ['/x', '/y', '/z']]))
-  t.same(asked, [[0, 2]])
-  answers.confirmed = false
+  t.same(request, [[0, 2]])
+  responses.confirmed = false
   t.match(await broker.pathsOf(tenant, everywhere, named, waiting), { ok: false, error: { kind: 'notConfirmed' } })
   t.same(await broker.pathsOf(tenant, everywhere, [], waiting), ok([]), 'nothing is to be asked about nothing')
 })

@@ -15,9 +15,9 @@ function unhandled(t: Test): unknown[] {
   return faults
 }
 
-function peer(t: Test, own: number, answer: () => string | Promise<string>, faults: unknown[] = []): Peers<Asking> {
+function peer(t: Test, own: number, respond: () => string | Promise<string>, faults: unknown[] = []): Peers<Asking> {
   // The only question there is.
-  const peers = new Peers<Asking>(own, 2, answer as PeerResponder<Asking>, (fault) => faults.push(fault))
+  const peers = new Peers<Asking>(own, 2, respond as PeerResponder<Asking>, (fault) => faults.push(fault))
   t.teardown(() => peers.close())
   return peers
 }
@@ -26,20 +26,20 @@ test('a front end that ends while it makes an answer does not send it, and does 
   const faults = unhandled(t)
   const asks = peer(t, 0, () => 'a')
   let isAsked: () => void = () => {}
-  const asked = new Promise<void>((resolve) => {
+  const requests = new Promise<void>((resolve) => {
     isAsked = resolve
   })
-  let answer: (part: string) => void = () => {}
+  let respond: (part: string) => void = () => {}
   const ending = peer(t, 1, () => {
     isAsked()
     return new Promise((resolve) => {
-      answer = resolve
+      respond = resolve
     })
   })
   const parts = asks.gather('names', undefined)
-  await asked
+  await requests
   ending.close()
-  answer('b')
+  respond('b')
   t.same(await parts, ['a'], 'its part is missing, like one that comes too late')
   t.same(faults, [])
 })

@@ -135,9 +135,9 @@ test('it is told how many wait and how many run, whenever that changes', async (
 
 test('closing ends everything', async (t) => {
   const { scans, of, stops } = queue(t, { long: 1, short: 0 })
-  const asked = [scans.run('a', false), scans.run('b', true)]
+  const requests = [scans.run('a', false), scans.run('b', true)]
   scans.close()
-  for (const outcome of await Promise.all(asked)) t.match(outcome, { ok: false })
+  for (const outcome of await Promise.all(requests)) t.match(outcome, { ok: false })
   t.ok(stops.isStopped(of('a').permit))
   t.match(await scans.run('c', true), { ok: false })
 })

@@ -172,14 +172,14 @@ export class EtcdInMemory {
   }
 
   #watch(watcher: Watcher, startRevision: number): void {
-    const answer = { ...this.#headed, canceled: false, cancelReason: '', events: [] }
+    const response = { ...this.#headed, canceled: false, cancelReason: '', events: [] }
     if (startRevision <= this.#compacted) {
-      watcher.say({ ...answer, canceled: true, cancelReason: 'compacted' })
+      watcher.say({ ...response, canceled: true, cancelReason: 'compacted' })
       return
     }
     this.#watchers.add(watcher)
     const events = this.#history.filter(({ revision, kv }) => revision >= startRevision && isWithin(watcher, kv))
-    watcher.say({ ...answer, events })
+    watcher.say({ ...response, events })
   }
 
   #range({ key, rangeEnd, limit = 0, keysOnly = false }: RangeRequest): RangeResponse {

@@ -41,10 +41,10 @@ test('a writer sleeps while the thread that will answer runs, however long that 
 
 test('a writer does not sleep for good when the thread that would answer stands still', async (t) => {
   const link = await served(t, { look_ms: 20, looksMost: 10 }, true)
-  const asked = (): unknown => link.askSync({ kind: 'append', expected: 7 as LogSequence, bytes: new Uint8Array() })
-  t.throws(asked, new LogSilent('the thread that has the connection to log 3 of the cluster stands still for 0.2 s'))
+  const request = (): unknown => link.askSync({ kind: 'append', expected: 7 as LogSequence, bytes: new Uint8Array() })
+  t.throws(request, new LogSilent('the thread that has the connection to log 3 of the cluster stands still for 0.2 s'))
   try {
-    asked()
+    request()
   } catch (fault) {
     t.ok(isDiskFault(fault), 'nobody knows whether the record stands: the broker ends')
   }

@@ -38,12 +38,12 @@ function lease(lost: Promise<void> = new Promise(() => {})): Joined {
 }
 
 test('a node that gets no lease says so once, and why, and that it has one then', async (t) => {
-  const answers: ((joined: Joined) => void)[] = []
-  const { lines, memberships } = joining(t, 5, () => new Promise((resolve) => answers.push(resolve)))
+  const responses: ((joined: Joined) => void)[] = []
+  const { lines, memberships } = joining(t, 5, () => new Promise((resolve) => responses.push(resolve)))
   await until(() => lines.length > 0, 'it says that it waits')
   t.match(lines[0], /^WARN this node is no member of its cluster: etcd has given it no lease for 0.005 s \(it has not/)
   let lose: () => void = () => {}
-  answers[0]?.(
+  responses[0]?.(
     lease(
       new Promise((resolve) => {
         lose = resolve

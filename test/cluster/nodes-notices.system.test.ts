@@ -32,7 +32,7 @@ test('every acknowledged change is notified in order, whoever is killed or pause
 }, async (t) => {
   const written = new Written()
   const initial = new InitialFirst()
-  const accepting: FarEnd['answer'] = (received, response) => {
+  const accepting: FarEnd['respond'] = (received, response) => {
     if (!initial.accept(received)) written.accept(received)
     response.end()
   }
@@ -45,14 +45,14 @@ test('every acknowledged change is notified in order, whoever is killed or pause
   const owns = 'this node owns the partition'
   await until(() => b.output.includes(owns), 'each node owns a partition, so that both send notifications')
   await initialGoesFirst(end, initial, written, [a, b])
-  end.answer = accepting
+  end.respond = accepting
 
   if (isLong) {
-    end.answer = answering(503)
+    end.respond = answering(503)
     await written.setAll(a, b)
     await written.setAll(a, b)
     await a.end('SIGKILL')
-    end.answer = accepting
+    end.respond = accepting
     await written.setAll(b)
     await notified()
     await a.run()
@@ -60,13 +60,13 @@ test('every acknowledged change is notified in order, whoever is killed or pause
 
   // Who was there when the other one was not owns partitions.
   const [owner, other] = isLong ? [b, a] : [a, b]
-  end.answer = answering(503)
+  end.respond = answering(503)
   await written.setAll(a, b)
   const heard = 'another node owns the partition'
   const times = owner.output.split(heard).length
   owner.signal('SIGSTOP')
   await written.setAll(other)
-  end.answer = accepting
+  end.respond = accepting
   await notified()
   owner.signal('SIGCONT')
   await until(
@@ -88,9 +88,9 @@ async function initialGoesFirst(
   written: Written,
   nodes: readonly RunningBroker[],
 ): Promise<void> {
-  const { answer } = end
+  const { respond: answer } = end
   const refused = new Map<string, number>()
-  end.answer = (received, response) => {
+  end.respond = (received, response) => {
     const before = refused.get(received.url) ?? 0
     if (!initial.isInitial(received) || before > 2) return answer(received, response)
     refused.set(received.url, before + 1)

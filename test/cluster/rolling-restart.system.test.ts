@@ -67,8 +67,8 @@ async function areTogether(nodes: readonly RunningBroker[]): Promise<boolean> {
 }
 
 /** Each change is sent to a receiver that answers in its own way. */
-async function notified(t: Test, node: RunningBroker | undefined, answer: Answering): Promise<FarEnd> {
-  const receiver = await FarEnd.listen(t, answer)
+async function notified(t: Test, node: RunningBroker | undefined, respond: Answering): Promise<FarEnd> {
+  const receiver = await FarEnd.listen(t, respond)
   const subscribed = await node?.send('POST', '/v2/subscriptions', {
     subject: { entities: [{ idPattern: '.*', type: 'Tank' }] },
     notification: { http: { url: receiver.url() } },

@@ -171,16 +171,16 @@ test('what is undecided when the coordinator is killed is withdrawn by the next 
     coordinator.send('POST', '/v2/subscriptions', toTanks(end.url('/refused'))),
   ]
   let answered = 0
-  let asked = asking(changes(), () => {
+  let request = asking(changes(), () => {
     answered += 1
   })
   const count = end.received.length
   await until(async () => {
     // It does not wait for longer than ten seconds: what is undone then is asked for again.
     if (answered > 0) {
-      await asked
+      await request
       answered = 0
-      asked = asking(changes(), () => {
+      request = asking(changes(), () => {
         answered += 1
       })
     }
@@ -188,7 +188,7 @@ test('what is undecided when the coordinator is killed is withdrawn by the next 
     return (await isOnHold(other, path)) && answered === 0
   }, 'the other node holds the subscription')
   await coordinator.end('SIGKILL')
-  t.same(await asked, [undefined, undefined], 'nobody was answered')
+  t.same(await request, [undefined, undefined], 'nobody was answered')
   await written.setAll(other)
   await until(() => written.isNotified, 'all that was acknowledged is notified').catch(() => {})
   written.check(t)

@@ -88,7 +88,7 @@ test('an alarm says what is wrong, since when and how often, on every front end'
     t.match(counts, { NotificationError: { active: 1 }, BadInput: { active: 0 } })
   }
   t.same((await read('/admin/alarms?kind=ForwardingError'))['alarms'], [])
-  failing.answer = answering(200)
+  failing.respond = answering(200)
   await readUntil('/admin/alarms', ({ alarms }) => Object(alarms).length === 0)
 })
 

@@ -65,10 +65,12 @@ async function started(t: Test): Promise<Given> {
 test('of much that is stored a page reads what it shows, and nothing of other pages', needsBrowser, async (t) => {
   const { tab } = all()
   await tab.show('entities')
-  const asked = tab.requested.map((url) => new URL(url)).filter(({ pathname }) => pathname.startsWith('/admin/'))
-  const others = asked.filter(({ pathname }) => /subscriptions|receivers|registrations|config|log|waits/.test(pathname))
+  const requests = tab.requested.map((url) => new URL(url)).filter(({ pathname }) => pathname.startsWith('/admin/'))
+  const others = requests.filter(({ pathname }) =>
+    /subscriptions|receivers|registrations|config|log|waits/.test(pathname),
+  )
   t.same(others, [])
-  const pages = asked.filter(({ pathname }) => pathname === '/admin/entities')
+  const pages = requests.filter(({ pathname }) => pathname === '/admin/entities')
   t.ok(
     pages.length > 0 && pages.every(({ searchParams }) => Number(searchParams.get('limit')) <= 100),
     'pages of a hundred',
@@ -101,10 +103,10 @@ test('by keyboard alone: a page, a search, a row, the reason, and back', needsBr
     await page.keyboard.press('g')
     await page.keyboard.press('s')
   }, page.getByText('rooms that are hot'))
-  const answer = page.waitForResponse((response) => response.url().includes('text=HOT'))
+  const response = page.waitForResponse((response) => response.url().includes('text=HOT'))
   await page.keyboard.press('/')
   await page.keyboard.type('HOT')
-  await answer
+  await response
   t.match(page.url(), 'text=HOT', 'the address holds the search')
   await tab.until(
     async () => {

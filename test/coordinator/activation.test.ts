@@ -62,12 +62,12 @@ function givenSubscriptions(t: Test, link?: LogLinkEnd) {
   // The pauses between attempts keep no process.
   const kept = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(kept))
-  const asked = {
+  const request = {
     ...{ tenant, path: { path: root, below: true }, reference: 'http://127.0.0.1:1/', throttling_ms: 0, scopes: [] },
     ...{ selectors: [{ id: { kind: 'any' }, type: undefined } as const], attributes: [], onChange: [] },
     ...{ interval_ms: undefined, expires: at(8_000_000_000_000) },
   }
-  return { subscriptions, store, wal, inPartition, recipients, faults, lines, asked }
+  return { subscriptions, store, wal, inPartition, recipients, faults, lines, asked: request }
 }
 
 const noPatch = {
@@ -83,9 +83,9 @@ async function done<Value>(result: Promise<{ readonly ok: boolean; readonly valu
 }
 
 test('a change that is on disk is brought into force when a partition has failed over it', async (t) => {
-  const { subscriptions, store, inPartition, recipients, faults, lines, asked } = givenSubscriptions(t)
+  const { subscriptions, store, inPartition, recipients, faults, lines, asked: request } = givenSubscriptions(t)
   faults.left = 1
-  const id = await done(subscriptions.add(asked))
+  const id = await done(subscriptions.add(request))
   t.ok(inPartition.has(id), 'what was created')
   faults.left = 2
   await done(subscriptions.patch({ ...noPatch, tenant, id, throttling_ms: 7000 }))
@@ -99,8 +99,8 @@ test('a change that is on disk is brought into force when a partition has failed
 })
 
 test('what is proposed and cannot be brought into force is withdrawn, and the next change is taken', async (t) => {
-  const { subscriptions, store, inPartition, faults, asked } = givenSubscriptions(t)
-  const id = await done(subscriptions.add(asked))
+  const { subscriptions, store, inPartition, faults, asked: request } = givenSubscriptions(t)
+  const id = await done(subscriptions.add(request))
   const change = (throttling_ms: number) =>
     subscriptions.change({
       ...{ tenant, id, path: undefined, duration_ms: undefined, scopes: undefined, origin, throttling_ms },
@@ -129,12 +129,12 @@ test('a subscription that was not created is nowhere, whatever fails when it is 
 
 test('a change whose log is given up since the process ends has an unknown outcome, and is not tried again', async (t) => {
   const log = new ImmediateLog()
-  const { subscriptions, wal, lines, inPartition, asked } = givenSubscriptions(t, log.linkOf('a'))
+  const { subscriptions, wal, lines, inPartition, asked: request } = givenSubscriptions(t, log.linkOf('a'))
   t.match(await wal?.campaign(0 as LogSequence, 0 as LogSequence), { ok: true })
-  const id = await done(subscriptions.add(asked))
+  const id = await done(subscriptions.add(request))
   log.isGivenUp = true
   const unknown = { ok: false, error: { kind: 'outcomeUnknown' } }
-  t.match(await subscriptions.add(asked), unknown)
+  t.match(await subscriptions.add(request), unknown)
   t.match(await subscriptions.patch({ ...noPatch, tenant, id, throttling_ms: 7000 }), unknown)
   t.match(await subscriptions.unsubscribe(tenant, id), unknown)
   t.ok(inPartition.has(id))

@@ -13,14 +13,14 @@ test('each partition is swept until nothing is left, is refused, or nothing move
     [swept(256, true), undefined],
     [swept(0, true)],
   ]
-  const asked = [0, 0, 0]
+  const requests = [0, 0, 0]
   const counted = [0, 0, 0]
   const sweeper = new Sweeper({
     ...{ partitions: 3, isOwner: () => true },
     interval_ms: 3_600_000,
     sweep: async (partition) => {
-      const at = asked[partition] ?? 0
-      asked[partition] = at + 1
+      const at = requests[partition] ?? 0
+      requests[partition] = at + 1
       return replies[partition]?.[at]
     },
     expired: (partition, entities) => {
@@ -28,21 +28,21 @@ test('each partition is swept until nothing is left, is refused, or nothing move
     },
     log: silentLog,
   })
-  await until(() => asked.join() === '2,2,1')
+  await until(() => requests.join() === '2,2,1')
   sweeper.stop()
-  t.same(asked, [2, 2, 1])
+  t.same(requests, [2, 2, 1])
   t.same(counted, [259, 256, 0])
 })
 
 test('a partition of another node is not asked, and is swept from when it is this one', async (t) => {
-  const asked = [0, 0]
+  const requests = [0, 0]
   let isMine = false
   const sweeper = new Sweeper({
     partitions: 2,
     isOwner: (partition) => partition === 0 || isMine,
     interval_ms: 1,
     sweep: async (partition) => {
-      asked[partition] = (asked[partition] ?? 0) + 1
+      requests[partition] = (requests[partition] ?? 0) + 1
       return swept(0, false)
     },
     expired: () => {},
@@ -52,15 +52,15 @@ test('a partition of another node is not asked, and is swept from when it is thi
   // The timer of the sweeper keeps no process alive.
   const waits = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(waits))
-  await until(() => (asked[0] ?? 0) >= 3)
-  t.equal(asked[1], 0)
+  await until(() => (requests[0] ?? 0) >= 3)
+  t.equal(requests[1], 0)
   isMine = true
-  await until(() => asked[1] !== 0)
+  await until(() => requests[1] !== 0)
   t.pass()
 })
 
 test('a sweep that is under way when the next one is due is not joined by another; one that fails is logged', async (t) => {
-  let asked = 0
+  let requests = 0
   let failures = 0
   const failed = new Promise<void>((resolve) => {
     const sweeper = new Sweeper({
@@ -68,7 +68,7 @@ test('a sweep that is under way when the next one is due is not joined by anothe
       interval_ms: 1,
       sweep: (partition) => {
         if (partition === 0) {
-          asked += 1
+          requests += 1
           return new Promise(() => {})
         }
         return Promise.reject(new Error('no partition'))
@@ -89,7 +89,7 @@ test('a sweep that is under way when the next one is due is not joined by anothe
     t.teardown(() => clearInterval(waits))
   })
   await failed
-  t.equal(asked, 1)
+  t.equal(requests, 1)
 })
 
 test('what had expired is gone after a start, also after SIGKILL, and is counted', async (t) => {

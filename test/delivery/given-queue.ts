@@ -81,7 +81,7 @@ export class QueueUnderTest {
   /** The batch of each outbox that its owner has been given and has not answered. */
   readonly #batches = new Map<
     number,
-    { readonly acks: readonly NoticeAck[]; readonly answer: (isStored: boolean) => void }
+    { readonly acks: readonly NoticeAck[]; readonly respond: (isStored: boolean) => void }
   >()
   /** The batch of each outbox that was refused. */
   readonly #refused = new Map<number, readonly NoticeAck[]>()
@@ -108,7 +108,7 @@ export class QueueUnderTest {
       countSimulated: () => undefined,
       ready: () => undefined,
       streamReady: () => undefined,
-      ack: (outbox, acks, answer) => this.#offered(outbox, acks, answer),
+      ack: (outbox, acks, response) => this.#offered(outbox, acks, response),
       elsewhere: () => [],
       meter: {
         ...{
@@ -174,9 +174,9 @@ export class QueueUnderTest {
   }
 
   /** A batch is offered to its owner; asserts that no other one is under way, and that no notice leaves twice. */
-  #offered(outbox: number, acks: readonly NoticeAck[], answer: (isStored: boolean) => void): void {
+  #offered(outbox: number, acks: readonly NoticeAck[], respond: (isStored: boolean) => void): void {
     assert(!this.#batches.has(outbox), 'one batch of an outbox is under way at a time')
-    this.#batches.set(outbox, { acks, answer })
+    this.#batches.set(outbox, { acks, respond })
     const refused = this.#refused.get(outbox)
     if (refused !== undefined) {
       assert(acks === refused, 'what was refused is offered again')
@@ -209,7 +209,7 @@ export class QueueUnderTest {
       if (stats === undefined) this.stored.delete(`${outbox} ${subscription}`)
       else this.stored.set(`${outbox} ${subscription}`, stats)
     }
-    batch.answer(true)
+    batch.respond(true)
   }
 
   /** The owner refuses the batch that it was offered, which comes again later. */
@@ -218,7 +218,7 @@ export class QueueUnderTest {
     if (batch === undefined) return
     this.#batches.delete(outbox)
     this.#refused.set(outbox, batch.acks)
-    batch.answer(false)
+    batch.respond(false)
   }
 
   #ackAllOf(outbox: number): void {

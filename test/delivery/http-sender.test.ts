@@ -52,7 +52,7 @@ test('a status says whether a notification is accepted, refused or in trouble', 
   }
   for (const [kind, statuses] of Object.entries(kinds)) {
     for (const status of statuses) {
-      end.answer = answering(status)
+      end.respond = answering(status)
       t.match(
         await sent.send(outgoing(end.url())),
         kind === 'accepted' ? { kind, status } : { kind, reason: `${status}` },
@@ -105,18 +105,18 @@ test('redirects are followed with the same method and body, at most five of them
   const sent = sender(t)
   for (const status of [301, 302, 303, 307, 308]) {
     end.received.length = 0
-    end.answer = (received, response) =>
+    end.respond = (received, response) =>
       received.url === '/new' ? response.end() : response.writeHead(status, { Location: '/new' }).end()
     t.same(await sent.send(outgoing(end.url())), { kind: 'accepted', status: 200 })
     t.match(end.received, [{ url: '/notify' }, { url: '/new', method: 'POST', body: '{"a":1}' }])
   }
   end.received.length = 0
-  end.answer = answering(302, { Location: '/again' })
+  end.respond = answering(302, { Location: '/again' })
   t.match(await sent.send(outgoing(end.url())), { kind: 'refused', reason: '302' })
   t.equal(end.received.length, 6)
-  end.answer = answering(307)
+  end.respond = answering(307)
   t.match(await sent.send(outgoing(end.url())), { kind: 'refused', reason: '307' }, 'no Location')
-  end.answer = answering(307, { Location: 'ftp://elsewhere/' })
+  end.respond = answering(307, { Location: 'ftp://elsewhere/' })
   t.match(await sent.send(outgoing(end.url())), { kind: 'refused', reason: '307' })
 })
 
@@ -132,7 +132,7 @@ test('what is secret goes to the origin that the subscription names and to no ot
     t.equal(withoutSecrets({ [name]: 'secret' })[name], '***', `${name} in a line of the log`)
   }
   t.equal(other.received[0]?.headers['fiware-correlator'], 'c')
-  end.answer = (received, response) =>
+  end.respond = (received, response) =>
     received.url === '/new' ? response.end() : response.writeHead(307, { Location: '/new' }).end()
   t.match(await sender(t).send(outgoing(end.url(), { headers })), { kind: 'accepted' })
   t.equal(end.received.at(-1)?.headers['proxy-authorization'], 'secret', 'the same origin')
@@ -142,11 +142,11 @@ test('a receiver may say when it wants to be asked again', async (t) => {
   const end = await FarEnd.listen(t, answering(503, { 'Retry-After': '7' }))
   const sent = sender(t)
   t.match(await sent.send(outgoing(end.url())), { retryAfter_ms: 7000 })
-  end.answer = answering(429, { 'Retry-After': new Date(Date.now() + 60_000).toUTCString() })
+  end.respond = answering(429, { 'Retry-After': new Date(Date.now() + 60_000).toUTCString() })
   const outcome = await sent.send(outgoing(end.url()))
   const { retryAfter_ms = 0 } = outcome.kind === 'accepted' ? {} : outcome
   t.ok(retryAfter_ms > 50_000 && retryAfter_ms <= 60_000)
-  end.answer = answering(503, { 'Retry-After': 'soon' })
+  end.respond = answering(503, { 'Retry-After': 'soon' })
   t.notOk('retryAfter_ms' in (await sent.send(outgoing(end.url()))))
 })
 
@@ -258,7 +258,7 @@ test('destinations are checked for the URL, for every redirect and for the addre
     destinations: new Destinations({ allow: { networks: [], names: ['localhost'] }, deny: undefined }),
   })
   t.match(await local.send(outgoing(`http://localhost:${port}/`)), { kind: 'accepted' })
-  end.answer = answering(302, { Location: `http://127.0.0.1:${port}/` })
+  end.respond = answering(302, { Location: `http://127.0.0.1:${port}/` })
   t.same(await local.send(outgoing(`http://localhost:${port}/`)), denied, 'the redirect')
   t.equal(end.received.length, 2)
 })

@@ -70,8 +70,8 @@ test('what a node does not own is not sent by it; what it comes to own is sent f
 })
 
 test('nothing is begun while the node may not confirm; what is under way when another one owns it changes nothing', async (t) => {
-  const answers: (() => void)[] = []
-  const end = await FarEnd.listen(t, (_, response) => answers.push(() => response.end()))
+  const responses: (() => void)[] = []
+  const end = await FarEnd.listen(t, (_, response) => responses.push(() => response.end()))
   const boxes = outboxes(t, 2)
   const [box, other] = [nth(boxes.partitions, 0), nth(boxes.partitions, 1)]
   const owners = [newOwner(), newOwner()]
@@ -86,12 +86,12 @@ test('nothing is begun while the node may not confirm; what is under way when an
   await until(() => end.bodies.length === 1)
   // Its lease on the partition has run out, as that of a node that was paused has.
   nth(owners, 0).position.revoke()
-  nth(answers, 0)()
+  nth(responses, 0)()
   other.enqueue(notice(two, 'b', 'other'))
   running.ring()
   await until(() => end.bodies.length === 2)
   t.same(end.bodies, ['1', 'other'], 'what is owned is sent all the same')
-  nth(answers, 1)()
+  nth(responses, 1)()
   await until(() => other.numbers.length === 0)
   await until(async () => (await running.state(one))?.queueDepth === 1)
   nth(owners, 0).position.confirm(clockStart(), 3_600_000)
@@ -100,19 +100,19 @@ test('nothing is begun while the node may not confirm; what is under way when an
 
   nth(owners, 0).lose()
   await until(async () => (await running.state(one))?.queueDepth === 0)
-  nth(answers, 2)()
+  nth(responses, 2)()
   nth(owners, 0).own()
   await until(() => end.bodies.length === 4)
   t.same(end.bodies.at(-1), '2', 'it is read anew')
-  nth(answers, 3)()
+  nth(responses, 3)()
   await until(() => box.numbers.length === 0)
   t.match(box.stats(one), { sent: 2, tried: [] })
   t.match(running.figures.read(), { size: 0 })
 })
 
 test('an outbox that is about to be released is sent no more once what was under way is stored', async (t) => {
-  const answers: (() => void)[] = []
-  const end = await FarEnd.listen(t, (_, response) => answers.push(() => response.end()))
+  const responses: (() => void)[] = []
+  const end = await FarEnd.listen(t, (_, response) => responses.push(() => response.end()))
   const boxes = outboxes(t, 2)
   const [box, other] = [nth(boxes.partitions, 0), nth(boxes.partitions, 1)]
   const owners = [newOwner(), newOwner()]
@@ -130,10 +130,10 @@ test('an outbox that is about to be released is sent no more once what was under
   other.enqueue(notice(two, 'b', 'other'))
   running.ring()
   await until(() => end.bodies.length === 2)
-  nth(answers, 1)()
+  nth(responses, 1)()
   await until(() => other.numbers.length === 0)
   t.notOk(isReleased, 'what is under way is waited for')
-  nth(answers, 0)()
+  nth(responses, 0)()
   await released
   t.same(box.numbers, [2], 'its outcome is on disk')
   t.same(end.bodies, ['1', 'other'], 'nothing more is begun of it, and the others go on')
@@ -143,7 +143,7 @@ test('an outbox that is about to be released is sent no more once what was under
   await until(() => end.bodies.length === 3)
   await running.courier.release(0, 2, 0) // A receiver that does not respond is waited for no longer.
   t.same(box.numbers, [2])
-  nth(answers, 2)()
+  nth(responses, 2)()
 })
 
 test('the release of an epoch that is over closes nothing of the one that came after it', async (t) => {

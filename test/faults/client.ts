@@ -18,7 +18,7 @@ export interface Target {
 
 /** An answer, or none because the connection was lost. */
 export interface Attempt extends Interval {
-  readonly answer: ReceivedResponse | undefined
+  readonly response: ReceivedResponse | undefined
   /** Whether the process to which the request went is gone for good, so that it has no effect any more. */
   readonly restarted: boolean
 }
@@ -49,11 +49,11 @@ export class Client {
     const { restarts } = this.target
     const text = written(request, addressOf(this.target.url))
     const start_ms = performance.now()
-    const answer = await this.#answer(text)
+    const response = await this.#answer(text)
     const end_ms = performance.now()
-    if (answer?.status !== 200) await delay(pause_ms)
+    if (response?.status !== 200) await delay(pause_ms)
     await this.target.up()
-    return { answer, start_ms, end_ms, restarted: this.target.restarts > restarts }
+    return { response, start_ms, end_ms, restarted: this.target.restarts > restarts }
   }
 
   async #answer(text: string): Promise<ReceivedResponse | undefined> {
@@ -67,23 +67,23 @@ export class Client {
   }
 
   /** The JSON of an answer with status 200; nothing of any other. */
-  json(answer: ReceivedResponse | undefined): unknown {
-    if (answer?.status !== 200) return undefined
+  json(response: ReceivedResponse | undefined): unknown {
+    if (response?.status !== 200) return undefined
     try {
-      return JSON.parse(answer.text)
+      return JSON.parse(response.text)
     } catch {
-      this.#history.faults.push(`an answer is no JSON: ${answer.text.slice(0, 200)}`)
+      this.#history.faults.push(`an answer is no JSON: ${response.text.slice(0, 200)}`)
       return undefined
     }
   }
 }
 
 /** What became of each element of an update, in their order. */
-export function resultsOf(client: Client, { answer }: Attempt, elements: number): readonly Result[] {
+export function resultsOf(client: Client, { response }: Attempt, elements: number): readonly Result[] {
   const all = (result: Result): readonly Result[] => Array.from({ length: elements }, () => result)
-  if (!answer) return all('unknown')
-  if (answer.status !== 200) return all(isUndecided(answer) ? 'unknown' : 'refused')
-  const responses = items(member(client.json(answer), 'contextResponses'))
+  if (!response) return all('unknown')
+  if (response.status !== 200) return all(isUndecided(response) ? 'unknown' : 'refused')
+  const responses = items(member(client.json(response), 'contextResponses'))
   return responses.length === elements ? responses.map(resultOf) : all('refused')
 }
 

@@ -114,7 +114,7 @@ export class Load {
       const result = results[at] ?? 'unknown'
       note(device.history, values[at] ?? 0, result, attempt)
       device.next += 1
-      if (!attempt.answer && !attempt.restarted && device.history.writers === 'one') this.#replace(device)
+      if (!attempt.response && !attempt.restarted && device.history.writers === 'one') this.#replace(device)
     }
   }
 
@@ -145,12 +145,12 @@ export class Load {
   }
 
   async #read(client: Client, name: string): Promise<void> {
-    const { answer, start_ms, end_ms } = await client.ask({ verb: 'GET', path: `/v1/contextEntities/${name}` })
-    const json = client.json(answer)
+    const { response, start_ms, end_ms } = await client.ask({ verb: 'GET', path: `/v1/contextEntities/${name}` })
+    const json = client.json(response)
     if (json === undefined) return
     const element = member(json, 'contextElement')
     const code = member(member(json, 'statusCode'), 'code')
-    if (code !== '200' && code !== '404') this.#history.faults.push(`a read was answered with ${answer?.text}`)
+    if (code !== '200' && code !== '404') this.#history.faults.push(`a read was answered with ${response?.text}`)
     else this.#history.entities.get(name)?.reads.push({ start_ms, end_ms, values: valuesOf(element) })
   }
 
@@ -225,7 +225,7 @@ async function page(client: Client, type: string, offset: number, limit: number)
   const body = JSON.stringify({ entities: [{ type, isPattern: 'true', id: '^Probe' }] })
   const path = `/v1/queryContext?limit=${limit}&offset=${offset}`
   const attempt = await client.ask({ verb: 'POST', path, body })
-  const json = client.json(attempt.answer)
+  const json = client.json(attempt.response)
   const elements = items(member(json, 'contextResponses')).map((response) => member(response, 'contextElement'))
   return { ...attempt, elements: json === undefined ? undefined : elements }
 }

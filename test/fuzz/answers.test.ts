@@ -14,7 +14,7 @@ test('answers that a client can read have no fault', async (t) => {
     { subscribeError: { errorCode: ok } },
     { types: [{ name: 'T', attributes: ['a'] }], statusCode: ok },
   ]
-  for (const answer of good) t.equal(faultOf(request, 200, JSON.stringify(answer)), undefined)
+  for (const response of good) t.equal(faultOf(request, 200, JSON.stringify(response)), undefined)
   t.equal(faultOf(request, 503, '{}'), undefined)
   t.equal(faultOf({ ...request, path: '/metrics' }, 200, 'requests 1'), undefined)
 })
@@ -37,5 +37,6 @@ test('every kind of wrong answer is found', async (t) => {
     },
     [],
   ]
-  for (const answer of bad) t.type(faultOf(request, 200, JSON.stringify(answer)), 'string', JSON.stringify(answer))
+  for (const response of bad)
+    t.type(faultOf(request, 200, JSON.stringify(response)), 'string', JSON.stringify(response))
 })

@@ -68,11 +68,11 @@ class FuzzRun implements FuzzResult {
       const step = mirror && random.once(2) ? mirror.step(random) : undefined
       const request = step?.request ?? requestIn(random, known)
       const where = `client ${client}, request ${number}`
-      const answer = await this.#ask(connection, request, where)
-      if (answer === undefined) break // Whether the broker lives is seen at the end.
-      learn(known, request, answer)
-      const fault = step?.fault(answer)
-      if (fault !== undefined) this.#found(where, fault, request, JSON.stringify(answer))
+      const response = await this.#ask(connection, request, where)
+      if (response === undefined) break // Whether the broker lives is seen at the end.
+      learn(known, request, response)
+      const fault = step?.fault(response)
+      if (fault !== undefined) this.#found(where, fault, request, JSON.stringify(response))
     }
     connection.close()
   }
@@ -96,8 +96,14 @@ class FuzzRun implements FuzzResult {
     }
   }
 
-  #found(where: string, fault: string, { verb, path, headers, body = '' }: FuzzRequest, answer: string): void {
-    const lines = [`${where}: ${fault}`, `${verb} ${path}`, ...headers, shortened(body), `answer: ${shortened(answer)}`]
+  #found(where: string, fault: string, { verb, path, headers, body = '' }: FuzzRequest, response: string): void {
+    const lines = [
+      `${where}: ${fault}`,
+      `${verb} ${path}`,
+      ...headers,
+      shortened(body),
+      `answer: ${shortened(response)}`,
+    ]
     this.findings.push(lines.join('\n  '))
   }
 }
@@ -112,10 +118,10 @@ function writtenOut({ verb, path, headers, body }: FuzzRequest): string {
 }
 
 /** Remembers ids that an answer names. */
-function learn(known: Known, { path }: FuzzRequest, answer: unknown): void {
-  const subscription = member(member(answer, 'subscribeResponse'), 'subscriptionId')
-  const availability = member(answer, 'subscriptionId')
-  const registration = member(answer, 'registrationId')
+function learn(known: Known, { path }: FuzzRequest, response: unknown): void {
+  const subscription = member(member(response, 'subscribeResponse'), 'subscriptionId')
+  const availability = member(response, 'subscriptionId')
+  const registration = member(response, 'registrationId')
   if (typeof subscription === 'string') known.subscriptions.push(subscription)
   if (typeof availability === 'string' && path.includes('Availability')) known.availability.push(availability)
   if (typeof registration === 'string') known.registrations.push(registration)

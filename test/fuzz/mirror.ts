@@ -7,7 +7,7 @@ import { oddText } from './values.js'
 /** What an attempt of the mirror needs: a request, and what is wrong with its answer. */
 export interface MirrorStep {
   readonly request: FuzzRequest
-  readonly fault: (answer: unknown) => string | undefined
+  readonly fault: (response: unknown) => string | undefined
 }
 
 type Draft = readonly [verb: string, path: string, body: unknown]
@@ -39,7 +39,7 @@ export class Mirror {
     const [verb, path, body] = isNew ? drafts[0] : random.pick(drafts)
     this.#values.set(id, value)
     const request = { verb, path, headers: own, body: jsonOf(body) }
-    return { request, fault: (answer) => (isDone(answer) ? undefined : 'an update that is right was refused') }
+    return { request, fault: (response) => (isDone(response) ? undefined : 'an update that is right was refused') }
   }
 
   #read(random: Random, id: string): MirrorStep {
@@ -60,7 +60,7 @@ export class Mirror {
       query({ id: `^${id}$`, isPattern: 'true' }),
       query({ id: '.*', isPattern: 'true' }),
     ])
-    return { request, fault: (answer) => shownFault(answer, id, value) }
+    return { request, fault: (response) => shownFault(response, id, value) }
   }
 }
 
@@ -79,11 +79,11 @@ function isDone(answer: unknown): boolean {
   return member(status, 'code') === '200'
 }
 
-function shownFault(answer: unknown, id: string, value: unknown): string | undefined {
-  const elements = [answer, ...items(member(answer, 'contextResponses'))].map(
+function shownFault(response: unknown, id: string, value: unknown): string | undefined {
+  const elements = [response, ...items(member(response, 'contextResponses'))].map(
     (each) => member(each, 'contextElement') ?? each,
   )
-  const element = elements.find((each) => member(each, 'id') === id) ?? answer
+  const element = elements.find((each) => member(each, 'id') === id) ?? response
   const [attribute] = items(member(element, 'attributes'))
   const shown = member(attribute, 'value')
   return isDeepStrictEqual(shown, value) ? undefined : `${id} should hold ${JSON.stringify(value)}`

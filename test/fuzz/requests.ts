@@ -370,15 +370,15 @@ function discover(random: Random): Draft {
 function availability(random: Random, known: Known): Draft {
   const subscriptionId = idIn(random, known.availability)
   const entities = random.list(2, () => selectorIn(random))
-  const asked = {
+  const request = {
     entities,
     attributes: random.list(2, () => nameIn(random, 'p')),
     reference: referenceIn(random, known),
     duration: durationIn(random),
   }
   return random.pick<Draft>([
-    { verb: 'POST', path: '/v1/registry/subscribeContextAvailability', body: asked },
-    { verb: 'POST', path: '/v1/registry/updateContextAvailabilitySubscription', body: { ...asked, subscriptionId } },
+    { verb: 'POST', path: '/v1/registry/subscribeContextAvailability', body: request },
+    { verb: 'POST', path: '/v1/registry/updateContextAvailabilitySubscription', body: { ...request, subscriptionId } },
     { verb: 'POST', path: '/v1/registry/unsubscribeContextAvailability', body: { subscriptionId } },
     { verb: 'GET', path: '/admin/availabilitySubscriptions' },
   ])

@@ -70,7 +70,7 @@ export class GrownBroker {
   /** What a client waits for the least that it can ask for, on this machine, now. */
   async bare(): Promise<number> {
     const took: number[] = []
-    for (let asked = 0; asked < 20; asked += 1) took.push(await this.#timed(version))
+    for (let requests = 0; requests < 20; requests += 1) took.push(await this.#timed(version))
     return took.sort((one, other) => one - other)[took.length >> 1] ?? 0
   }
 

@@ -165,10 +165,10 @@ async function twoEnds(t: { teardown(end: () => unknown): void }) {
 
 test('the address that was checked is the one that is connected to, whatever the name means a moment later', async (t) => {
   const { came, port } = await twoEnds(t)
-  let asked = 0
+  let requests = 0
   const turning: Resolve = (_hostname, _options, callback) => {
-    asked += 1
-    callback(null, [{ address: asked === 1 ? '127.0.0.2' : '127.0.0.3', family: 4 }])
+    requests += 1
+    callback(null, [{ address: requests === 1 ? '127.0.0.2' : '127.0.0.3', family: 4 }])
   }
   const mixed: Resolve = (_hostname, _options, callback) => {
     const addresses = ['0.0.0.0', '::', '127.0.0.3', '127.0.0.2']
@@ -187,7 +187,7 @@ test('the address that was checked is the one that is connected to, whatever the
   const lists = { allow: list('127.0.0.2'), deny: undefined }
   const rebinding = new Destinations(lists, undefined, turning)
   t.match(await sent(rebinding), { kind: 'accepted' })
-  t.same([asked, came], [1, ['127.0.0.2']], 'the name was resolved once')
+  t.same([requests, came], [1, ['127.0.0.2']], 'the name was resolved once')
   t.match(await sent(rebinding), denied, 'now it means something else')
   t.match(await sent(new Destinations(lists, undefined, mixed)), { kind: 'accepted' })
   t.match(await sent(new Destinations({ allow: undefined, deny: list('127.0.0.0/8') }, undefined, mixed)), denied)

@@ -294,14 +294,14 @@ export function request(verb: string, path: string, headers: readonly string[], 
   ].join('\r\n')
 }
 
-export function statusOf(answer: string): number {
-  return Number(answer.slice(9, 12))
+export function statusOf(response: string): number {
+  return Number(response.slice(9, 12))
 }
 
-export function bodyOf(answer: string): string {
-  return answer.slice(answer.indexOf('\r\n\r\n') + 4)
+export function bodyOf(response: string): string {
+  return response.slice(response.indexOf('\r\n\r\n') + 4)
 }
 
-export function headerOf(answer: string, name: string): string | undefined {
-  return new RegExp(`^${name}: (.*)$`, 'im').exec(answer)?.[1]?.trim()
+export function headerOf(response: string, name: string): string | undefined {
+  return new RegExp(`^${name}: (.*)$`, 'im').exec(response)?.[1]?.trim()
 }

@@ -26,11 +26,14 @@ import {
 const chunkedHead = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
 
 /** A resource whose answers are given by the test, and one that answers late by itself. */
-function held(): { readonly answers: ((answer: ApiResponse) => void)[]; readonly resource: Resource } {
-  const answers: ((answer: ApiResponse) => void)[] = []
-  const prepare = () => ok(() => new Promise<ApiResponse>((resolve) => void answers.push(resolve)))
+function held(): { readonly responses: ((response: ApiResponse) => void)[]; readonly resource: Resource } {
+  const responses: ((response: ApiResponse) => void)[] = []
+  const prepare = () => ok(() => new Promise<ApiResponse>((resolve) => void responses.push(resolve)))
   const operation = { use: 'read' as const, prepare }
-  return { answers, resource: { pattern: '/v1/held', anyCase: true, operations: { GET: operation, POST: operation } } }
+  return {
+    responses,
+    resource: { pattern: '/v1/held', anyCase: true, operations: { GET: operation, POST: operation } },
+  }
 }
 
 const late: Resource = {
@@ -76,15 +79,15 @@ test('a body over its limit with a malformed chunk in the same packet is answere
 })
 
 test('a client that has closed its sending half gets its answers, also those behind others', async (t) => {
-  const { answers, resource } = held()
+  const { responses, resource } = held()
   const { connect } = await givenFrontEnd(t, {}, [resource, late])
   const socket = await connect()
   socket.end(
     'GET /v1/late/1 HTTP/1.1\r\nHost: h\r\n\r\nGET /v1/held HTTP/1.1\r\nHost: h\r\n\r\nGET /version HTTP/1.1\r\nHost: h\r\n\r\n',
   )
-  await until(() => answers.length === 1)
+  await until(() => responses.length === 1)
   await delay(20)
-  answers[0]?.({ status: 200, body: '"held"' })
+  responses[0]?.({ status: 200, body: '"held"' })
   t.match(await everything(socket), /late 1[\s\S]*held[\s\S]*\{"ok":true\}$/)
 })
 
@@ -147,12 +150,12 @@ test('a verb that the parser does not know is a wrong verb, wherever it is cut, 
     socket.setNoDelay().write(text.slice(0, cut))
     await delay(2)
     socket.write(text.slice(cut))
-    const answer = await everything(socket)
-    t.same(statuses(answer), [405], `cut at ${cut}`)
-    t.equal(headerOf(answer, 'Allow'), 'POST, GET')
-    t.equal(headerOf(answer, 'Connection'), 'close')
-    t.equal(headerOf(answer, 'Fiware-Correlator'), 'c 1')
-    t.equal(bodyOf(answer), '')
+    const response = await everything(socket)
+    t.same(statuses(response), [405], `cut at ${cut}`)
+    t.equal(headerOf(response, 'Allow'), 'POST, GET')
+    t.equal(headerOf(response, 'Connection'), 'close')
+    t.equal(headerOf(response, 'Fiware-Correlator'), 'c 1')
+    t.equal(bodyOf(response), '')
   }
   t.match(
     await talk(`GET /v1/late/7 HTTP/1.1\r\nHost: h\r\n\r\n${text}`),
@@ -194,11 +197,11 @@ test('a wrong verb wins over the rule that GET and DELETE take no payload', asyn
 })
 
 test('a fault while an answer leaves costs its connection, and is logged once', async (t) => {
-  const answer = { status: 200, body: '1', headers: { 'X-Bad': 'a\nb' } }
+  const response = { status: 200, body: '1', headers: { 'X-Bad': 'a\nb' } }
   const broken = {
     pattern: '/v1/broken',
     anyCase: true,
-    operations: { GET: { use: 'read' as const, prepare: () => ok(() => answer) } },
+    operations: { GET: { use: 'read' as const, prepare: () => ok(() => response) } },
   }
   const { talk, lines, meter } = await givenFrontEnd(t, {}, [broken])
   t.equal(await talk(get('/v1/broken')), '')
@@ -209,18 +212,18 @@ test('a fault while an answer leaves costs its connection, and is logged once', 
 })
 
 test('a connection has few requests in progress; the others wait and are answered in their order', async (t) => {
-  const { answers, resource } = held()
+  const { responses, resource } = held()
   const { connect, meter } = await givenFrontEnd(t, { connectionRequests: 3 }, [resource])
   const socket = await connect()
   socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(20))
-  await until(() => answers.length === 3)
+  await until(() => responses.length === 3)
   t.equal(meter.inProgress, 3)
   t.equal(meter.taken, 3)
   const text = everything(socket)
   for (let number = 0; number < 20; number += 1) {
-    await until(() => answers.length > number)
-    t.ok(answers.length <= number + 3)
-    answers[number]?.({ status: 200, body: `"${number}"` })
+    await until(() => responses.length > number)
+    t.ok(responses.length <= number + 3)
+    responses[number]?.({ status: 200, body: `"${number}"` })
   }
   await until(() => meter.inProgress === 0)
   socket.end(get('/version'))
@@ -233,11 +236,11 @@ test('a connection has few requests in progress; the others wait and are answere
 
 test('requests that come in one packet begin in their order, whichever have a body, and all are answered', async (t) => {
   const begun: string[] = []
-  const noted = (verb: string, answer: () => ApiResponse | Promise<ApiResponse>) => ({
+  const noted = (verb: string, respond: () => ApiResponse | Promise<ApiResponse>) => ({
     use: 'write' as const,
     prepare: () => {
       begun.push(verb)
-      return ok(answer)
+      return ok(respond)
     },
   })
   const operations = {
@@ -292,24 +295,25 @@ test('a body that does not come in time is 408, also one that trickles', async (
   trickles.write(request('POST', '/v1/echo/a', chunkedHead))
   const timer = setInterval(() => trickles.write('1\r\n1\r\n'), 50)
   t.teardown(() => clearInterval(timer))
-  for (const answer of await Promise.all([everything(silent), everything(trickles)])) t.same(statuses(answer), [408])
+  for (const response of await Promise.all([everything(silent), everything(trickles)]))
+    t.same(statuses(response), [408])
   t.same(meter.events, ['timeout', 'timeout'])
 })
 
 test('an idle connection is closed after its time, and one whose request is worked on is not', async (t) => {
-  const { answers, resource } = held()
+  const { responses, resource } = held()
   const { connect } = await givenFrontEnd(t, { idleTimeout_s: 1 }, [resource])
   // Where this process stands still, a connection may have been idle for that long before its request is read: then once more.
   let worked = ''
   const isBegun = async () => {
-    const [socket, before] = [await connect(), answers.length]
+    const [socket, before] = [await connect(), responses.length]
     let isClosed = false
     void everything(socket).then((text) => {
       ;[worked, isClosed] = [text, true]
     })
     socket.write(get('/v1/held'))
-    await until(() => answers.length > before || isClosed)
-    return answers.length > before
+    await until(() => responses.length > before || isClosed)
+    return responses.length > before
   }
   await until(isBegun, 'a request is worked on')
   await until(async () => {
@@ -318,15 +322,15 @@ test('an idle connection is closed after its time, and one whose request is work
     return statuses(await everything(idle)).join() === '200'
   }, 'a connection is closed behind its response')
   await delay(1500)
-  answers.at(-1)?.({ status: 200, body: '"worked"' })
+  responses.at(-1)?.({ status: 200, body: '"worked"' })
   await until(() => worked !== '')
   t.match(worked, /^HTTP\/1\.1 200[\s\S]*worked/)
 })
 
 test('a client that does not read its answers is cut off, and one that reads slowly is not', async (t) => {
   const large = 'x'.repeat(64 * 2 ** 20)
-  const answer = { status: 200, body: large }
-  const operations = { GET: { use: 'read' as const, prepare: () => ok(() => answer) } }
+  const response = { status: 200, body: large }
+  const operations = { GET: { use: 'read' as const, prepare: () => ok(() => response) } }
   const { connect, meter } = await givenFrontEnd(t, { sendTimeout_s: 4 }, [
     { pattern: '/v1/large', anyCase: true, operations },
   ])
@@ -346,7 +350,7 @@ test('a client that does not read its answers is cut off, and one that reads slo
 })
 
 test('the bytes of requests that are not answered are bounded over all connections', async (t) => {
-  const { answers, resource } = held()
+  const { responses, resource } = held()
   const { connect, talk, meter } = await givenFrontEnd(t, { requestMemory_MiB: 2 }, [resource])
   const body = JSON.stringify('x'.repeat(700_000))
   const sockets: Socket[] = []
@@ -354,7 +358,7 @@ test('the bytes of requests that are not answered are bounded over all connectio
     const socket = await connect()
     socket.write(post('/v1/held', body))
     sockets.push(socket)
-    await until(() => answers.length === sockets.length)
+    await until(() => responses.length === sockets.length)
   }
   const refused = await talk(post('/v1/held', body))
   t.equal(statusOf(refused), 503)
@@ -365,9 +369,9 @@ test('the bytes of requests that are not answered are bounded over all connectio
   for (const socket of sockets) socket.resetAndDestroy()
   await until(() => meter.inProgress === 0)
   const again = talk(post('/v1/held', body))
-  const number = answers.length
-  await until(() => answers.length > number)
-  answers.at(-1)?.({ status: 200, body: '"fits"' })
+  const number = responses.length
+  await until(() => responses.length > number)
+  responses.at(-1)?.({ status: 200, body: '"fits"' })
   t.equal(bodyOf(await again), '"fits"')
 })
 

@@ -94,14 +94,14 @@ test('between many requests answers leave and replies are taken in, before the e
 })
 
 test('a front end takes replies in between requests only where some wait for a permit', async (t) => {
-  const answers: (() => void)[] = []
+  const responses: (() => void)[] = []
   const slow: Resource = {
     pattern: '/v1/slow',
     anyCase: true,
     operations: {
       GET: {
         use: 'read',
-        prepare: () => ok(() => new Promise((resolve) => answers.push(() => resolve({ status: 200 })))),
+        prepare: () => ok(() => new Promise((resolve) => responses.push(() => resolve({ status: 200 })))),
       },
     },
   }
@@ -112,13 +112,13 @@ test('a front end takes replies in between requests only where some wait for a p
   const { talk } = await givenFrontEnd(t, { requestPermits: 1 }, [slow], { takeReplies })
   const request = 'GET /v1/slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
   const first = talk(request)
-  await until(() => answers.length > 0)
+  await until(() => responses.length > 0)
   t.equal(taken, 0)
   const others = Array.from({ length: 70 }, () => talk(request))
   await until(() => taken >= 2)
   for (let answered = 0; answered < 71; answered += 1) {
-    await until(() => answers.length > 0)
-    answers.pop()?.()
+    await until(() => responses.length > 0)
+    responses.pop()?.()
   }
-  for (const answer of await Promise.all([first, ...others])) t.match(answer, /^HTTP\/1\.1 200 /)
+  for (const response of await Promise.all([first, ...others])) t.match(response, /^HTTP\/1\.1 200 /)
 })

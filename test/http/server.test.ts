@@ -36,24 +36,27 @@ import {
 
 /** A resource whose answers are given by the test. */
 function held() {
-  const answers: ((answer: ApiResponse) => void)[] = []
-  const value = () => new Promise<ApiResponse>((resolve) => void answers.push(resolve))
+  const responses: ((response: ApiResponse) => void)[] = []
+  const value = () => new Promise<ApiResponse>((resolve) => void responses.push(resolve))
   const operation = { use: 'write' as const, prepare: () => ({ ok: true as const, value }) }
-  return { answers, resource: { pattern: '/v1/held', anyCase: true, operations: { GET: operation, POST: operation } } }
+  return {
+    answers: responses,
+    resource: { pattern: '/v1/held', anyCase: true, operations: { GET: operation, POST: operation } },
+  }
 }
 
 test('an orderly end answers what is in progress, says so, and closes the rest', async (t) => {
-  const { answers, resource } = held()
+  const { answers: responses, resource } = held()
   const { frontEnd, connect, meter } = await givenFrontEnd(t, {}, [resource])
   const [idle, busy, arriving] = [await connect(), await connect(), await connect()]
   busy.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
   arriving.write('POST /v1/held HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{')
-  await until(() => meter.inProgress === 2 && answers.length === 1)
+  await until(() => meter.inProgress === 2 && responses.length === 1)
   const ended = frontEnd.stop(5000)
   t.equal(await everything(idle), '')
   arriving.write('}')
-  await until(() => answers.length === 2)
-  for (const answer of answers) answer({ status: 200, body: '"done"' })
+  await until(() => responses.length === 2)
+  for (const response of responses) response({ status: 200, body: '"done"' })
   for (const socket of [busy, arriving]) {
     const text = await everything(socket)
     t.equal(bodyOf(text), '"done"')
@@ -64,71 +67,71 @@ test('an orderly end answers what is in progress, says so, and closes the rest',
 })
 
 test('requests that are not done at the limit are given up and counted', async (t) => {
-  const { answers, resource } = held()
+  const { answers: responses, resource } = held()
   const { frontEnd, connect, meter } = await givenFrontEnd(t, {}, [resource])
   const socket = await connect()
   socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
-  await until(() => answers.length === 1)
+  await until(() => responses.length === 1)
   t.equal(await frontEnd.stop(20), 1)
   t.equal(await everything(socket), '')
   await until(() => meter.inProgress === 0)
   t.equal(meter.taken, 1, 'its work is still under way')
-  answers[0]?.({ status: 200 })
+  responses[0]?.({ status: 200 })
   await until(() => meter.taken === 0)
 })
 
 test('a permit comes back when the work is done, whether or not its answer can leave', async (t) => {
-  const { answers, resource } = held()
+  const { answers: responses, resource } = held()
   const { connect, meter } = await givenFrontEnd(t, {}, [resource])
   const socket = await connect()
   socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(2))
-  await until(() => answers.length === 2)
+  await until(() => responses.length === 2)
   t.equal(meter.taken, 2)
-  answers[1]?.({ status: 200, body: '2' })
+  responses[1]?.({ status: 200, body: '2' })
   await until(() => meter.taken === 1)
   t.equal(meter.inProgress, 2, 'the answer waits behind the one before it')
-  answers[0]?.({ status: 200, body: '1' })
+  responses[0]?.({ status: 200, body: '1' })
   await until(() => meter.taken === 0 && meter.inProgress === 0)
 })
 
 test('work hears that its client has gone, and keeps its permit until it is over', async (t) => {
   const told: string[] = []
-  const answers: ((answer: ApiResponse) => void)[] = []
+  const responses: ((response: ApiResponse) => void)[] = []
   const prepare = ({ client }: ApiRequest) => {
     client.whenGone(() => told.push(`gone: ${client.gone}`))
-    return ok(() => new Promise<ApiResponse>((resolve) => void answers.push(resolve)))
+    return ok(() => new Promise<ApiResponse>((resolve) => void responses.push(resolve)))
   }
   const resource = { pattern: '/v1/held', anyCase: true, operations: { GET: { use: 'read' as const, prepare } } }
   const { connect, meter } = await givenFrontEnd(t, {}, [resource])
   const [leaves, stays] = [await connect(), await connect()]
   for (const socket of [leaves, stays]) {
     socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
-    await until(() => answers.length === (socket === leaves ? 1 : 2))
+    await until(() => responses.length === (socket === leaves ? 1 : 2))
   }
   leaves.destroy()
   await until(() => told.length > 0)
   t.equal(meter.taken, 2)
-  for (const answer of answers) answer({ status: 200, body: '"done"' })
+  for (const response of responses) response({ status: 200, body: '"done"' })
   t.equal(bodyOf(await everything(stays)), '"done"')
   t.equal(meter.taken, 0)
   t.same(told, ['gone: true'], 'who got an answer has not gone')
 })
 
 test('requests wait for a permit, in the order of their coming, and one whose connection goes leaves the queue', async (t) => {
-  const { answers, resource } = held()
+  const { answers: responses, resource } = held()
   const { connect, meter } = await givenFrontEnd(t, { requestPermits: 1 }, [resource])
   const sockets = [await connect(), await connect(), await connect()]
   for (const [index, socket] of sockets.entries()) {
     socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
     await until(() => meter.inProgress === index + 1)
   }
-  t.equal(answers.length, 1)
+  t.equal(responses.length, 1)
   t.equal(meter.queued, 2)
   sockets[1]?.destroy()
   await until(() => meter.queued === 1)
-  answers[0]?.({ status: 200, body: '1' })
-  await until(() => answers.length === 2)
-  answers[1]?.({ status: 200, body: '3' })
+  responses[0]?.({ status: 200, body: '1' })
+  await until(() => responses.length === 2)
+  responses[1]?.({ status: 200, body: '3' })
   const third = sockets[2]
   t.equal(third && bodyOf(await everything(third)), '3')
   t.equal(meter.taken, 0)
@@ -170,10 +173,10 @@ test('the stages that are timed are those of the request, whatever is worked on 
 })
 
 test('management needs no permit, and other operations need one as the policy says', async (t) => {
-  const { answers, resource } = held()
+  const { answers: responses, resource } = held()
   const { talk, connect, meter } = await givenFrontEnd(t, { requestPermits: 1, reqMutexPolicy: 'read' }, [resource])
   for (const socket of [await connect(), await connect()]) socket.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
-  await until(() => answers.length === 2)
+  await until(() => responses.length === 2)
   t.equal(meter.taken, 0)
   t.equal(statusOf(await talk(get('/version'))), 200)
 })
@@ -273,9 +276,9 @@ test('with a token it comes before every other check, and some paths need none',
     get('/admin/nothing', 'Authorization: Basic kite-harbour-lantern-7'),
     post('/statistics', 'x'),
   ]) {
-    const answer = await talk(text)
-    t.equal(statusOf(answer), 401)
-    t.equal(headerOf(answer, 'WWW-Authenticate'), 'Bearer realm="management"')
+    const response = await talk(text)
+    t.equal(statusOf(response), 401)
+    t.equal(headerOf(response, 'WWW-Authenticate'), 'Bearer realm="management"')
   }
   t.same(meter.events, Array(4).fill('unauthorized'))
   t.equal(statusOf(await talk(get('/statistics', 'Authorization: bearer kite-harbour-lantern-7'))), 200)
@@ -284,19 +287,19 @@ test('with a token it comes before every other check, and some paths need none',
 })
 
 test('when all connections are taken the longest idle one goes; when all are worked for, the new one', async (t) => {
-  const { answers, resource } = held()
+  const { answers: responses, resource } = held()
   const { connect, meter } = await givenFrontEnd(t, { maxConnections: 2 }, [resource])
   const [busy, idle] = [await connect(), await connect()]
   busy.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
-  await until(() => answers.length === 1)
+  await until(() => responses.length === 1)
   const third = await connect()
   t.equal(await everything(idle), '')
   t.same(meter.events.splice(1), ['evicted'])
   third.write('GET /v1/held HTTP/1.1\r\nHost: h\r\n\r\n')
-  await until(() => answers.length === 2)
+  await until(() => responses.length === 2)
   t.equal(await everything(await connect()), '')
   t.same(meter.events.splice(2), ['max_connections'])
-  for (const answer of answers) answer({ status: 200, body: '"done"' })
+  for (const response of responses) response({ status: 200, body: '"done"' })
   for (const socket of [busy, third]) t.match(await untilReceived(socket, 'done'), /^HTTP\/1\.1 200/)
 })
 

@@ -14,10 +14,10 @@ test('a body is sent as it is made: in pieces, or with the length that its heade
     for (const text of ['one', 'two']) yield Buffer.from(text)
   }
   const chunked = await givenFrontEnd(t, {}, [streaming(pieces)])
-  const answer = await chunked.talk(get('/v1/stream'))
-  t.equal(headerOf(answer, 'Transfer-Encoding'), 'chunked')
-  t.equal(headerOf(answer, 'Content-Type'), 'application/x-tar')
-  t.equal(bodyOf(answer), '3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n')
+  const response = await chunked.talk(get('/v1/stream'))
+  t.equal(headerOf(response, 'Transfer-Encoding'), 'chunked')
+  t.equal(headerOf(response, 'Content-Type'), 'application/x-tar')
+  t.equal(bodyOf(response), '3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n')
   const sized = await givenFrontEnd(t, {}, [streaming(pieces, { headers: { 'Content-Length': '6' } })])
   const second = await sized.talk(get('/v1/stream'))
   t.equal(headerOf(second, 'Transfer-Encoding'), undefined)
@@ -70,9 +70,9 @@ test('a fault in the middle breaks the connection off, so that nobody takes the 
     hasCome ||= String(bytes).includes('half')
   })
   socket.write('GET /v1/stream HTTP/1.1\r\nHost: h\r\n\r\n')
-  const answer = await everything(socket)
-  t.match(answer, /half/)
-  t.notMatch(answer, /\r\n0\r\n/, 'it is not ended')
+  const response = await everything(socket)
+  t.match(response, /half/)
+  t.notMatch(response, /\r\n0\r\n/, 'it is not ended')
   t.same(
     lines.filter(({ level }) => level !== 'INFO').map(({ level }) => level),
     ['ERROR'],

@@ -4,13 +4,13 @@ import { bodyOf, everything, get, givenFrontEnd, headerOf, post, request, status
 
 test('an answer has its length, its type, a date and the correlator of the request', async (t) => {
   const { talk } = await givenFrontEnd(t)
-  const answer = await talk(post('/v1/echo/a', '{"é":1}', 'Fiware-Correlator: shift 7'))
-  t.equal(statusOf(answer), 200)
-  t.equal(headerOf(answer, 'Content-Length'), '8')
-  t.equal(headerOf(answer, 'Content-Type'), 'application/json')
-  t.equal(headerOf(answer, 'Fiware-Correlator'), 'shift 7')
-  t.match(headerOf(answer, 'Date'), / GMT$/)
-  t.notMatch(answer, /transfer-encoding/i)
+  const response = await talk(post('/v1/echo/a', '{"é":1}', 'Fiware-Correlator: shift 7'))
+  t.equal(statusOf(response), 200)
+  t.equal(headerOf(response, 'Content-Length'), '8')
+  t.equal(headerOf(response, 'Content-Type'), 'application/json')
+  t.equal(headerOf(response, 'Fiware-Correlator'), 'shift 7')
+  t.match(headerOf(response, 'Date'), / GMT$/)
+  t.notMatch(response, /transfer-encoding/i)
   t.match(headerOf(await talk(get('/version', 'Fiware-Correlator:')), 'Fiware-Correlator'), /^[0-9a-f-]{36}$/)
 })
 
@@ -46,8 +46,8 @@ test('requests that come together are answered in their order', async (t) => {
   await until(() => meter.statuses.length > 0)
   t.equal(meter.taken, 1)
   release()
-  const answers = await everything(socket)
-  t.ok(answers.indexOf('"slow"') < answers.indexOf('{"ok":true}'))
+  const responses = await everything(socket)
+  t.ok(responses.indexOf('"slow"') < responses.indexOf('{"ok":true}'))
   t.equal(meter.inProgress, 0)
   t.equal(meter.taken, 0)
 })
@@ -64,11 +64,11 @@ test('malformed HTTP is answered with 400, no body, no correlator, and the conne
     'POST /v1/echo/a HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
   ]
   for (const bytes of malformed) {
-    const answer = await talk(bytes)
-    t.equal(statusOf(answer), 400, bytes)
-    t.equal(bodyOf(answer), '')
-    t.equal(headerOf(answer, 'Connection'), 'close')
-    t.equal(headerOf(answer, 'Fiware-Correlator'), undefined)
+    const response = await talk(bytes)
+    t.equal(statusOf(response), 400, bytes)
+    t.equal(bodyOf(response), '')
+    t.equal(headerOf(response, 'Connection'), 'close')
+    t.equal(headerOf(response, 'Fiware-Correlator'), undefined)
   }
   t.same(
     meter.events,
@@ -79,9 +79,9 @@ test('malformed HTTP is answered with 400, no body, no correlator, and the conne
 
 test('what comes after a good request and is no HTTP is refused after the answer to the good one', async (t) => {
   const { talk } = await givenFrontEnd(t)
-  const answers = await talk('GET /version HTTP/1.1\r\nHost: h\r\n\r\nnonsense\r\n\r\n')
-  t.equal(statusOf(answers), 200)
-  t.match(answers, /\{"ok":true\}HTTP\/1\.1 400 /)
+  const responses = await talk('GET /version HTTP/1.1\r\nHost: h\r\n\r\nnonsense\r\n\r\n')
+  t.equal(statusOf(responses), 200)
+  t.match(responses, /\{"ok":true\}HTTP\/1\.1 400 /)
 })
 
 test('a body in chunks is a body, and none when it is empty', async (t) => {
@@ -147,9 +147,9 @@ test('the target may be absolute, and hosts and paths that have no URL are serve
 
 test('HTTP/1.0 needs no host and is closed after the answer', async (t) => {
   const { talk } = await givenFrontEnd(t)
-  const answer = await talk('GET /version HTTP/1.0\r\n\r\n')
-  t.equal(statusOf(answer), 200)
-  t.equal(bodyOf(answer), '{"ok":true}')
+  const response = await talk('GET /version HTTP/1.0\r\n\r\n')
+  t.equal(statusOf(response), 200)
+  t.equal(bodyOf(response), '{"ok":true}')
 })
 
 test('a head that is too long is 431, a long target 414, and so are more than 200 headers', async (t) => {
@@ -166,10 +166,10 @@ test('a head that is too long is 431, a long target 414, and so are more than 20
 
 test('HEAD has the length of the body and no body where machines poll, elsewhere it is a wrong verb', async (t) => {
   const { talk } = await givenFrontEnd(t)
-  const answer = await talk(request('HEAD', '/version', []))
-  t.equal(statusOf(answer), 200)
-  t.equal(headerOf(answer, 'Content-Length'), '11')
-  t.equal(bodyOf(answer), '')
+  const response = await talk(request('HEAD', '/version', []))
+  t.equal(statusOf(response), 200)
+  t.equal(headerOf(response, 'Content-Length'), '11')
+  t.equal(bodyOf(response), '')
   const wrong = await talk(request('HEAD', '/v1/echo/a', []))
   t.equal(statusOf(wrong), 405)
   t.equal(headerOf(wrong, 'Allow'), 'POST, GET')
@@ -188,10 +188,10 @@ test('a fault in an operation is 500 for the client and one line with the stack 
   }
   const { talk, lines, meter } = await givenFrontEnd(t, {}, [broken, brokenLate])
   for (const path of ['/v1/broken', '/v1/late']) {
-    const answer = await talk(get(path))
-    t.equal(statusOf(answer), 500)
+    const response = await talk(get(path))
+    t.equal(statusOf(response), 500)
     t.equal(
-      bodyOf(answer),
+      bodyOf(response),
       '{"orionError":{"code":"500","reasonPhrase":"Internal Server Error","details":"internal error"}}',
     )
   }

@@ -71,9 +71,9 @@ for (const [what, text, message] of damages) {
     t.match(reader.entities(tenant, undefined, id('Silo2'), 10_000), [{ id: 'Silo2' }])
     const exact = query({ selectors: [{ id: { kind: 'exact', id: id('Silo1') }, type: undefined }] })
     const sorted = query({ ...exact, order: [{ by: 'level', reversed: false }] })
-    for (const asked of [exact, sorted]) {
+    for (const request of [exact, sorted]) {
       const snapshot = reader.snapshot()
-      await t.rejects(scan([snapshot], asked, limits), { name: 'DamagedRecord', message })
+      await t.rejects(scan([snapshot], request, limits), { name: 'DamagedRecord', message })
       snapshot.close()
     }
   })
@@ -148,7 +148,7 @@ test('what is damaged in an outbox is named once with its file and its key, and 
     flip(deliveryStats, 0)
   })
   end.received.length = 0
-  end.answer = answering(200)
+  end.respond = answering(200)
   const came = (): readonly string[] =>
     [...new Set(end.received.map(({ url, body }) => `${url} ${/"id":"(\w+)"/.exec(body)?.[1]}`))].sort()
   const rest = ['/alone Silo0', '/alone Silo2', '/alone Silo3', '/one Tank1', '/one Tank2', '/two Tank1', '/two Tank2']

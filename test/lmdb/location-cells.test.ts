@@ -83,7 +83,7 @@ const scope: fc.Arbitrary<Scope> = fc.oneof(
     ),
 )
 
-const asked: fc.Arbitrary<Query> = fc
+const request: fc.Arbitrary<Query> = fc
   .record({
     selectors: fc.array(
       fc.record({
@@ -130,7 +130,7 @@ test('a page of places and prefixes is the one that looking at every entity woul
   await fc.assert(
     fc.asyncProperty(
       fc.array(update, { maxLength: 40 }),
-      fc.array(asked, { minLength: 1, maxLength: 10 }),
+      fc.array(request, { minLength: 1, maxLength: 10 }),
       async (updates, queries) => {
         const folder = t.testdir({})
         const store = new PartitionStore(folder, storeSettings)

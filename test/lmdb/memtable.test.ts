@@ -158,13 +158,13 @@ test('who waits for LMDB is heard, and goes on when it has followed', async (t) 
   t.teardown(() => clearInterval(alive))
   publish(writer, { a: [record(1, 'one')] })
   t.equal(await reader.settles(20), false, 'nobody settles')
-  let asked = 0
+  let requests = 0
   void writer.whenWanted(() => {
-    asked += 1
+    requests += 1
     writer.settled()
   }, ended.signal)
   t.equal(await reader.settles(60_000), true)
   publish(writer, { a: [record(1, 'two')] })
   t.same(await Promise.all([reader.settles(60_000), new Memtable(memory).settles(60_000)]), [true, true])
-  t.ok(asked >= 2)
+  t.ok(requests >= 2)
 })

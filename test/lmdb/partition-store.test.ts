@@ -220,20 +220,20 @@ test('what one reader has seen of a commit that is not counted yet, every later 
     await earlier.close()
     await store.close()
   })
-  const asked = [tenant, undefined, id('Silo1'), 10_000] as const
+  const requests = [tenant, undefined, id('Silo1'), 10_000] as const
   const [atHand, group] = [new RecentEntities(50_000), Versions.groupOf(tenant, id('Silo1'))]
   takeTurn(store, [silo('1')], told)
   t.match(
-    atHand.read('Silo1', group, told, () => earlier.entities(...asked)),
+    atHand.read('Silo1', group, told, () => earlier.entities(...requests)),
     [{ attributes: [{ value: '1' }] }],
   )
   commitTurn(parts, decideTurn(parts, [silo('2')]).changes)
   // A new snapshot shows the commit as soon as the disk has it, before anybody is told.
   const first = new PartitionReader(folder, storeSettings, told)
   t.teardown(() => first.close())
-  t.match(first.entities(...asked), [{ attributes: [{ value: '2' }] }])
+  t.match(first.entities(...requests), [{ attributes: [{ value: '2' }] }])
   t.equal(atHand.get('Silo1', group, told), undefined, 'what was read before is not shown any more')
-  t.match(earlier.entities(...asked), [{ attributes: [{ value: '2' }] }])
+  t.match(earlier.entities(...requests), [{ attributes: [{ value: '2' }] }])
   publishTurn(parts)
 })
 

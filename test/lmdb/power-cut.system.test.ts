@@ -10,11 +10,11 @@ import { CutDisk, mayCut, type Shutdown, shutdowns } from './cut-disk.js'
 import { type LoadMessage, powerCutProcess } from './power-cut-process.js'
 
 /** `RIGEL_POWER_CUTS=200` makes a long form of it. */
-const asked = process.env['RIGEL_POWER_CUTS']
-const cuts = Number(asked ?? 6)
+const request = process.env['RIGEL_POWER_CUTS']
+const cuts = Number(request ?? 6)
 
 /** On a slow machine the short form is over after this time with fewer cuts. */
-const limit_ms = asked === undefined ? 40_000 : Number.POSITIVE_INFINITY
+const limit_ms = request === undefined ? 40_000 : Number.POSITIVE_INFINITY
 
 /** So many cuts damage an environment that is not restored at least once, as good as certainly. */
 const enoughForDamage = 50

@@ -51,7 +51,7 @@ const selector: fc.Arbitrary<Selector> = fc.record(
   },
   { noNullPrototype: true },
 )
-const asked: fc.Arbitrary<Query> = fc
+const request: fc.Arbitrary<Query> = fc
   .record({
     selectors: fc.array(selector, { minLength: 1, maxLength: 3 }),
     paths: fc.constantFrom(everywhere, [{ path: path('/a'), below: true }], [{ path: path('/a'), below: false }]),
@@ -92,7 +92,7 @@ test('a page is the one that looking at every entity would give, whatever index 
   await fc.assert(
     fc.asyncProperty(
       fc.array(create, { maxLength: 25 }),
-      fc.array(asked, { minLength: 1, maxLength: 8 }),
+      fc.array(request, { minLength: 1, maxLength: 8 }),
       async (creations, queries) => {
         const folders = t.testdir({ one: {}, two: {} })
         const stores = ['one', 'two'].map((name) => new PartitionStore(`${folders}/${name}`, storeSettings))

@@ -102,13 +102,13 @@ test('what is larger than the mailbox is taken when nothing else waits, and only
 test('the commands of other requests come in between those of a large one', async (t) => {
   const { mailbox, turns } = partition(t, t.testdir())
   let over = false
-  const asked = askAll(appends(mailbox, names('A', 5000))).then(() => {
+  const request = askAll(appends(mailbox, names('A', 5000))).then(() => {
     over = true
   })
   await new Promise((resolve) => setImmediate(resolve))
   t.ok((await askAll(appends(mailbox, ['B', 'C']))).ok)
   t.notOk(over, 'the large one is not done')
-  await asked
+  await request
   t.ok(turns.every((commands) => commands <= 600))
 })
 

@@ -160,8 +160,8 @@ test('a reply that comes while the thread stands still is taken in, however late
 test('a full mailbox refuses and takes again when there is room', async (t) => {
   const { mailbox } = around(t)
   const box = mailbox(new MailboxCapacity(2))
-  const asked = [append('A', '1'), append('B', '1'), append('C', '1')].map((next) => box.ask(next))
-  const outcomes = await Promise.all(asked)
+  const requests = [append('A', '1'), append('B', '1'), append('C', '1')].map((next) => box.ask(next))
+  const outcomes = await Promise.all(requests)
   t.same(
     outcomes.map(({ ok }) => ok),
     [true, true, false],
@@ -174,10 +174,10 @@ test('the room is one for all front ends', async (t) => {
   const { mailbox } = around(t)
   const room = new MailboxCapacity(3)
   const [one, two] = [mailbox(room), mailbox(room)]
-  const asked = [one.ask(append('A', '1')), two.ask(append('B', '1')), one.ask(append('C', '1'))]
+  const requests = [one.ask(append('A', '1')), two.ask(append('B', '1')), one.ask(append('C', '1'))]
   t.equal(room.taken, 3)
   t.match(await two.ask(append('D', '1')), { error: { kind: 'mailboxFull' } })
-  t.ok((await Promise.all(asked)).every(({ ok }) => ok))
+  t.ok((await Promise.all(requests)).every(({ ok }) => ok))
   t.equal(room.taken, 0)
 })
 
@@ -185,13 +185,13 @@ test('a sign of life needs no room, and is asked for once however many want it',
   const { mailbox, turns } = around(t)
   const room = new MailboxCapacity(1)
   const box = mailbox(room)
-  const asked = box.ask(append('A', '1'))
+  const request = box.ask(append('A', '1'))
   const signs = await Promise.all([box.ping(), box.ping(), box.ping()])
   t.match(
     signs,
     [1, 2, 3].map(() => ({ value: { reply: { kind: 'pong' } } })),
   )
-  t.ok((await asked).ok)
+  t.ok((await request).ok)
   t.equal(
     turns.reduce((sum, commands) => sum + commands, 0),
     2,
@@ -248,17 +248,17 @@ test('a partition that is lost answers what was open, and refuses until it is co
   t.match(await box.ask(append('A', '1')), { error: { kind: 'partitionLost' } })
   const { port1, port2 } = new MessageChannel()
   box.connect(port1)
-  const asked: ReturnType<Mailbox['ask']>[] = []
+  const requests: ReturnType<Mailbox['ask']>[] = []
   for (let sent = 0; sent < 8; sent += 1) {
-    asked.push(box.ask(append('A', '1')))
+    requests.push(box.ask(append('A', '1')))
     await new Promise((resolve) => setImmediate(resolve))
   }
   // So many may be under way: this one waits.
   const gathering = box.ask(append('C', '1'))
   port2.close()
-  const kinds = [...asked.map(() => 'outcomeUnknown'), 'partitionLost']
+  const kinds = [...requests.map(() => 'outcomeUnknown'), 'partitionLost']
   t.match(
-    await Promise.all([...asked, gathering]),
+    await Promise.all([...requests, gathering]),
     kinds.map((kind) => ({ error: { kind } })),
     'what was sent may have been carried out, the rest was not',
   )
@@ -323,11 +323,11 @@ test('a turn that was committed is not taken again because what follows it fails
   const { inbox, mailbox, store, faults, bell } = around(t, false, failing)
   inbox.subscribe(nth(1))
   const box = mailbox()
-  const asked = [append('A', '1'), append('A', '2'), append('B', '1')].map((next) => box.ask(next))
+  const requests = [append('A', '1'), append('A', '2'), append('B', '1')].map((next) => box.ask(next))
   await new Promise((resolve) => setImmediate(resolve))
   t.throws(() => inbox.close(), { message: 'no versions' }, 'the thread ends of it')
   t.match(
-    await Promise.all(asked),
+    await Promise.all(requests),
     [1, 2, 3].map(() => ({ value: { reply: { kind: 'updated' } } })),
   )
   t.equal(store.lastNotice, 3, 'each change has made one notice')
@@ -341,7 +341,7 @@ test('much that has arrived is taken in several turns, answered in order, and ot
   const [box, other] = [mailbox(new MailboxCapacity(30_000)), mailbox()]
   const names = Array.from({ length: 20_000 }, (_, n) => `Silo${n}`)
   let answered = 0
-  const asked = Promise.all(
+  const requests = Promise.all(
     names.map(async (name) => {
       const outcome = await box.ask(append(name, '1'))
       answered += 1
@@ -351,7 +351,7 @@ test('much that has arrived is taken in several turns, answered in order, and ot
   await new Promise((resolve) => setImmediate(resolve))
   await other.ask(append('Other', '1'))
   t.ok(answered < names.length, `${answered} were answered before`)
-  const outcomes = await asked
+  const outcomes = await requests
   t.same(
     outcomes.map((outcome) => outcome.ok && outcome.value.reply.kind === 'updated' && outcome.value.reply.items[0]?.id),
     names,

@@ -59,11 +59,11 @@ for (const own of [true, false]) {
     const box = mailbox()
     const other = own ? box : mailbox()
     const answered: string[] = []
-    const asked = slowElements(20).map((each, n) => box.ask(each).then(() => answered.push(String(n))))
+    const requests = slowElements(20).map((each, n) => box.ask(each).then(() => answered.push(String(n))))
     await cameRound()
     await other.ask(append('Other')).then(() => answered.push('other'))
     const behind = answered.length
-    await Promise.all(asked)
+    await Promise.all(requests)
     t.ok(behind < 20, `${behind} replies before it`)
     t.same(
       answered.filter((name) => name !== 'other'),
@@ -89,11 +89,11 @@ test('an update of an entity that a slow request changes stays behind it', async
   const { mailbox, store } = partition(t)
   const box = mailbox()
   const answered: string[] = []
-  const asked = slowElements(8).map((each, n) => box.ask(each).then(() => answered.push(`Slow${n}`)))
+  const requests = slowElements(8).map((each, n) => box.ask(each).then(() => answered.push(`Slow${n}`)))
   const other = mailbox()
   await cameRound()
   await other.ask(append('Slow7')).then(() => answered.push('other'))
-  await Promise.all(asked)
+  await Promise.all(requests)
   t.ok(answered.indexOf('Slow7') < answered.indexOf('other'))
   const [entity] = store.entities(command('APPEND', 'Slow7', []).tenant, root, id('Slow7'))
   t.equal(entity?.attributes[0]?.value, '2')
@@ -104,14 +104,14 @@ test('many slow elements of a request keep no other command of their front end f
   const box = mailbox()
   let isOver = false
   const elements = slowElements(160, (n) => (n % 8 === 0 ? `Slow${n}` : `Quick${n}`))
-  const asked = askAll(elements.map((each) => ({ mailbox: box, command: each }))).then((outcome) => {
+  const requests = askAll(elements.map((each) => ({ mailbox: box, command: each }))).then((outcome) => {
     isOver = true
     return outcome
   })
   await cameRound()
   t.ok((await box.ask(append('Other'))).ok)
   t.notOk(isOver)
-  const outcome = await asked
+  const outcome = await requests
   t.ok(outcome.ok && outcome.value.every((each) => each.ok))
 })
 
@@ -119,12 +119,12 @@ test('a drain carries out what is deferred', async (t) => {
   const { mailbox, inbox, store } = partition(t)
   const room = new MailboxCapacity(100)
   const box = mailbox(room)
-  const asked = Promise.all(slowElements(10).map((each) => box.ask(each)))
+  const requests = Promise.all(slowElements(10).map((each) => box.ask(each)))
   await cameRound()
   const other = box.ask(append('Other'))
   await other
   inbox.close()
-  t.ok((await asked).every(({ ok }) => ok))
+  t.ok((await requests).every(({ ok }) => ok))
   t.equal(store.entityCount, 11)
   t.equal(room.taken, 0)
 })
@@ -168,17 +168,17 @@ function reply(port: MessagePort, batch: number, at: readonly number[]): void {
 test('replies to a part of a batch resolve that part, whatever their order, and give its room back', async (t) => {
   const { room, mailbox, port, received } = played(t)
   const resolved: number[] = []
-  const asked = [0, 1, 2, 3].map((n) => mailbox.ask(append(`E${n}`)).then(() => resolved.push(n)))
+  const requests = [0, 1, 2, 3].map((n) => mailbox.ask(append(`E${n}`)).then(() => resolved.push(n)))
   mailbox.catchUp()
   const [first] = received()
   reply(port, first?.number ?? 0, [3, 1])
   mailbox.catchUp()
-  await asked[1]
+  await requests[1]
   t.same(resolved, [3, 1])
   t.equal(room.taken, 2)
   reply(port, first?.number ?? 0, [0, 2])
   mailbox.catchUp()
-  await Promise.all(asked)
+  await Promise.all(requests)
   t.same(resolved, [3, 1, 0, 2])
   t.equal(room.taken, 0)
   await mailbox.empty()
@@ -186,10 +186,10 @@ test('replies to a part of a batch resolve that part, whatever their order, and 
 
 test('a batch whose first reply has come does not count among those under way', async (t) => {
   const { mailbox, port, received } = played(t)
-  const asked = Array.from({ length: 8 * 16 }, (_, n) => mailbox.ask(append(`E${n}`)))
+  const request = Array.from({ length: 8 * 16 }, (_, n) => mailbox.ask(append(`E${n}`)))
   const batches = received()
   t.equal(batches.length, 8)
-  asked.push(mailbox.ask(append('Other')))
+  request.push(mailbox.ask(append('Other')))
   mailbox.catchUp()
   t.same(received(), [])
   reply(port, batches[3]?.number ?? 0, [])
@@ -197,18 +197,18 @@ test('a batch whose first reply has come does not count among those under way', 
   t.equal(received().length, 1)
   port.close()
   t.match(
-    await Promise.all(asked),
+    await Promise.all(request),
     Array.from({ length: 129 }, () => ({ error: { kind: 'outcomeUnknown' } })),
   )
 })
 
 test('when the thread dies, what of a batch was not answered has no known outcome', async (t) => {
   const { room, mailbox, port, received } = played(t)
-  const asked = Promise.all(['A', 'B', 'C'].map((name) => mailbox.ask(append(name))))
+  const requests = Promise.all(['A', 'B', 'C'].map((name) => mailbox.ask(append(name))))
   mailbox.catchUp()
   reply(port, received()[0]?.number ?? 0, [1])
   port.close()
-  t.match(await asked, [
+  t.match(await requests, [
     { error: { kind: 'outcomeUnknown' } },
     { value: { reply: { kind: 'acked' } } },
     { error: { kind: 'outcomeUnknown' } },
@@ -218,12 +218,12 @@ test('when the thread dies, what of a batch was not answered has no known outcom
 
 test('what of a batch is waited for no more gives its room back once, and its replies are still awaited', async (t) => {
   const { room, mailbox, port, received } = played(t, 50)
-  const asked = Promise.all(['A', 'B'].map((name) => mailbox.ask(append(name))))
+  const requests = Promise.all(['A', 'B'].map((name) => mailbox.ask(append(name))))
   mailbox.catchUp()
   const [batch] = received()
   reply(port, batch?.number ?? 0, [0])
   mailbox.catchUp()
-  t.match(await asked, [{ value: { reply: { kind: 'acked' } } }, { error: { kind: 'outcomeUnknown' } }])
+  t.match(await requests, [{ value: { reply: { kind: 'acked' } } }, { error: { kind: 'outcomeUnknown' } }])
   t.equal(room.taken, 0)
   reply(port, batch?.number ?? 0, [1])
   mailbox.catchUp()

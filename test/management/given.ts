@@ -96,8 +96,8 @@ const newMatcher = () => {
 }
 
 /** The only front end there is. */
-export function withoutPeers(answer: SharedPartOf): ProcessPeers {
-  return { gather: async (name, ask) => [await answer(name, ask)] }
+export function withoutPeers(response: SharedPartOf): ProcessPeers {
+  return { gather: async (name, ask) => [await response(name, ask)] }
 }
 
 /** A broker that is well and has no subscriptions, but for what the script says. */
@@ -156,8 +156,8 @@ export function text({ body = '' }: ApiResponse): string {
   return typeof body === 'string' ? body : body()
 }
 
-export function bodyOf(answer: ApiResponse): unknown {
-  return JSON.parse(text(answer))
+export function bodyOf(response: ApiResponse): unknown {
+  return JSON.parse(text(response))
 }
 
 /** A log that keeps its lines. */

@@ -24,9 +24,9 @@ test('the broker is ready when all partitions answer, unless it is ending or its
   const state = { total: 2, ready: 2, storageFull: false }
   const { ask, measures } = management({ broker: broker({ health: async () => ({ ...state }) }) })
   const shown = async () => {
-    const answer = await ask('GET', '/health/ready')
-    t.equal(answer.headers?.['Cache-Control'], 'no-store')
-    return [answer.status, bodyOf(answer)]
+    const response = await ask('GET', '/health/ready')
+    t.equal(response.headers?.['Cache-Control'], 'no-store')
+    return [response.status, bodyOf(response)]
   }
   const partitions = { total: 2, ready: 2 }
   t.same(await shown(), [200, { status: 'ok', partitions }])
@@ -43,8 +43,8 @@ test('the broker is ready when all partitions answer, unless it is ending or its
 test('one of several nodes is ready when it has a lease, and all partitions have owners', async (t) => {
   const { ask, measures } = management()
   const shown = async () => {
-    const answer = await ask('GET', '/health/ready')
-    return [answer.status, Object(bodyOf(answer)).reason]
+    const response = await ask('GET', '/health/ready')
+    return [response.status, Object(bodyOf(response)).reason]
   }
   const standing = { hasLease: true, listed: 3, members: 2, owned: 1, unowned: 0, unreached: 1 }
   stand(measures.node, standing)

@@ -64,9 +64,9 @@ test('a request with one bad value changes nothing and is not counted', async (t
     ],
   ]
   for (const [pairs, description] of cases) {
-    const answer = await ask('PUT', '/admin/log', parameters(...pairs))
-    t.equal(answer.status, 400)
-    t.same(bodyOf(answer), { error: 'BadRequest', description })
+    const response = await ask('PUT', '/admin/log', parameters(...pairs))
+    t.equal(response.status, 400)
+    t.same(bodyOf(response), { error: 'BadRequest', description })
   }
   t.equal(measures.counts.flat('logLevelRequests'), 0n)
   t.match(bodyOf(await ask('GET', '/admin/log')), { level: 'WARN', lineMaxSize: 32768 })

@@ -8,9 +8,9 @@ test('requests are shown by method, route and status, unknown paths under one na
   const trace = row(resources, '/log/trace/{level}')
   requests.responded({ ...answered, resource: trace, verb: 'PUT', status: 200 })
   requests.responded({ ...answered, resource: undefined, verb: 'BREW', status: 418 })
-  const answer = await ask('GET', '/metrics')
-  t.equal(answer.contentType, 'text/plain; version=0.0.4; charset=utf-8')
-  const lines = text(answer).split('\n')
+  const response = await ask('GET', '/metrics')
+  t.equal(response.contentType, 'text/plain; version=0.0.4; charset=utf-8')
+  const lines = text(response).split('\n')
   for (const line of [
     '# TYPE rigel_http_requests_total counter',
     'rigel_http_requests_total{method="PUT",route="/log/trace[/{level}]",code="200"} 1',
@@ -24,7 +24,7 @@ test('requests are shown by method, route and status, unknown paths under one na
   ]) {
     t.ok(lines.includes(line), line)
   }
-  t.notMatch(text(answer), 'acme', 'no label comes from a client')
+  t.notMatch(text(response), 'acme', 'no label comes from a client')
 })
 
 test('the waits are there only while they are measured, and no reset is seen', async (t) => {

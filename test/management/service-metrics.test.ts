@@ -58,8 +58,8 @@ test('DELETE and reset=true leave nothing', async (t) => {
 test('the parts of all front ends are added up', async (t) => {
   const measures = Measures.make({ frontEnds: 2, partitions: 1, queryThreads: 0 })
   const other = new Measures(measures.memory, 1)
-  const answers: readonly SharedPartOf[] = [sharedPartOf(measures), sharedPartOf(other)]
-  const peers: ProcessPeers = { gather: (name, ask) => Promise.all(answers.map((answer) => answer(name, ask))) }
+  const responses: readonly SharedPartOf[] = [sharedPartOf(measures), sharedPartOf(other)]
+  const peers: ProcessPeers = { gather: (name, ask) => Promise.all(responses.map((response) => response(name, ask))) }
   const { ask, requests } = management({ measures, peers })
   requests.responded(answered)
   other.requests([]).responded(answered)
@@ -73,14 +73,14 @@ test('what a front end tells too late for the reply to a reset is in the next re
   const other = new Measures(measures.memory, 1)
   const own = sharedPartOf(measures)
   const others = sharedPartOf(other)
-  let answers = Promise.resolve()
+  let responses = Promise.resolve()
   const failed = (fault: unknown): void => {
     t.fail(String(fault))
   }
   const peers = new Peers(0, 2, own, failed)
   const slow: SharedPartOf = async (name, ask) => {
     const part = await others(name, ask)
-    await answers
+    await responses
     return part
   }
   const peer = new Peers<Shared>(1, 2, slow, failed)
@@ -95,7 +95,7 @@ test('what a front end tells too late for the reply to a reset is in the next re
   requests.responded(answered)
   for (const service of ['acme', 'beta', 'beta']) other.requests([]).responded({ ...answered, service })
   let wake = () => {}
-  answers = new Promise((resolve) => {
+  responses = new Promise((resolve) => {
     wake = resolve
   })
   t.equal(await transactions(reset), 1, 'the other one stands still')
@@ -106,7 +106,7 @@ test('what a front end tells too late for the reply to a reset is in the next re
   t.equal(await transactions(reset), 4)
   t.equal(await transactions(reset), undefined)
 
-  answers = new Promise((resolve) => {
+  responses = new Promise((resolve) => {
     wake = resolve
   })
   other.requests([]).responded(answered)
@@ -131,8 +131,8 @@ test('with -disableMetrics nothing is recorded, and asking is an error', async (
   requests.responded(answered)
   t.equal(measures.services.take(false).length, 0)
   for (const verb of ['GET', 'DELETE'] as const) {
-    const answer = await ask(verb, '/admin/metrics')
-    t.equal(answer.status, 400)
-    t.same(bodyOf(answer), { error: 'BadRequest', description: 'metrics desactivated' })
+    const response = await ask(verb, '/admin/metrics')
+    t.equal(response.status, 400)
+    t.same(bodyOf(response), { error: 'BadRequest', description: 'metrics desactivated' })
   }
 })

@@ -46,21 +46,24 @@ const troubled: SubscriptionState = {
 
 /** A management interface whose subscription service has these subscriptions, and what the service is asked for. */
 function withStates(...states: readonly SubscriptionState[]) {
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const find: SubscriptionService['states'] = async (which) => {
-    asked.push(which)
+    requests.push(which)
     return which.id === undefined ? states : states.filter((state) => state.id === which.id)
   }
-  return { ...management({ broker: broker({ subscriptions: subscriptionService({ states: find }) }) }), asked }
+  return {
+    ...management({ broker: broker({ subscriptions: subscriptionService({ states: find }) }) }),
+    asked: requests,
+  }
 }
 
 test('a subscription is shown with everything that has happened to it', async (t) => {
   const { ask } = withStates(quiet, troubled)
   const expires = '9999-12-31T00:00:00.000Z'
   const reference = 'http://alerts.example:8080/inbox'
-  const answer = await ask('GET', '/admin/subscriptions')
-  t.equal(answer.status, 200)
-  t.same(bodyOf(answer), [
+  const response = await ask('GET', '/admin/subscriptions')
+  t.equal(response.status, 200)
+  t.same(bodyOf(response), [
     { id, servicePath: '/#', reference, expires, status: 'active', ...none },
     {
       ...{ id, service: 'acme', servicePath: '/north/#', reference, expires, throttling: 5, status: 'failed' },
@@ -98,11 +101,11 @@ test('a subscription has expired at its expiry, whatever its failures', async (t
 })
 
 test('the service asked for is a tenant, of an empty value the one without name', async (t) => {
-  const { ask, asked } = withStates()
+  const { ask, asked: request } = withStates()
   await ask('GET', '/admin/subscriptions', { headers: { 'fiware-service': 'other' } })
   await ask('GET', '/admin/subscriptions', parameters(['service', 'Acme']))
   await ask('GET', '/admin/subscriptions', parameters(['service', '']))
-  t.same(asked, [{}, { tenant: 'acme' }, { tenant: '' }])
+  t.same(request, [{}, { tenant: 'acme' }, { tenant: '' }])
 })
 
 test('one subscription is found by its id in either case, an unknown or malformed one is not found', async (t) => {
@@ -110,9 +113,9 @@ test('one subscription is found by its id in either case, an unknown or malforme
   const one = (given: string) => ask('GET', '/admin/subscriptions/{id}', { segments: { id: given } })
   t.match(bodyOf(await one(id.toUpperCase())), { id, status: 'active' })
   for (const given of ['5718a2f1c0de00112233aabc', '12ab']) {
-    const answer = await one(given)
-    t.equal(answer.status, 404)
-    t.same(bodyOf(answer), {
+    const response = await one(given)
+    t.equal(response.status, 404)
+    t.same(bodyOf(response), {
       error: 'NotFound',
       description: 'The requested subscription has not been found. Check id',
     })

@@ -26,9 +26,9 @@ test('a malformed expression is answered with 200 and changes nothing', async (t
   await ask('PUT', '/log/trace/{level}', level('38-40'))
   const logged = lines.length
   for (const verb of ['PUT', 'DELETE'] as const) {
-    const answer = await ask(verb, '/log/trace/{level}', level('9-3'))
-    t.equal(answer.status, 200)
-    t.same(bodyOf(answer), { tracelevels: 'poorly formatted trace level string' })
+    const response = await ask(verb, '/log/trace/{level}', level('9-3'))
+    t.equal(response.status, 200)
+    t.same(bodyOf(response), { tracelevels: 'poorly formatted trace level string' })
   }
   t.same(bodyOf(await ask('GET', '/log/trace')), { tracelevels: '38-40' })
   t.equal(lines.length, logged, 'nothing to log')

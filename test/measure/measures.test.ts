@@ -89,7 +89,7 @@ test('nothing is counted while the measurement is off, and switching it on start
 test('percentiles are over all occasions, those without a wait being zero', async (t) => {
   const measures = measuring()
   const meter = measures.wait('request')
-  for (let asked = 0; asked < 95; asked += 1) meter.free()
+  for (let requests = 0; requests < 95; requests += 1) meter.free()
   for (const wait of [10n, 20n, 30n, 40n, 4_000_123n]) meter.waited(wait)
   const { count, waited, p50, p90, p99, p999, max } = measures.waits.reading('request')
   t.same({ count, waited, p50, p90, p99 }, { count: 100n, waited: 5n, p50: 0n, p90: 0n, p99: 40n })

@@ -14,9 +14,9 @@ const resources = [update, level, levels, health]
 function given() {
   const measures = Measures.make({ frontEnds: 2, partitions: 1, queryThreads: 0 })
   const requests = measures.requests(resources)
-  const asked = (route: number, verb: string) =>
+  const request = (route: number, verb: string) =>
     Number(measures.counts.nested(measures.counts.requestColumn(route, verbIndex(verb))))
-  return { measures, requests, asked }
+  return { measures, requests, asked: request }
 }
 
 test('patterns that share a name are one route with the verbs of all', async (t) => {
@@ -40,22 +40,22 @@ test('more resources than the tables have room for are a fault', async (t) => {
 })
 
 test('a request counts for its resource, its payload and its verb, in the sum over the front ends', async (t) => {
-  const { measures, requests, asked } = given()
+  const { measures, requests, asked: request } = given()
   const other = new Measures(measures.memory, 1).requests(resources)
   requests.counted(update, 'POST', 'json', false)
   other.counted(update, 'POST', 'json', false)
   t.equal(measures.counts.flat('updates'), 2n)
   t.equal(measures.counts.flat('jsonRequests'), 2n)
-  t.equal(asked(1, 'POST'), 2)
+  t.equal(request(1, 'POST'), 2)
 })
 
 test('a wrong verb counts for its resource and as missed, but not among the requests', async (t) => {
-  const { measures, requests, asked } = given()
+  const { measures, requests, asked: request } = given()
   requests.counted(update, 'GET', 'none', true)
   t.equal(measures.counts.flat('updates'), 1n)
   t.equal(measures.counts.nested(counterColumn('missedVerb')), 1n)
   t.equal(measures.counts.nested(counterColumn('noPayloadRequests')), 1n)
-  t.equal(asked(1, 'GET'), 0)
+  t.equal(request(1, 'GET'), 0)
 })
 
 test('an unknown path counts as invalid, and what machines poll not at all', async (t) => {

@@ -67,12 +67,12 @@ test('elements that can not be right are answered in their places and not sent',
     ...silo,
     id: 'b'.repeat(2000),
   })
-  const answer = await send(broker, 'POST', 'updateContext', { body })
+  const response = await send(broker, 'POST', 'updateContext', { body })
   t.same(
     updates.map(({ id }) => id),
     ['Silo1'],
   )
-  t.match(answer.body, {
+  t.match(response.body, {
     contextResponses: [
       { contextElement: { id: 'a', isPattern: 'true' }, statusCode: { code: '501' } },
       { contextElement: { id: 'Silo1' }, statusCode: okStatus },
@@ -113,15 +113,15 @@ test('items for missing attributes come after those of all elements, with the at
 
 test('updates have one path', async (t) => {
   const paths = [{ path: '/a' as ServicePath, below: true }]
-  const answer = await send(scripted(), 'POST', 'updateContext', { body: update('UPDATE', silo), paths })
-  t.match(answer, { status: 200, body: { errorCode: { code: '400', details: 'Bad Character in Service-Path' } } })
+  const response = await send(scripted(), 'POST', 'updateContext', { body: update('UPDATE', silo), paths })
+  t.match(response, { status: 200, body: { errorCode: { code: '400', details: 'Bad Character in Service-Path' } } })
 })
 
 test('a payload that is refused is HTTP 200 with an errorCode and is not counted', async (t) => {
   const operation = updateContext({ broker: scripted(), options: plainOptions }, new LongPayloads())
   const given = { segments: {}, parameters: new Map(), headers: {}, paths: [], correlator: '' }
-  const asked = { ...given, verb: 'POST', client: waiting } as const
-  t.match(await operation.prepare({ ...asked, body: '{}' }), { ok: false })
+  const request = { ...given, verb: 'POST', client: waiting } as const
+  t.match(await operation.prepare({ ...request, body: '{}' }), { ok: false })
   t.match(await send(scripted(), 'POST', 'updateContext', { body: '[' }), {
     status: 200,
     body: { errorCode: { code: '400', reasonPhrase: 'Bad Request', details: 'JSON Parse Error' } },
@@ -160,16 +160,16 @@ for (const [kind, details, retryAfter] of unavailable) {
   test(`${kind} is 503 and says when to come back`, async (t) => {
     const no = async () => err({ kind })
     const broker = scripted({ update: no, query: no, entities: no, types: no })
-    const answer = {
+    const response = {
       status: 503,
       headers: { 'Retry-After': retryAfter },
       body: { orionError: { code: '503', reasonPhrase: 'Service Unavailable', details } },
     }
-    t.same(await send(broker, 'POST', 'updateContext', { body: update('UPDATE', silo) }), answer)
-    t.same(await send(broker, 'POST', 'queryContext', { body: { entities: [{ id: 'a' }] } }), answer)
-    t.same(await send(broker, 'GET', 'contextEntities/a'), answer)
-    t.same(await send(broker, 'PUT', 'contextEntities/a/attributes/b', { body: { value: '1' } }), answer)
-    t.same(await send(broker, 'GET', 'contextTypes'), answer)
+    t.same(await send(broker, 'POST', 'updateContext', { body: update('UPDATE', silo) }), response)
+    t.same(await send(broker, 'POST', 'queryContext', { body: { entities: [{ id: 'a' }] } }), response)
+    t.same(await send(broker, 'GET', 'contextEntities/a'), response)
+    t.same(await send(broker, 'PUT', 'contextEntities/a/attributes/b', { body: { value: '1' } }), response)
+    t.same(await send(broker, 'GET', 'contextTypes'), response)
   })
 }
 
@@ -201,8 +201,8 @@ test('a query asks for what payload and parameters say', async (t) => {
 test('a query is answered with its page and the number of all results', async (t) => {
   const query = async () => ok({ entities: [entity('Silo1', 'Silo', attribute('level', '64'))], count: 322 })
   const body = { entities: [{ id: 'Silo1' }] }
-  const answer = await send(scripted({ query }), 'POST', 'queryContext?details=on&attributesFormat=object', { body })
-  t.same(answer.body, {
+  const response = await send(scripted({ query }), 'POST', 'queryContext?details=on&attributesFormat=object', { body })
+  t.same(response.body, {
     contextResponses: [
       {
         contextElement: {
@@ -220,13 +220,13 @@ test('a query is answered with its page and the number of all results', async (t
 
 test('a page without results is 404 and says how many there are when that was asked for', async (t) => {
   const notFound = { code: '404', reasonPhrase: 'No context element found' }
-  const answer = async (count: number | undefined, parameters: string) => {
+  const response = async (count: number | undefined, parameters: string) => {
     const broker = scripted({ query: async () => ok({ entities: [], count }) })
     return (await send(broker, 'POST', `queryContext${parameters}`, { body: { entities: [{ id: 'a' }] } })).body
   }
-  t.same(await answer(undefined, '?offset=400'), { errorCode: notFound })
-  t.same(await answer(0, '?details=on'), { errorCode: notFound })
-  t.same(await answer(322, '?details=on&offset=400'), {
+  t.same(await response(undefined, '?offset=400'), { errorCode: notFound })
+  t.same(await response(0, '?details=on'), { errorCode: notFound })
+  t.same(await response(322, '?details=on&offset=400'), {
     errorCode: { ...notFound, details: 'Number of matching entities: 322. Offset is 400' },
   })
 })
@@ -265,15 +265,15 @@ test('a query names no more than it may', async (t) => {
 })
 
 test('what a query finds may be too much for an answer, or too costly to find', async (t) => {
-  const asked = (kind: 'pageTooLarge' | 'queryTooCostly') =>
+  const request = (kind: 'pageTooLarge' | 'queryTooCostly') =>
     send(scripted({ query: async () => err({ kind }) }), 'POST', 'queryContext', {
       body: { entities: [{ id: 'E1' }] },
     })
-  t.match(await asked('pageTooLarge'), {
+  t.match(await request('pageTooLarge'), {
     status: 413,
     body: { orionError: { code: '413', reasonPhrase: 'Request Entity Too Large', details: /smaller limit/ } },
   })
-  t.match(await asked('queryTooCostly'), {
+  t.match(await request('queryTooCostly'), {
     status: 400,
     body: { orionError: { code: '400', details: /regular expressions/ } },
   })

@@ -59,10 +59,10 @@ test('what is at hand is answered as what has to be read', async (t) => {
       '?entity::type=Silo',
       '?attributesFormat=object',
     ]) {
-      const asked = `contextEntities/Unit1${path}`
-      const answer = await send(read, 'GET', asked)
-      t.same(await send(atHand, 'GET', asked), answer, asked)
-      t.same(await send(atHand, 'GET', asked), answer, `${asked}, once more`)
+      const request = `contextEntities/Unit1${path}`
+      const response = await send(read, 'GET', request)
+      t.same(await send(atHand, 'GET', request), response, request)
+      t.same(await send(atHand, 'GET', request), response, `${request}, once more`)
     }
   }
 })
@@ -129,8 +129,8 @@ for (const [target, details] of missing) {
 
 test('lists of entities are queries for every id', async (t) => {
   const queries: Query[] = []
-  const query: Broker['query'] = async (asked) => {
-    queries.push(asked)
+  const query: Broker['query'] = async (request) => {
+    queries.push(request)
     return ok({ entities: [], count: undefined })
   }
   const body = async (target: string) => (await send(scripted({ query }), 'GET', target)).body
@@ -187,17 +187,17 @@ for (const [verb, target, shape] of contradictions) {
   test(`${verb} ${target} with a contradicting type is 400`, async (t) => {
     const { broker, updates } = recording()
     const body = verb === 'POST' || verb === 'PUT' ? {} : ''
-    const asked = async (parameters: string) => (await send(broker, verb, `${target}?${parameters}`, { body })).body
-    t.same(await asked('entity::type=Barn'), shape(badRequest('non-matching entity::types in URL')))
-    t.same(await asked('!exist=entity::type'), shape(badRequest('entity::type cannot be empty for this request')))
+    const request = async (parameters: string) => (await send(broker, verb, `${target}?${parameters}`, { body })).body
+    t.same(await request('entity::type=Barn'), shape(badRequest('non-matching entity::types in URL')))
+    t.same(await request('!exist=entity::type'), shape(badRequest('entity::type cannot be empty for this request')))
     t.same(updates, [])
   })
 }
 
 test('POST of an entity answers with id and type of the entity found', async (t) => {
   const broker = answering({ id: 'Silo1' as EntityId, type: 'Silo' as EntityType })
-  const answer = await send(broker, 'POST', 'contextEntities/Silo1', { body: { attributes: [level] } })
-  t.same(answer.body, {
+  const response = await send(broker, 'POST', 'contextEntities/Silo1', { body: { attributes: [level] } })
+  t.same(response.body, {
     type: 'Silo',
     isPattern: 'false',
     id: 'Silo1',
@@ -263,8 +263,8 @@ const appends: readonly (readonly [target: string, body: object, details: string
 for (const [target, body, details] of appends) {
   test(`POST ${target} of ${JSON.stringify(body)} is 400: ${details}`, async (t) => {
     const { broker, updates } = recording()
-    const answer = await send(broker, 'POST', target, { body })
-    t.match(answer, { status: 200, body: { errorCode: badRequest(details) } })
+    const response = await send(broker, 'POST', target, { body })
+    t.match(response, { status: 200, body: { errorCode: badRequest(details) } })
     t.same(updates, [])
   })
 }
@@ -300,8 +300,8 @@ test('convenience operations are updates of one element', async (t) => {
 test('another ID in the payload than in the path is 400', async (t) => {
   const { broker, updates } = recording()
   const body = { value: '1', metadatas: [{ name: 'ID', value: 'south' }] }
-  const answer = await send(broker, 'PUT', 'contextEntities/a/attributes/b/north', { body })
-  t.same(answer.body, badRequest('unmatching metadata ID value URI/payload: /north/ vs /south/'))
+  const response = await send(broker, 'PUT', 'contextEntities/a/attributes/b/north', { body })
+  t.same(response.body, badRequest('unmatching metadata ID value URI/payload: /north/ vs /south/'))
   t.same(updates, [])
 })
 
@@ -333,8 +333,8 @@ test('service path errors have the shape of the operation', async (t) => {
 
 test('strict ids hold for the path, too, but not for metadata IDs', async (t) => {
   const options = { strictNgsiv1Ids: true }
-  const answer = await send(scripted(), 'POST', 'contextEntities/a%20b', { options, body: {} })
-  t.match(answer, { status: 400, body: { orionError: badRequest('invalid character in URI') } })
+  const response = await send(scripted(), 'POST', 'contextEntities/a%20b', { options, body: {} })
+  t.match(response, { status: 400, body: { orionError: badRequest('invalid character in URI') } })
   t.match(await send(scripted(), 'GET', 'contextTypes/a%20b', { options }), { status: 400 })
   t.match(await send(scripted(), 'GET', 'contextEntities/a/attributes/b/c%20d', { options }), { status: 200 })
 })

@@ -48,7 +48,7 @@ export interface Provider {
 /** A real provider on a port of its own. */
 export async function provider(t: Closing, served: Served = {}): Promise<Provider> {
   const received: Received[] = []
-  let answer: Served | undefined = served
+  let response: Served | undefined = served
   const server = createServer((incoming, outgoing) => {
     let text = ''
     incoming.setEncoding('utf8')
@@ -57,8 +57,8 @@ export async function provider(t: Closing, served: Served = {}): Promise<Provide
     })
     incoming.on('end', () => {
       received.push({ path: incoming.url ?? '', headers: incoming.headers, body: JSON.parse(text) })
-      if (answer === undefined) return
-      const { status = 200, headers = {}, body } = answer
+      if (response === undefined) return
+      const { status = 200, headers = {}, body } = response
       outgoing.writeHead(status, headers)
       outgoing.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body))
     })
@@ -74,7 +74,7 @@ export async function provider(t: Closing, served: Served = {}): Promise<Provide
     url: `http://127.0.0.1:${port}/v1`,
     received,
     serve: (next) => {
-      answer = next
+      response = next
     },
   }
 }

@@ -188,8 +188,8 @@ export async function send(
   target: string,
   sent: Sent = {},
 ): Promise<{ readonly status: number; readonly body: unknown; readonly headers: ApiResponse['headers'] }> {
-  const { text, ...answer } = await sendText(broker, verb, target, sent)
-  return { ...answer, body: JSON.parse(text) }
+  const { text, ...response } = await sendText(broker, verb, target, sent)
+  return { ...response, body: JSON.parse(text) }
 }
 
 /** The same with the body as it goes over the wire. */
@@ -200,9 +200,9 @@ export async function sendText(
   sent: Sent = {},
 ): Promise<{ readonly status: number; readonly text: string; readonly headers: ApiResponse['headers'] }> {
   const result = await perform(await prepare(broker, verb, target, sent))
-  const answer = result.ok ? result.value : result.error
-  const text = typeof answer.body === 'function' ? answer.body() : (answer.body ?? '')
-  return { status: answer.status, text, headers: answer.headers }
+  const response = result.ok ? result.value : result.error
+  const text = typeof response.body === 'function' ? response.body() : (response.body ?? '')
+  return { status: response.status, text, headers: response.headers }
 }
 
 /** Whether a request passes the checks of its payload, so that it counts [management 4.3]. */

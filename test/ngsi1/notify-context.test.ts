@@ -47,7 +47,7 @@ test('every element of a notification is appended, as it came with its request',
     { name: 'ID', type: 'string', value: 'bow' },
     { name: 'accuracy', type: 'float', value: '0.5' },
   ]
-  const answer = await send(broker, 'POST', 'notifyContext', {
+  const response = await send(broker, 'POST', 'notifyContext', {
     headers: { 'fiware-service': 'Harbour_a', 'x-auth-token': 'secret' },
     options: { multiservice: true, ngsiv1Autocast: true, queryTimeout_ms: 30_000 },
     paths: paths('/port'),
@@ -56,7 +56,7 @@ test('every element of a notification is appended, as it came with its request',
       element('Mike', { type: '', attributeDomainName: 'engine', metadatas: [{ name: 'flag', value: '' }] }),
     ),
   })
-  t.same(answer, okStatus)
+  t.same(response, okStatus)
   const flags = { tenant: 'harbour_a', path: '/port', action: 'APPEND', autocast: true }
   const origin = { correlator: 'c', token: 'secret', service: 'harbour_a' }
   const accuracy = { name: 'accuracy', type: 'float', value: '0.5' }
@@ -169,10 +169,10 @@ test('without a path an element goes to its entities wherever they are, a new on
 })
 
 test('the elements that have no path are looked for together', async (t) => {
-  const asked: number[] = []
+  const requests: number[] = []
   const broker = scripted({
     pathsOf: async (_tenant, _paths, named) => {
-      asked.push(named.length)
+      requests.push(named.length)
       return ok(named.map(() => []))
     },
   })
@@ -180,7 +180,7 @@ test('the elements that have no path are looked for together', async (t) => {
   const body = notification(...ids.map((id) => element(id)))
   t.same(await send(broker, 'POST', 'notifyContext', { body }), okStatus)
   t.same(await send(broker, 'POST', 'notifyContext', { body, paths: paths('/port') }), okStatus)
-  t.same(asked, [1000], 'once, and not where the request says the path')
+  t.same(requests, [1000], 'once, and not where the request says the path')
 })
 
 test('what is wrong with a notification is said in the responseCode', async (t) => {
@@ -223,12 +223,12 @@ test('what could not be stored or looked up is answered 503, so that it is sent 
 })
 
 test('a notification of which a part could not be stored is answered 503, and says that a part was', async (t) => {
-  const answers = [
+  const responses = [
     ['storageFull', '60', 'storage full: a part of the update was carried out'],
     ['partitionLost', '1', 'partition not available: the update may have been carried out'],
     ['outcomeUnknown', '1', 'partition not available: the update may have been carried out'],
   ] as const
-  for (const [why, retryAfter, details] of answers) {
+  for (const [why, retryAfter, details] of responses) {
     const update = async (elements: readonly UpdateElement[]) =>
       ok(
         elements.map(({ id, type = '' as EntityType }, at) =>

@@ -35,8 +35,8 @@ function registryOf(t: Test) {
     { strictNgsiv1Ids = false, ...given }: Given = {},
   ) => {
     const options = { multiservice: true, strictNgsiv1Ids }
-    const answer = await send(broker, verb, `registry/${target}`, { ...given, body: what, options })
-    return answer.status === 200 ? answer.body : [answer.status, answer.body]
+    const response = await send(broker, verb, `registry/${target}`, { ...given, body: what, options })
+    return response.status === 200 ? response.body : [response.status, response.body]
   }
   return { ...open, ask }
 }
@@ -54,10 +54,10 @@ const at = (text: string): PathRange => ({ path: path(text), below: false })
 function idIn(
   t: Test & { same(a: unknown, b: unknown): void },
   member: string,
-  answer: unknown,
+  response: unknown,
   expected: object,
 ): string {
-  const { [member]: id, ...others } = answer as Record<string, string>
+  const { [member]: id, ...others } = response as Record<string, string>
   t.same(others, expected)
   return id ?? ''
 }
@@ -315,8 +315,8 @@ test('a convenience registration that is wrong in itself is refused without an i
     t.same(await ask('POST', 'contextEntities/Street-4', what), { errorCode: status('400', details) })
   }
   for (const [what, details] of unreadable) {
-    const answer = await ask('POST', 'contextEntityTypes/Street', what)
-    t.same(answer, [400, { orionError: status('400', details) }])
+    const response = await ask('POST', 'contextEntityTypes/Street', what)
+    t.same(response, [400, { orionError: status('400', details) }])
   }
   const forbidden = [400, { orionError: status('400', 'invalid character in URI') }]
   const strict = { strictNgsiv1Ids: true }
@@ -343,8 +343,8 @@ test('subscribing to availability answers the id and the duration', async (t) =>
     const { ask, metadata, registry } = registryOf(t)
     await ask('POST', 'registerContext', body, { paths: [at('/west')] })
     const more = { attributes: ['noise'], duration: 'P1M', restriction: {} }
-    const answer = await ask('POST', target, { ...subscription, ...more }, { paths: [at('/a'), below('/b')] })
-    const id = idIn(t, 'subscriptionId', answer, { duration: 'P1M' })
+    const response = await ask('POST', target, { ...subscription, ...more }, { paths: [at('/a'), below('/b')] })
+    const id = idIn(t, 'subscriptionId', response, { duration: 'P1M' })
     t.match(id, /^[0-9a-f]{24}$/)
     idIn(t, 'subscriptionId', await ask('POST', target, subscription), { duration: 'PT24H' })
     t.same(JSON.parse(metadata.notices()[0]?.body ?? ''), {
@@ -388,8 +388,8 @@ test('subscriptions to availability that are wrong are refused', async (t) => {
 test('an availability subscription is changed, with its duration in the answer only if it was given', async (t) => {
   const { ask, metadata } = registryOf(t)
   await ask('POST', 'registerContext', body)
-  const asked = { ...subscription, entities: [{ id: 'Street-5' }] }
-  const { subscriptionId } = (await ask('POST', 'subscribeContextAvailability', asked)) as { subscriptionId: string }
+  const request = { ...subscription, entities: [{ id: 'Street-5' }] }
+  const { subscriptionId } = (await ask('POST', 'subscribeContextAvailability', request)) as { subscriptionId: string }
   const change = { subscriptionId, entities: [street4] }
   t.same(await ask('POST', 'updateContextAvailabilitySubscription', change), { subscriptionId })
   const longer = { ...change, duration: 'P2M', attributes: ['noise'] }
@@ -499,8 +499,8 @@ test('notifyContextAvailability refuses what is wrong', async (t) => {
     [[at('/a'), at('/b')], 'more than one service path for notification'],
     [[below('/a')], 'Bad Character in Service-Path'],
   ] as const) {
-    const answer = await ask('POST', 'notifyContextAvailability', changed({}), { paths })
-    t.same(answer, { responseCode: status('400', details) })
+    const response = await ask('POST', 'notifyContextAvailability', changed({}), { paths })
+    t.same(response, { responseCode: status('400', details) })
   }
   t.equal(registry.index.size, 0)
 })

@@ -20,26 +20,26 @@ function badRequest(details: string) {
 
 /** A broker whose subscriptions all exist, and what its service is asked. */
 function givenService() {
-  const asked: (SubscriptionRequest | SubscriptionChange | SubscriptionId)[] = []
+  const requests: (SubscriptionRequest | SubscriptionChange | SubscriptionId)[] = []
   const broker = withSubscriptions({
     subscribe: async (what) => {
-      asked.push(what)
+      requests.push(what)
       return ok(id)
     },
     change: async (what) => {
-      asked.push(what)
+      requests.push(what)
       return ok(undefined)
     },
     unsubscribe: async (_, which) => {
-      asked.push(which)
+      requests.push(which)
       return ok(undefined)
     },
   })
-  return { broker, asked }
+  return { broker, asked: requests }
 }
 
 test('a subscription is answered with its id, its duration always and its throttling if it was given', async (t) => {
-  const { broker, asked } = givenService()
+  const { broker, asked: request } = givenService()
   const answered = async (more: object) =>
     send(broker, 'POST', 'subscribeContext', { body: { entities, reference, ...more } })
   const response = (more: object) => ({
@@ -52,7 +52,7 @@ test('a subscription is answered with its id, its duration always and its thrott
   t.same(await answered({ duration: 'P1M', throttling: 'PT5S' }), response({ duration: 'P1M', throttling: 'PT5S' }))
   t.same(await answered({ throttling: 'PT0S' }), response({ duration: 'PT24H', throttling: 'PT0S' }))
   t.same(
-    asked.map((what) => typeof what === 'object' && [what.duration_ms, what.throttling_ms]),
+    request.map((what) => typeof what === 'object' && [what.duration_ms, what.throttling_ms]),
     [
       [86_400_000, 0],
       [86_400_000, 0],
@@ -63,7 +63,7 @@ test('a subscription is answered with its id, its duration always and its thrott
 })
 
 test('the service is asked for everything that a subscription is bound to', async (t) => {
-  const { broker, asked } = givenService()
+  const { broker, asked: request } = givenService()
   const body = {
     entities: [...entities, { id: 'iosk', isPattern: true }],
     attributes: ['airTemp', 'co2', 'airTemp'],
@@ -79,7 +79,7 @@ test('the service is asked for everything that a subscription is bound to', asyn
   })
   await send(broker, 'POST', 'contextSubscriptions?exist=entity::type', { body: { entities, reference } })
   const green = { id: { kind: 'exact', id: 'Greenhouse-7' }, type: 'Greenhouse' }
-  t.same(asked, [
+  t.same(request, [
     {
       tenant: 'acme',
       path: { path: '/north', below: true },
@@ -117,18 +117,18 @@ test('a subscription that is refused is answered without an id, in the words of 
     [{}, 'invalid payload: No entities'],
     [{ entities }, 'invalid payload: Empty Reference'],
   ]
-  const { broker, asked } = givenService()
+  const { broker, asked: request } = givenService()
   for (const [body, details] of refusals) {
     for (const operation of ['subscribeContext', 'contextSubscriptions']) {
-      const answer = { status: 200, headers: undefined, body: { subscribeError: { errorCode: badRequest(details) } } }
-      t.same(await send(broker, 'POST', operation, { body }), answer)
+      const response = { status: 200, headers: undefined, body: { subscribeError: { errorCode: badRequest(details) } } }
+      t.same(await send(broker, 'POST', operation, { body }), response)
     }
   }
-  t.same(asked, [])
+  t.same(request, [])
 })
 
 test('a subscription has one path, which is looked at when everything else is right', async (t) => {
-  const { broker, asked } = givenService()
+  const { broker, asked: request } = givenService()
   const errorCode = badRequest('max one service-path allowed for subscriptions')
   const create = { body: { entities, reference }, paths: twoPaths }
   t.same((await send(broker, 'POST', 'subscribeContext', create)).body, { subscribeError: { errorCode } })
@@ -139,13 +139,13 @@ test('a subscription has one path, which is looked at when everything else is ri
   t.same((await send(broker, 'POST', 'updateContextSubscription', change)).body, {
     subscribeError: { subscriptionId: id, errorCode },
   })
-  t.same(asked, [])
+  t.same(request, [])
   await send(broker, 'POST', 'unsubscribeContext', { body: { subscriptionId: id }, paths: twoPaths })
-  t.same(asked, [id], 'cancelling does not look at paths')
+  t.same(request, [id], 'cancelling does not look at paths')
 })
 
 test('a malformed tenant is an error of HTTP level after the payload', async (t) => {
-  const { broker, asked } = givenService()
+  const { broker, asked: request } = givenService()
   const headers = { 'fiware-service': 'a-b' }
   const bodies = [
     ['subscribeContext', { entities, reference }],
@@ -157,11 +157,11 @@ test('a malformed tenant is an error of HTTP level after the payload', async (t)
     t.match((await send(broker, 'POST', operation, { headers, body })).body, { orionError: { code: '400' } })
   }
   t.match((await send(broker, 'POST', 'subscribeContext', { headers, body: {} })).body, { subscribeError: {} })
-  t.same(asked, [])
+  t.same(request, [])
 })
 
 test('a change is answered with what it was given, and gives the service nothing else', async (t) => {
-  const { broker, asked } = givenService()
+  const { broker, asked: request } = givenService()
   const changed = async (body: object, more: object = {}) =>
     (await send(broker, 'POST', 'updateContextSubscription', { body: { subscriptionId: id, ...body }, ...more })).body
   const response = (more: object) => ({ subscribeResponse: { subscriptionId: id, ...more } })
@@ -173,7 +173,7 @@ test('a change is answered with what it was given, and gives the service nothing
   t.same(await changed({ notifyConditions: [] }), response({}))
   const nothing = { path: undefined, duration_ms: undefined, throttling_ms: undefined, conditions: undefined }
   const same = { tenant: '', id, ...nothing, scopes: undefined, origin }
-  t.same(asked, [
+  t.same(request, [
     same,
     { ...same, duration_ms: 5_184_000_000 },
     { ...same, throttling_ms: 0, path: { path: '/south', below: true } },
@@ -210,14 +210,14 @@ test('a change that is refused is answered with the id as given, or zeros when t
     [{ subscriptionId: id.toUpperCase() }, id.toUpperCase(), notFound],
   ]
   for (const [body, subscriptionId, errorCode] of refusals) {
-    const answer = await send(scripted(), 'POST', 'updateContextSubscription', { body })
-    t.same(answer.body, { subscribeError: { subscriptionId, errorCode } }, JSON.stringify(body))
-    t.equal(answer.status, 200)
+    const response = await send(scripted(), 'POST', 'updateContextSubscription', { body })
+    t.same(response.body, { subscribeError: { subscriptionId, errorCode } }, JSON.stringify(body))
+    t.equal(response.status, 200)
   }
 })
 
 test('the payload of PUT repeats the id of the path', async (t) => {
-  const { broker, asked } = givenService()
+  const { broker, asked: request } = givenService()
   const put = async (inPath: string, body: object) =>
     (await send(broker, 'PUT', `contextSubscriptions/${inPath}`, { body })).body
   const unmatching = (inPath: string, inBody: string) => ({
@@ -233,14 +233,14 @@ test('the payload of PUT repeats the id of the path', async (t) => {
   t.same(await put('12ab', { subscriptionId: '12ab' }), {
     subscribeError: { subscriptionId: '12ab', errorCode: badRequest('bad length - 24 chars expected') },
   })
-  t.same(asked, [])
+  t.same(request, [])
   const response = { subscribeResponse: { subscriptionId: id, duration: 'P1Y' } }
   t.same(await put(id.toUpperCase(), { subscriptionId: id, duration: 'P1Y' }), response)
-  t.match(asked, [{ id, duration_ms: 31_536_000_000 }])
+  t.match(request, [{ id, duration_ms: 31_536_000_000 }])
 })
 
 test('an unsubscription answers the id and what became of it', async (t) => {
-  const answers: readonly (readonly [body: unknown, subscriptionId: string, status: object])[] = [
+  const responses: readonly (readonly [body: unknown, subscriptionId: string, status: object])[] = [
     [{}, zeros, notFound],
     [{ subscriptionId: '' }, zeros, notFound],
     ['"x"', zeros, badRequest('JSON Parse Error')],
@@ -253,17 +253,17 @@ test('an unsubscription answers the id and what became of it', async (t) => {
     ],
     [{ subscriptionId: id }, id, { ...notFound, details: `subscriptionId: /${id}/` }],
   ]
-  for (const [body, subscriptionId, statusCode] of answers) {
-    const answer = await send(scripted(), 'POST', 'unsubscribeContext', { body })
-    t.same(answer, { status: 200, headers: undefined, body: { subscriptionId, statusCode } }, JSON.stringify(body))
+  for (const [body, subscriptionId, statusCode] of responses) {
+    const response = await send(scripted(), 'POST', 'unsubscribeContext', { body })
+    t.same(response, { status: 200, headers: undefined, body: { subscriptionId, statusCode } }, JSON.stringify(body))
   }
-  const { broker, asked } = givenService()
+  const { broker, asked: request } = givenService()
   const body = { subscriptionId: id.toUpperCase() }
   t.same((await send(broker, 'POST', 'unsubscribeContext', { body })).body, {
     subscriptionId: id.toUpperCase(),
     statusCode: { code: '200', reasonPhrase: 'OK' },
   })
-  t.same(asked, [id])
+  t.same(request, [id])
 })
 
 test('DELETE answers like an unsubscription, but a malformed id is an unknown one', async (t) => {
@@ -273,12 +273,12 @@ test('DELETE answers like an unsubscription, but a malformed id is an unknown on
     subscriptionId: id,
     statusCode: { ...notFound, details: `subscriptionId: /${id}/` },
   })
-  const { broker, asked } = givenService()
+  const { broker, asked: request } = givenService()
   t.same((await send(broker, 'DELETE', `contextSubscriptions/${id}`)).body, {
     subscriptionId: id,
     statusCode: { code: '200', reasonPhrase: 'OK' },
   })
-  t.same(asked, [id])
+  t.same(request, [id])
 })
 
 test('payloads that are refused are not counted, ids that are not found are', async (t) => {
@@ -297,10 +297,10 @@ test('what the broker can not do now is answered 503, to be tried again', async 
   const no = async () => err(full)
   const broker = withSubscriptions({ subscribe: no, change: no, unsubscribe: no })
   const storageFull = { code: '503', reasonPhrase: 'Service Unavailable', details: 'storage full' }
-  const answer = { status: 503, headers: { 'Retry-After': '60' }, body: { orionError: storageFull } }
+  const response = { status: 503, headers: { 'Retry-After': '60' }, body: { orionError: storageFull } }
   const body = { subscriptionId: id }
-  t.same(await send(broker, 'POST', 'subscribeContext', { body: { entities, reference } }), answer)
-  t.same(await send(broker, 'POST', 'updateContextSubscription', { body }), answer)
-  t.same(await send(broker, 'POST', 'unsubscribeContext', { body }), answer)
-  t.same(await send(broker, 'DELETE', `contextSubscriptions/${id}`), answer)
+  t.same(await send(broker, 'POST', 'subscribeContext', { body: { entities, reference } }), response)
+  t.same(await send(broker, 'POST', 'updateContextSubscription', { body }), response)
+  t.same(await send(broker, 'POST', 'unsubscribeContext', { body }), response)
+  t.same(await send(broker, 'DELETE', `contextSubscriptions/${id}`), response)
 })

@@ -51,7 +51,7 @@ test('what is lacking here is asked for, joined with what is here, and shown as 
   const [city, provider] = [new City(), await FarEnd.listen(t)]
   await city.holds({ ...street, lamp })
   await city.registers(provider.url('/v2'), street, ['noise', 'lamp', 'ozone'])
-  provider.answer = gives([{ ...street, ozone, noise, lamp: { value: 'off' } }])
+  provider.respond = gives([{ ...street, ozone, noise, lamp: { value: 'off' } }])
   const path = '/v2/entities/Street-4'
   t.strictSame(await city.ask('GET', `${path}?type=Street`), [200, { ...street, lamp, noise, ozone }])
   t.strictSame(asked(provider), [
@@ -118,12 +118,12 @@ test('providers are asked at the same time, and what they answer comes in the or
   await city.registers(one.url('/v2'), street)
   await city.registers(two.url('/v2'), lane)
   const waiting: (() => void)[] = []
-  one.answer = (_, response) => {
-    const answer = () => response.writeHead(200).end(JSON.stringify([{ ...street, noise }]))
-    if (two.received.length > 0) answer()
-    else waiting.push(answer)
+  one.respond = (_, response) => {
+    const respond = () => response.writeHead(200).end(JSON.stringify([{ ...street, noise }]))
+    if (two.received.length > 0) respond()
+    else waiting.push(respond)
   }
-  two.answer = (_, response) => {
+  two.respond = (_, response) => {
     response.writeHead(200).end(JSON.stringify([{ ...lane, lamp }]))
     for (const answer of waiting.splice(0)) answer()
   }
@@ -142,9 +142,9 @@ test('with an offset behind what is here providers are asked in sequence: the of
   const every = { idPattern: '.*', type: 'Street' }
   await city.holds({ id: 'Street-0', type: 'Street' })
   for (const provider of [one, two, three]) await city.registers(provider.url('/v2'), every)
-  one.answer = gives([], { 'Fiware-Total-Count': '7' })
-  two.answer = gives([{ id: 'Street-8', type: 'Street' }], { 'Fiware-Total-Count': '4' })
-  three.answer = gives([{ id: 'Street-9', type: 'Street' }], { 'Fiware-Total-Count': 'many' })
+  one.respond = gives([], { 'Fiware-Total-Count': '7' })
+  two.respond = gives([{ id: 'Street-8', type: 'Street' }], { 'Fiware-Total-Count': '4' })
+  three.respond = gives([{ id: 'Street-9', type: 'Street' }], { 'Fiware-Total-Count': 'many' })
   const found = await city.send('GET', '/v2/entities?type=Street&limit=5&offset=10&options=count,keyValues')
   t.strictSame(found.json, [
     { id: 'Street-8', type: 'Street' },
@@ -164,7 +164,7 @@ test('with an offset behind what is here providers are asked in sequence: the of
   const here = await city.send('GET', '/v2/entities?type=Street&limit=1&options=count')
   t.same([here.json, here.headers.get('fiware-total-count')], [[{ id: 'Street-0', type: 'Street' }], '1'])
   t.same([one, two, three].flatMap(asked), [], 'a page that is full needs nobody')
-  one.answer = gives(Array.from({ length: 50 }, (_, at) => ({ id: `S${at}`, type: 'Street' })))
+  one.respond = gives(Array.from({ length: 50 }, (_, at) => ({ id: `S${at}`, type: 'Street' })))
   const [, page] = await city.ask('GET', '/v2/entities?type=Street&limit=3')
   t.equal(Array.isArray(page) && page.length, 3, 'a provider that gives more than it is asked for makes no page longer')
 })
@@ -177,7 +177,7 @@ test('what is held here wins, whatever page it is on, and what was not asked for
     { id: 'Street-1', type: 'Lane' },
     { id: 'Alley', type: 'Street' },
   ]
-  provider.answer = gives([{ id: 'Street-1', type: 'Street', noise, ozone }, { ...street, noise }, ...foreign])
+  provider.respond = gives([{ id: 'Street-1', type: 'Street', noise, ozone }, { ...street, noise }, ...foreign])
   const list = (parameters: string) => city.ask('GET', `/v2/entities?type=Street&options=keyValues&${parameters}`)
   const joined = { id: 'Street-1', type: 'Street', noise: 30, ozone: 40 }
   t.strictSame(await list('idPattern=^Street'), [200, [joined, { ...street, noise: 58 }]])
@@ -197,7 +197,7 @@ test('what is held here wins, whatever page it is on, and what was not asked for
 test('the type of the request is asked for, else the registered one; without any there is none', async (t) => {
   const [city, provider] = [new City(), await FarEnd.listen(t)]
   await city.registers(provider.url('/v2'), { id: 'Street-4' }, ['noise'])
-  provider.answer = gives([
+  provider.respond = gives([
     { ...street, noise },
     { id: 'Street-4', type: 'Lane', noise },
   ])
@@ -217,11 +217,11 @@ test('one who provides every id is asked once for a list, beside those of single
   const [city, all, one] = [new City(), await FarEnd.listen(t), await FarEnd.listen(t)]
   await city.registers(all.url('/v2'), { idPattern: '.*', type: 'Street' }, ['lamp'])
   await city.registers(one.url('/v2'), street, ['noise'])
-  all.answer = gives([
+  all.respond = gives([
     { ...street, lamp },
     { id: 'Street-5', type: 'Street', lamp },
   ])
-  one.answer = gives([{ ...street, noise }])
+  one.respond = gives([{ ...street, noise }])
   const both = [
     { ...street, lamp: 'on', noise: 58 },
     { id: 'Street-5', type: 'Street', lamp: 'on' },
@@ -258,8 +258,8 @@ test('a provider that fails is missing, and nothing of it is seen [NGSIv2 subscr
   const lane = { id: 'Lane-1', type: 'Street' }
   await city.registers(ill.url('/v2'), lane)
   await city.registers(well.url('/v2'), street)
-  for (const [what, answer] of hostile) {
-    ill.answer = answer
+  for (const [what, response] of hostile) {
+    ill.respond = response
     t.strictSame(await city.ask('GET', '/v2/entities/Lane-1'), [404, unknown], what)
     t.strictSame(await city.ask('GET', '/v2/entities?type=Street'), [200, [{ ...street, noise }]], what)
   }
@@ -277,8 +277,8 @@ test('a provider that does not answer in time is missing [NGSIv2 subscriptions 1
   const city = new City(await RunningBroker.start(t, ['-multiservice', '-httpTimeout', '100']))
   const ill = await FarEnd.listen(t)
   await city.registers(ill.url('/v2'), { id: 'Lane-1', type: 'Street' })
-  for (const [what, answer] of endless) {
-    ill.answer = answer
+  for (const [what, response] of endless) {
+    ill.respond = response
     t.strictSame(await city.ask('GET', '/v2/entities/Lane-1'), [404, unknown], what)
     t.strictSame(await city.ask('GET', '/v2/entities?type=Street'), [200, []], what)
   }
@@ -289,7 +289,7 @@ test('of an answer what is malformed is left out, all else is as the provider ga
   await city.registers(provider.url('/v2'), street)
   const deep = `${'['.repeat(60)}${']'.repeat(60)}`
   const date = { type: 'DateTime', value: '2031-04-05T14:00:00+02:00', metadata: {} }
-  provider.answer = gives(
+  provider.respond = gives(
     `[{"id":"Street-4","type":"Street","a":5,"b":{"value":${deep}},"c":{"value":"<x>","metadata":[]},"d":{"type":7},
       "e":{"value":1,"metadata":{"m":3,"n":{"value":{"k":[1,null]}}}},"f":${JSON.stringify(date)},"__proto__":{"value":true}}]`,
   )
@@ -325,12 +325,12 @@ test('every outcome of an update that is passed on has its answer [NGSIv2 subscr
     gives({ error: 'x' }, {}, 422),
     ...failures.map(([, how]) => how),
   ]
-  for (const answer of refusals) {
-    provider.answer = answer
+  for (const response of refusals) {
+    provider.respond = response
     t.strictSame(await city.ask('PATCH', `${path}?type=Street`, { noise: { value: 61 } }), [404, unknown])
     t.strictSame(await city.ask('PUT', `${path}/noise?type=Street`, { value: 61 }), [404, unknown])
   }
-  provider.answer = answering(204)
+  provider.respond = answering(204)
   t.strictSame(await city.ask('PATCH', `${path}?type=Street`, { noise: { value: 61 } }), [204, undefined])
   t.strictSame(await city.ask('PUT', `${path}?type=Street`, { noise: { value: 61 } }), [204, undefined])
   t.strictSame(await city.ask('PATCH', `${path}?type=Street`, { noise: { value: 61 }, dust: { value: 1 } }), [
@@ -345,8 +345,8 @@ test('every outcome of an update that is passed on has its answer [NGSIv2 subscr
   await city.holds({ ...street, lamp })
   const all = { dust: { value: 1 }, lamp: { value: 'off' }, noise: { value: 61 } }
   t.strictSame(await city.ask('PATCH', `${path}?type=Street`, all), [404, partial('dust')])
-  for (const answer of refusals) {
-    provider.answer = answer
+  for (const response of refusals) {
+    provider.respond = response
     t.strictSame(await city.ask('PATCH', `${path}?type=Street`, all), [404, partial('dust, noise')])
   }
   t.match(
@@ -428,7 +428,7 @@ test('requests of NGSIv1 reach providers of NGSIv2, and get their values by thei
   const [city, provider] = [new City(), await FarEnd.listen(t)]
   await city.registers(provider.url('/v2'), street)
   const element = { type: 'Street', isPattern: 'false', id: 'Street-4' }
-  provider.answer = gives([{ ...street, noise, ozone }])
+  provider.respond = gives([{ ...street, noise, ozone }])
   t.strictSame(await city.query({ entities: [element] }), {
     contextResponses: [
       {
@@ -446,13 +446,13 @@ test('requests of NGSIv1 reach providers of NGSIv2, and get their values by thei
   t.strictSame(asked(provider), [[whole, { entities: [street], attrs: [] }]])
   const none = { code: '404', reasonPhrase: 'No context element found' }
   const failed = { errorCode: { ...none, details: 'invalid context provider response' } }
-  for (const [answer, body] of [
+  for (const [response, body] of [
     [gives([]), { errorCode: none }],
     [gives({}, {}, 404), { errorCode: none }],
     [answering(500), failed],
     [gives('x'), failed],
   ] as const) {
-    provider.answer = answer
+    provider.respond = response
     t.strictSame(await city.query({ entities: [element] }), body)
   }
   provider.received.length = 0
@@ -463,7 +463,7 @@ test('requests of NGSIv1 reach providers of NGSIv2, and get their values by thei
     { name: 'lane', type: 't', value: 'b', metadatas: [instance('2')] },
   ]
   const echo = attributes.map((attribute) => ({ ...attribute, value: '' }))
-  provider.answer = answering(204)
+  provider.respond = answering(204)
   const done = {
     contextResponses: [
       { contextElement: { ...element, attributes: echo }, statusCode: { code: '200', reasonPhrase: 'OK' } },
@@ -483,11 +483,11 @@ test('requests of NGSIv1 reach providers of NGSIv2, and get their values by thei
       },
     ],
   ])
-  provider.answer = answering(404)
+  provider.respond = answering(404)
   t.match(await city.update('UPDATE', [{ ...element, attributes }]), {
     contextResponses: [{ statusCode: { ...none, details: 'Street-4' } }],
   })
-  provider.answer = answering(500)
+  provider.respond = answering(500)
   t.strictSame(await city.update('UPDATE', [{ ...element, attributes }]), {
     errorCode: { ...none, details: 'error forwarding update' },
   })
@@ -504,7 +504,7 @@ test('requests of NGSIv2 reach providers that NGSIv1 registered, in its form [NG
   ]
   await city.send('POST', '/v1/registry/registerContext', { contextRegistrations })
   const element = { ...street, isPattern: 'false', attributes: [{ name: 'noise', type: 'dB', value: 58.5 }] }
-  provider.answer = gives({ contextResponses: [{ contextElement: element, statusCode: { code: 200 } }] })
+  provider.respond = gives({ contextResponses: [{ contextElement: element, statusCode: { code: 200 } }] })
   const path = '/v2/entities/Street-4'
   t.strictSame(await city.ask('GET', path), [200, { ...street, noise: { type: 'dB', value: 58.5, metadata: {} } }])
   t.equal(provider.received[0]?.headers['fiware-correlator']?.includes('cbfwd'), false)
@@ -519,7 +519,7 @@ test('requests of NGSIv2 reach providers that NGSIv1 registered, in its form [NG
       },
     ],
   })
-  provider.answer = gives({ contextResponses: [{ contextElement: element, statusCode: { code: 404 } }] })
+  provider.respond = gives({ contextResponses: [{ contextElement: element, statusCode: { code: 404 } }] })
   t.strictSame(await city.ask('GET', path), [404, unknown], 'a code that is a number is one')
   t.strictSame(await city.ask('PATCH', `${path}/attrs?type=Street`, { noise: { value: 1 } }), [404, unknown])
 })
@@ -528,11 +528,11 @@ test('no more is passed on for one request than -cprForwardLimit says, in howeve
   const limited = await RunningBroker.start(t, ['-multiservice', '-cprForwardLimit', '2'])
   const [city, provider] = [new City(limited), await FarEnd.listen(t)]
   for (const at of [1, 2, 3, 4]) await city.registers(provider.url(`/${at}`), { id: `S${at}`, type: 'Street' })
-  provider.answer = ({ body }, response) => response.end(JSON.stringify(JSON.parse(body).entities))
+  provider.respond = ({ body }, response) => response.end(JSON.stringify(JSON.parse(body).entities))
   const ids = async (parameters: string) => (await city.send('GET', `/v2/entities?type=Street${parameters}`)).text
   t.equal(await ids(''), '[{"id":"S1","type":"Street"},{"id":"S2","type":"Street"}]')
   t.equal(provider.received.splice(0).length, 2)
-  provider.answer = gives([], { 'Fiware-Total-Count': '1' })
+  provider.respond = gives([], { 'Fiware-Total-Count': '1' })
   t.equal(await ids('&offset=3'), '[]')
   t.same(
     provider.received.map(({ url }) => url),

@@ -54,8 +54,10 @@ test('hundreds of deeply nested templates are refused by every front end, which 
   }
   const statuses = new Set<string>()
   for (let round = 0; round < 15; round += 1) {
-    const asked = Array.from({ length: 20 }, (_, at) => ask(at % 2 === 0 ? 'httpCustom' : 'mqttCustom', 2000 + 70 * at))
-    for (const status of await Promise.all(asked)) statuses.add(status)
+    const requests = Array.from({ length: 20 }, (_, at) =>
+      ask(at % 2 === 0 ? 'httpCustom' : 'mqttCustom', 2000 + 70 * at),
+    )
+    for (const status of await Promise.all(requests)) statuses.add(status)
   }
   t.same([...statuses], [`400 ${JSON.stringify(refusal)}`])
   for (let at = 0; at < 20; at += 1) {

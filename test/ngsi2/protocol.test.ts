@@ -82,7 +82,7 @@ test('the head is checked in the order of every interface [NGSIv2 context 1.4]',
   const slash = { 'Fiware-ServicePath': 'brew' }
   const absolute = badRequest('Only /absolute/ Service Paths allowed [a service path must begin with /]')
   const media = (error: string, description: string) => ({ error, description })
-  for (const [why, headers, body, answer] of [
+  for (const [why, headers, body, response] of [
     ['service path', { ...slash, 'Content-Type': 'a/b' }, '{}', [400, absolute]],
     ['two slashes', { 'Fiware-ServicePath': '/a//' }, '', [400, badRequest('empty component in ServicePath')]],
     [
@@ -105,7 +105,7 @@ test('the head is checked in the order of every interface [NGSIv2 context 1.4]',
       [400, badRequest('Bad pagination limit: /x/ [must be a positive integer number]')],
     ],
   ] as const) {
-    t.strictSame(await raw(broker, 'GET', path, headers, body), answer, why)
+    t.strictSame(await raw(broker, 'GET', path, headers, body), response, why)
   }
   const plain = '/v2/entities/Vat1'
   t.strictSame(

@@ -186,11 +186,11 @@ test('a oneshot fires once, over a restart, until it is set again', async (t) =>
 test('what is made before a pause waits for its end; what happens during it is never told', async (t) => {
   const w = await watched(t)
   const patch = (body: unknown) => w.broker.send('PATCH', `/v2/subscriptions/${w.id}`, body)
-  w.end.answer = answering(500)
+  w.end.respond = answering(500)
   await update(w.broker, 'APPEND', { heat: '1' })
   await bodiesOf(w, 1)
   t.equal((await patch({ status: 'inactive' })).status, 204)
-  w.end.answer = answering(200)
+  w.end.respond = answering(200)
   await update(w.broker, 'UPDATE', { heat: '2' })
   t.equal((await patch({ status: 'active' })).status, 204)
   await update(w.broker, 'UPDATE', { heat: '3' })
@@ -202,7 +202,7 @@ test('what is made before a pause waits for its end; what happens during it is n
 
 test('too many failures in a row make a subscription inactive, and nothing is lost by it', async (t) => {
   const w = await watchedAt(t, await RunningBroker.start(t), { notification: { maxFailsLimit: 2 } })
-  w.end.answer = answering(500)
+  w.end.respond = answering(500)
   await update(w.broker, 'APPEND', { heat: '1' })
   const shown = async () => (await w.broker.send('GET', `/v2/subscriptions/${w.id}`)).text
   await until(async () => (await shown()).includes('"status":"inactive"'))
@@ -211,7 +211,7 @@ test('too many failures in a row make a subscription inactive, and nothing is lo
   // The lines of another thread come when they come.
   await w.broker.writes(disabled)
   t.equal(w.end.received.length, 3)
-  w.end.answer = answering(200)
+  w.end.respond = answering(200)
   t.equal((await w.broker.send('PATCH', `/v2/subscriptions/${w.id}`, { status: 'active' })).status, 204)
   await bodiesOf(w, 4)
   await until(async () => !(await shown()).includes('failsCounter'))

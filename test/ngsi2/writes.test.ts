@@ -193,7 +193,7 @@ test('entities and attributes are written by every operation, and each refusal h
     [{ verb: 'DELETE', path: '/entities/Vat1?type=Vat' }, done],
     [{ verb: 'DELETE', path: '/entities/Vat1' }, notFound],
   ]
-  for (const [sent, answer] of rows) t.same(await send(sent), answer, `${sent.verb} ${sent.path.slice(0, 60)}`)
+  for (const [sent, response] of rows) t.same(await send(sent), response, `${sent.verb} ${sent.path.slice(0, 60)}`)
   await Promise.all(
     Array.from({ length: 200 }, () =>
       send({ verb: 'PUT', path: '/entities/Vat3/attrs/heat/value', body: { $inc: 1 } }),

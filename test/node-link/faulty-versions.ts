@@ -54,10 +54,10 @@ function refusalsDoNotCount(...[batch, begun, tenure]: Parameters<typeof refusal
 
 function answersAtOnce(queue: RemoteQueue, event: QueueEvent, moment: QueueMoment): Step {
   const [next, effects] = queueStep(queue, event, moment)
-  const answers = next.unanswered.map(({ entry }): QueueEffect => {
+  const responses = next.unanswered.map(({ entry }): QueueEffect => {
     return { kind: 'reply', entry: entry.number, result: err({ kind: 'outcomeUnknown' }) }
   })
-  return [{ ...next, unanswered: [] }, [...effects, ...answers]]
+  return [{ ...next, unanswered: [] }, [...effects, ...responses]]
 }
 
 function sentAgain(event: QueueEvent): QueueEvent {

@@ -76,12 +76,12 @@ test('what a broken connection has left unanswered may be carried out; the next 
 
 test('another node says how far its partitions were when they wrote a heartbeat record, or that it is not so far', async (t) => {
   const node = await GivenNode.start(t)
-  const asked: number[] = []
+  const requests: number[] = []
   node.services = {
     coordinator: {
       take: async () => err({ kind: 'notCoordinator', owner: undefined }),
       heartbeat: async (metadataVersion) => {
-        asked.push(metadataVersion)
+        requests.push(metadataVersion)
         return metadataVersion === 7 ? [[1, 30]] : undefined
       },
     },
@@ -91,5 +91,5 @@ test('another node says how far its partitions were when they wrote a heartbeat 
   t.equal(await link.heartbeat('b', 8), undefined)
   t.equal(await link.heartbeat('c', 7), undefined)
   t.equal(await link.heartbeat('b', -1), undefined)
-  t.same(asked, [7, 8])
+  t.same(requests, [7, 8])
 })

@@ -44,9 +44,9 @@ test('one question is under way, and all who come meanwhile share the next one, 
   const meanwhile = [link.positions('b', [1]), link.positions('b', [2, 1]), link.positions('b', [3])]
   proxy.release()
   t.match(await first, { value: new Map([[3, 5]]) })
-  const answers = await Promise.all(meanwhile)
+  const responses = await Promise.all(meanwhile)
   t.same(questions, [[3], [1, 2, 3]])
-  for (const answer of answers) t.match(answer, { value: new Map([1, 2, 3].map((number) => [number, 6])) })
+  for (const response of responses) t.match(response, { value: new Map([1, 2, 3].map((number) => [number, 6])) })
 })
 
 test('a node that is not reached, refuses, or does not answer in time is silent, with the reason; later ones are asked again', async (t) => {
@@ -73,17 +73,17 @@ test('an answer that is not one to the question is none', async (t) => {
   const node = await GivenNode.start(t)
   const link = linkTo(t, [node.address])
   const wrong: readonly unknown[] = [[], [1, 2], ['1'], [-1], [0.5], [{}]]
-  let asked = 0
+  let requests = 0
   node.services = {
     positions: () => {
-      asked += 1
-      return wrong[asked - 1] as readonly LogSequence[]
+      requests += 1
+      return wrong[requests - 1] as readonly LogSequence[]
     },
   }
-  for (const answer of wrong) {
-    t.match(await link.positions('b', [0]), { ok: false, error: { reason: /200/ } }, JSON.stringify(answer))
+  for (const response of wrong) {
+    t.match(await link.positions('b', [0]), { ok: false, error: { reason: /200/ } }, JSON.stringify(response))
   }
-  await until(() => asked === wrong.length)
+  await until(() => requests === wrong.length)
 })
 
 /** Where something listens that answers nothing. */
@@ -100,7 +100,7 @@ test('nothing stays open to where a node was that listens elsewhere, or is no me
   for (const name of ['b', 'c']) void link.heartbeat(name, 1).then(() => ended.push(name))
   /** Asks again until enough has ended, but not for as long as what is open has time. */
   const areEnded = async (names: readonly string[]): Promise<void> => {
-    for (let asked = 0; asked < 10 && ended.length < names.length; asked += 1) {
+    for (let requests = 0; requests < 10 && ended.length < names.length; requests += 1) {
       t.match(await link.positions('b', [0]), { ok: true })
     }
     t.same(ended, names)

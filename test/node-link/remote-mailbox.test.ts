@@ -85,9 +85,9 @@ test('commands of one turn of the event loop go together, those of many in order
   const depths: number[] = []
   const depth = (commands: number): void => void depths.push(commands)
   const box = mailbox(t, linkTo(t, [node.address]), new Routes('b'), { room, depth })
-  const asked = Array.from({ length: 600 }, (_, at) => box.ask(levelOf('A', String(at))))
+  const request = Array.from({ length: 600 }, (_, at) => box.ask(levelOf('A', String(at))))
   t.equal(room.taken, 600)
-  t.ok((await Promise.all(asked)).every(({ ok }) => ok))
+  t.ok((await Promise.all(request)).every(({ ok }) => ok))
   t.ok(isRising(levelsTaken(node.taken, 'A')))
   t.ok(node.taken.length <= 3)
   await box.empty()
@@ -99,8 +99,8 @@ test('commands of one turn of the event loop go together, those of many in order
 test('it refuses when full, as a local mailbox does, and after its end', async (t) => {
   const node = await GivenNode.start(t)
   const box = mailbox(t, linkTo(t, [node.address]), new Routes('b'), { room: new MailboxCapacity(2) })
-  const asked = ['1', '2', '3'].map((level) => box.ask(levelOf('A', level)))
-  t.match(await Promise.all(asked), [done, done, { error: { kind: 'mailboxFull' } }])
+  const requests = ['1', '2', '3'].map((level) => box.ask(levelOf('A', level)))
+  t.match(await Promise.all(requests), [done, done, { error: { kind: 'mailboxFull' } }])
   t.equal(box.reserve(2), undefined)
   box.release(2)
   box.close()
@@ -111,11 +111,11 @@ test('while nobody is known to own the partition commands wait, and go to the fi
   const node = await GivenNode.start(t)
   const routes = new Routes(undefined)
   const box = mailbox(t, linkTo(t, [node.address]), routes)
-  const asked = [1, 2, 3].map((level) => box.ask(levelOf('A', String(level))))
+  const requests = [1, 2, 3].map((level) => box.ask(levelOf('A', String(level))))
   await new Promise((resolve) => setImmediate(resolve))
   t.equal(node.taken.length, 0)
   routes.become('b')
-  t.match(await Promise.all(asked), [done, done, done])
+  t.match(await Promise.all(requests), [done, done, done])
   t.same(levelsTaken(node.taken, 'A'), [1, 2, 3])
 })
 
@@ -126,15 +126,15 @@ test('what comes back from a node that is not the owner goes to the one that it 
   t.match(await box.ask(levelOf('A', '0')), done)
   b.owner = 'c'
   proxy.hold()
-  const asked: ReturnType<RemoteMailbox['ask']>[] = []
+  const requests: ReturnType<RemoteMailbox['ask']>[] = []
   for (let level = 1; level <= 12; level += 1) {
-    asked.push(box.ask(levelOf('A', String(level))))
+    requests.push(box.ask(levelOf('A', String(level))))
     await new Promise((resolve) => setImmediate(resolve))
   }
   proxy.release()
   t.match(
-    await Promise.all(asked),
-    asked.map(() => done),
+    await Promise.all(requests),
+    requests.map(() => done),
   )
   t.same(
     levelsTaken(c.taken, 'A'),
@@ -155,10 +155,10 @@ test('a node that is not the owner and names nobody is asked again until it is, 
   const b = await GivenNode.start(t, 'b')
   b.owner = undefined
   const box = mailbox(t, linkTo(t, [b.address]), new Routes('b'))
-  const asked = box.ask(levelOf('A', '1'))
+  const request = box.ask(levelOf('A', '1'))
   await until(() => b.taken.length >= 2)
   b.owner = 'b'
-  t.match(await asked, done)
+  t.match(await request, done)
 })
 
 test('a node that cannot be reached is tried again, since nothing was sent', async (t) => {
@@ -170,11 +170,11 @@ test('a node that cannot be reached is tried again, since nothing was sent', asy
   const gone = linkTo(t, [{ node: 'b', host: '127.0.0.1', port: 1 }])
   let isThere = false
   const other = mailbox(t, link, new Routes('b'), { open: (node) => (isThere ? link : gone).open(0, node) })
-  const asked = [other.ask(levelOf('A', '1')), other.ask(levelOf('A', '2'))]
+  const requests = [other.ask(levelOf('A', '1')), other.ask(levelOf('A', '2'))]
   await new Promise((resolve) => setTimeout(resolve, 50))
   proxy.refuse(false)
   isThere = true
-  t.match(await Promise.all(asked), [done, done])
+  t.match(await Promise.all(requests), [done, done])
   t.match(await box.ask(levelOf('A', '3')), done)
   t.same(levelsTaken(b.taken, 'A'), [1, 2, 3])
 })
@@ -190,15 +190,15 @@ test('what comes back in another order is sent on in the order in which it was p
       return route
     },
   })
-  const asked: ReturnType<RemoteMailbox['ask']>[] = []
+  const requests: ReturnType<RemoteMailbox['ask']>[] = []
   for (let level = 1; level <= 5; level += 1) {
-    asked.push(box.ask(levelOf('A', String(level))))
+    requests.push(box.ask(levelOf('A', String(level))))
     await until(() => open.length === level)
   }
   for (const take of open.reverse()) take({ outcomes: [{ ok: false, error: { kind: 'unsent' } }] })
   t.match(
-    await Promise.all(asked),
-    asked.map(() => done),
+    await Promise.all(requests),
+    requests.map(() => done),
   )
   t.equal(a.partition.store.entities(tenant, root, id('A'))[0]?.attributes[0]?.value, '5')
 })
@@ -221,11 +221,11 @@ test('a batch that is answered in part keeps no other one from being sent, and g
   const { takes, route } = playedRoute()
   const room = new MailboxCapacity(1000)
   const box = mailbox(t, linkTo(t, []), new Routes('b'), { open: () => route, room })
-  const asked: ReturnType<RemoteMailbox['ask']>[] = []
+  const requests: ReturnType<RemoteMailbox['ask']>[] = []
   const answered: number[] = []
   const ask = (level: number): void => {
     const each = box.ask(levelOf('A', String(level)))
-    asked.push(each)
+    requests.push(each)
     void each.then(() => answered.push(level))
   }
   ask(0)
@@ -244,7 +244,7 @@ test('a batch that is answered in part keeps no other one from being sent, and g
   takes[1]?.({ outcomes: [acked] })
   takes[2]?.({ outcomes: [], at: [] })
   takes[2]?.({ outcomes: [acked], at: [0] })
-  await Promise.all(asked)
+  await Promise.all(requests)
   t.same(answered, [1, 2, 0, 3, 4])
   t.equal(room.taken, 0)
 })
@@ -317,9 +317,9 @@ test('the owner may be this node: before, between and after others', async (t) =
   const routes = new Routes('a')
   const open = (node: string) => (node === 'a' ? new LocalRoute(a.partition.mailbox) : link.open(0, node))
   const box = mailbox(t, link, routes, { open })
-  const asked: ReturnType<RemoteMailbox['ask']>[] = []
+  const requests: ReturnType<RemoteMailbox['ask']>[] = []
   for (let level = 1; level <= 60; level += 1) {
-    asked.push(box.ask(levelOf('A', String(level))))
+    requests.push(box.ask(levelOf('A', String(level))))
     if (level === 20) routes.become('b')
     if (level === 40) {
       await until(() => b.taken.length > 0, 'the way to the other one is open')
@@ -327,7 +327,7 @@ test('the owner may be this node: before, between and after others', async (t) =
     }
     await new Promise((resolve) => setImmediate(resolve))
   }
-  t.ok((await Promise.all(asked)).every(({ ok }) => ok))
+  t.ok((await Promise.all(requests)).every(({ ok }) => ok))
   const levels = levelsTaken(b.taken, 'A')
   t.ok(levels.length > 0 && isRising(levels))
   t.equal(a.partition.store.entityCount, 1)

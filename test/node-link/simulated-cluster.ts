@@ -34,7 +34,7 @@ export class SimulatedCluster {
   /** What has happened, for who repeats a seed. */
   readonly story: string[] = []
   /** Answers by their kind. */
-  readonly answers = new Map<string, number>()
+  readonly responses = new Map<string, number>()
 
   /** `isTold` says whether its story is kept. */
   constructor(seed: number, isTold: boolean, version: Version = present) {
@@ -116,7 +116,7 @@ export class SimulatedCluster {
     const { random } = this.#time
     const isRefused = result.ok ? result.value.reply.kind === 'failed' : result.error.kind === 'partitionLost'
     const kind = result.ok ? result.value.reply.kind : result.error.kind
-    this.answers.set(kind, (this.answers.get(kind) ?? 0) + 1)
+    this.responses.set(kind, (this.responses.get(kind) ?? 0) + 1)
     const isDone = entity.carriedOut.has(value)
     this.#told(() => `${entity.number} = ${value} is answered: ${kind}`)
     if (isRefused) {

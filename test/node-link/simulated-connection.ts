@@ -47,11 +47,11 @@ export class SimulatedConnection {
   readonly #sent: {
     readonly at_ms: number
     readonly request: SimulatedRequest
-    readonly take: (answer: SimulatedAnswer) => void
+    readonly take: (response: SimulatedAnswer) => void
   }[] = []
   /** In the order of the requests; those that are answered at the node wait for those before them. */
-  readonly #open: { answer: SimulatedAnswer | undefined; readonly take: (answer: SimulatedAnswer) => void }[] = []
-  readonly #underWay = new Set<(answer: SimulatedAnswer) => void>()
+  readonly #open: { response: SimulatedAnswer | undefined; readonly take: (answer: SimulatedAnswer) => void }[] = []
+  readonly #underWay = new Set<(response: SimulatedAnswer) => void>()
   #isBroken = false
   #arrives: Break['arrives'] | undefined
   #isOver = false
@@ -70,7 +70,7 @@ export class SimulatedConnection {
   }
 
   /** Answers once, and later. */
-  ask(request: SimulatedRequest, take: (answer: SimulatedAnswer) => void): void {
+  ask(request: SimulatedRequest, take: (response: SimulatedAnswer) => void): void {
     if (this.#isOver) {
       this.#time.after(0, () => take({ kind: 'unsent' }))
       return
@@ -113,63 +113,63 @@ export class SimulatedConnection {
     }
   }
 
-  #serve(request: SimulatedRequest, take: (answer: SimulatedAnswer) => void): void {
-    const slot: { answer: SimulatedAnswer | undefined; readonly take: (answer: SimulatedAnswer) => void } = {
-      answer: undefined,
+  #serve(request: SimulatedRequest, take: (response: SimulatedAnswer) => void): void {
+    const slot: { response: SimulatedAnswer | undefined; readonly take: (answer: SimulatedAnswer) => void } = {
+      response: undefined,
       take,
     }
     this.#open.push(slot)
-    const answer = (given: SimulatedAnswer): void => {
-      slot.answer = given
+    const response = (given: SimulatedAnswer): void => {
+      slot.response = given
       this.#answer()
     }
     this.#later.yield()
     if (request.kind === 'later') {
-      this.#later.ask((later) => answer({ kind: 'later', later, clock_ms: Math.floor(this.to.clock_ms) }))
-    } else if (request.kind === 'opening') this.#enter(this.#batches.enter(this.#source), answer)
-    else this.#take(request, answer)
+      this.#later.ask((later) => response({ kind: 'later', later, clock_ms: Math.floor(this.to.clock_ms) }))
+    } else if (request.kind === 'opening') this.#enter(this.#batches.enter(this.#source), response)
+    else this.#take(request, response)
   }
 
-  #enter(opened: ReturnType<ConnectionBatches['enter']>, answer: (given: SimulatedAnswer) => void): void {
+  #enter(opened: ReturnType<ConnectionBatches['enter']>, respond: (given: SimulatedAnswer) => void): void {
     const { to } = this
     if (to.isDead) return
     if (opened === undefined) {
-      this.#time.after(look_ms, () => this.#enter(this.#batches.look(this.#source), answer))
-    } else if (opened.ok) answer({ kind: 'opened', epoch: opened.value, clock_ms: Math.floor(to.clock_ms) })
-    else answer({ kind: 'refused', refusal: opened.error })
+      this.#time.after(look_ms, () => this.#enter(this.#batches.look(this.#source), respond))
+    } else if (opened.ok) respond({ kind: 'opened', epoch: opened.value, clock_ms: Math.floor(to.clock_ms) })
+    else respond({ kind: 'refused', refusal: opened.error })
   }
 
   #take(
     { updates, until_ms }: Extract<SimulatedRequest, { kind: 'batch' }>,
-    answer: (given: SimulatedAnswer) => void,
+    respond: (given: SimulatedAnswer) => void,
   ): void {
     const { to } = this
     const tenure = this.#batches.begin(this.#source)
     if (!tenure.ok) {
-      answer({ kind: 'refused', refusal: tenure.error })
+      respond({ kind: 'refused', refusal: tenure.error })
       return
     }
-    const answers = new BatchResponses(
+    const responses = new BatchResponses(
       this.#batches,
       this.#later,
       this.#source,
       updates.length,
       ({ outcomes, batch }) => {
-        answer({ kind: 'outcomes', outcomes, batch, clock_ms: Math.floor(to.clock_ms) })
+        respond({ kind: 'outcomes', outcomes, batch, clock_ms: Math.floor(to.clock_ms) })
       },
     )
-    to.take(this.#thread, updates, until_ms, tenure.value, (part) => answers.came(part))
+    to.take(this.#thread, updates, until_ms, tenure.value, (part) => responses.came(part))
   }
 
   #answer(): void {
-    for (let [first] = this.#open; first?.answer !== undefined; [first] = this.#open) {
+    for (let [first] = this.#open; first?.response !== undefined; [first] = this.#open) {
       this.#open.shift()
-      const { answer, take } = first
-      if (answer === undefined || this.#isBroken) continue
+      const { response, take } = first
+      if (response === undefined || this.#isBroken) continue
       const delay_ms = this.#time.delay_ms(this.#longest_ms)
       this.#answering_ms = Math.max(this.#answering_ms, this.#time.now_ms + delay_ms)
       this.#time.at(this.#answering_ms, () => {
-        if (this.#underWay.delete(take)) take(answer)
+        if (this.#underWay.delete(take)) take(response)
       })
     }
   }

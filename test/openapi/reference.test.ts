@@ -70,9 +70,9 @@ test('pages of other origins may read both', async (t) => {
   for (const path of ['/docs', '/openapi.json']) {
     const read = await broker.send('GET', path, undefined, headers)
     t.equal(read.headers.get('access-control-allow-origin'), '*', path)
-    const asked = await broker.send('OPTIONS', path, undefined, headers)
-    t.equal(asked.status, 200)
-    t.equal(asked.headers.get('access-control-allow-methods'), 'GET, OPTIONS')
+    const request = await broker.send('OPTIONS', path, undefined, headers)
+    t.equal(request.status, 200)
+    t.equal(request.headers.get('access-control-allow-methods'), 'GET, OPTIONS')
   }
 })
 

@@ -88,13 +88,13 @@ test('every attribute that is lacking goes to one provider, the one that is regi
 
 test('nothing that is held is asked for, and each provider is asked once about an entity', async () => {
   fc.assert(
-    fc.property(fc.array(source), fc.uniqueArray(name), fc.uniqueArray(name), (sources, asked, held) => {
+    fc.property(fc.array(source), fc.uniqueArray(name), fc.uniqueArray(name), (sources, request, held) => {
       const index = indexOf(sources)
       const selectors = [{ id: { kind: 'any' }, type: undefined }] as const
       return atOnce(askableEntities(index, lookup, selectors)).every((entity) => {
-        const forwards = forwardsOf(index, lookup, entity, asked, (one) => held.includes(one))
+        const forwards = forwardsOf(index, lookup, entity, request, (one) => held.includes(one))
         const providers = new Set(forwards.map(({ provider }) => provider))
-        const wanted = (one: string) => !held.includes(one) && (asked.length === 0 || asked.includes(one))
+        const wanted = (one: string) => !held.includes(one) && (request.length === 0 || request.includes(one))
         return providers.size === forwards.length && forwards.every(({ attributes }) => attributes.every(wanted))
       })
     }),

@@ -86,14 +86,14 @@ test('the operation goes behind the path of what is registered, which is a slash
 })
 
 test('redirects are not followed', async (t) => {
-  let asked = 0
+  let requests = 0
   const { url } = await listening(t, (_, outgoing) => {
-    asked += 1
+    requests += 1
     outgoing.writeHead(302, { Location: '/elsewhere' }).end()
   })
   const { providers } = opened(t)
   t.same(await providers.ask(request(url), whole), { ok: false, error: { kind: 'responseEmpty' } })
-  t.equal(asked, 1)
+  t.equal(requests, 1)
 })
 
 test('the time limit is for the request and the whole response, also when the answer never ends', async (t) => {
@@ -108,16 +108,16 @@ test('the time limit is for the request and the whole response, also when the an
 })
 
 test('a request that is too long is not sent, an answer that is too long is not read', async (t) => {
-  let asked = 0
+  let requests = 0
   const { url } = await listening(t, (_, outgoing) => {
-    asked += 1
+    requests += 1
     outgoing.end('x'.repeat(2000))
   })
   const { providers } = opened(t, { requestLimit_bytes: 1000, responseLimit_bytes: 1000 })
   t.match(await providers.ask(request(url, 'x'.repeat(900)), whole), { error: { reason: 'request too long' } })
-  t.equal(asked, 0)
+  t.equal(requests, 0)
   t.match(await providers.ask(request(url), whole), { error: { kind: 'unreachable' } })
-  t.equal(asked, 1)
+  t.equal(requests, 1)
 })
 
 test('the limit of a request is its length on the wire, head included', async (t) => {
@@ -191,9 +191,9 @@ test('the number of idle connections is limited, the one used longest ago makes 
 })
 
 test('destinations that are not allowed are not asked, by name or by address', async (t) => {
-  let asked = 0
+  let requests = 0
   const { url } = await listening(t, (_, outgoing) => {
-    asked += 1
+    requests += 1
     outgoing.end('ok')
   })
   const networks = [
@@ -205,7 +205,7 @@ test('destinations that are not allowed are not asked, by name or by address', a
   for (const denied of [url, url.replace('127.0.0.1', 'localhost')]) {
     t.match(await providers.ask(request(denied), whole), { error: { reason: 'destination not allowed' } })
   }
-  t.equal(asked, 0)
+  t.equal(requests, 0)
 })
 
 test('an alarm is raised by whatever is no answer and released by one', async (t) => {

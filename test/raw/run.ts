@@ -8,7 +8,7 @@ import { type Conversation, conversation } from './generator.js'
 export interface RawRun {
   readonly seed: number
   readonly conversations: number
-  readonly answers: number
+  readonly responses: number
   /** After the first tenth of the run and at its end. */
   readonly memory_MiB: readonly [number, number]
   readonly descriptors: readonly [number, number]
@@ -31,7 +31,7 @@ const silence_ms = 500
 export async function runRaw(target: RawTarget, seed: number, duration_ms: number): Promise<RawRun> {
   const begun = performance.now()
   let number = 0
-  let answers = 0
+  let responses = 0
   const settled = async () => {
     // What clients have left behind is over when the longest drain and linger are.
     await until(async () => (await target.connections()) <= 4, 'the connections of clients that have gone are over')
@@ -44,7 +44,7 @@ export async function runRaw(target: RawTarget, seed: number, duration_ms: numbe
       while (!isOver()) {
         number += 1
         const came = await hold(target.port, conversation(seed, number))
-        answers += came
+        responses += came
         if (number % 100 === 0) await target.check()
       }
     }
@@ -56,7 +56,7 @@ export async function runRaw(target: RawTarget, seed: number, duration_ms: numbe
   return {
     seed,
     conversations: number,
-    answers,
+    responses,
     memory_MiB: [first.memory, last.memory],
     descriptors: [first.descriptors, last.descriptors],
   }
@@ -66,9 +66,9 @@ export async function runRaw(target: RawTarget, seed: number, duration_ms: numbe
 async function hold(port: number, { packets, pauses, ending }: Conversation): Promise<number> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-  let answers = 0
+  let responses = 0
   socket.on('data', (bytes: Buffer) => {
-    answers += bytes.toString('latin1').split('HTTP/1.1 ').length - 1
+    responses += bytes.toString('latin1').split('HTTP/1.1 ').length - 1
   })
   socket.on('error', () => {})
   socket.on('end', () => socket.end())
@@ -83,7 +83,7 @@ async function hold(port: number, { packets, pauses, ending }: Conversation): Pr
   else if (ending === 'destroy') socket.destroySoon()
   else if (ending === 'reset' && !socket.writableEnded && !socket.destroyed) socket.resetAndDestroy()
   await closed
-  return answers
+  return responses
 }
 
 function memoryOf(pid: number): number {

@@ -66,11 +66,11 @@ test('the mode decides for which requests a provider is asked', async (t) => {
     made(3, 'S4:Street', 'update', { mode: 'update' }),
     made(4, 'S4:Street', 'all', { mode: 'all' }),
   )
-  const asked = (lookup: SourceLookup) =>
+  const request = (lookup: SourceLookup) =>
     ['none', 'query', 'update', 'all'].filter((name) => providerOf(index, lookup, s4, name) !== undefined)
-  t.same(asked(query), ['query', 'all'])
-  t.same(asked(update), ['update', 'all'])
-  t.same(asked(ofNgsi1), ['query', 'all'], 'requests of NGSIv1 too')
+  t.same(request(query), ['query', 'all'])
+  t.same(request(update), ['update', 'all'])
+  t.same(request(ofNgsi1), ['query', 'all'], 'requests of NGSIv1 too')
 })
 
 test('inactive and expired registrations, and those of other paths, are not asked', async (t) => {

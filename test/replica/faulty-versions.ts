@@ -1,6 +1,6 @@
 import type { ReplicaEvent, ReplicaState, Transition } from '../../src/partition/replica/replica-state.js'
 import { transition } from '../../src/partition/replica/transitions.js'
-import type { Answer, Version } from './simulated-node.js'
+import type { Response, Version } from './simulated-node.js'
 import { present } from './simulation.js'
 
 /** What the program would be without some part of it: the simulation has to find each. */
@@ -70,13 +70,13 @@ function leavesOut(state: ReplicaState, event: ReplicaEvent): Transition {
 
 /** Who asks takes the next message for the answer to what was asked last. */
 class UnnumberedQuestions {
-  readonly #open: ((answer: Answer) => void)[] = []
+  readonly #open: ((response: Response) => void)[] = []
 
-  ask(take: (answer: Answer) => void): number {
+  ask(take: (response: Response) => void): number {
     return this.#open.push(take)
   }
 
-  answered(_: number, answer: Answer): void {
-    this.#open.pop()?.(answer)
+  answered(_: number, response: Response): void {
+    this.#open.pop()?.(response)
   }
 }

@@ -4,7 +4,7 @@ import { encodeClusterRecord } from '../../src/storage/etcd/cluster-record.js'
 import type { LogLinkEnd, LogQuestion, LogResponses } from '../../src/storage/etcd/log-link.js'
 import type { Appended, LogRecord, LogSequence } from '../../src/storage/wal/record-log.js'
 
-type Answer = LogResponses[LogQuestion['kind']]
+type Response = LogResponses[LogQuestion['kind']]
 
 interface Asked {
   readonly number: number
@@ -29,13 +29,13 @@ export class ImmediateLog {
   linkOf(node: string): LogLinkEnd {
     const { port1, port2 } = new MessageChannel()
     const answered = new SharedArrayBuffer(8)
-    const respond = (number: number, response: Answer): void => {
+    const respond = (number: number, response: Response): void => {
       port2.postMessage({ number, response })
       Atomics.add(new Int32Array(answered), 0, 1)
     }
-    port1.postMessage = (asked: Asked | { readonly kind: string }): void => {
-      if ('kind' in asked) return
-      const { number, question } = asked
+    port1.postMessage = (request: Asked | { readonly kind: string }): void => {
+      if ('kind' in request) return
+      const { number, question } = request
       if (question.kind === 'next') this.#next(question.after, (records) => respond(number, ok(records)))
       else respond(number, this.isGivenUp ? 'givenUp' : this.#answer(question, node))
     }
@@ -50,7 +50,7 @@ export class ImmediateLog {
     return this.last
   }
 
-  #answer(question: Exclude<LogQuestion, { kind: 'next' }>, node: string): Answer {
+  #answer(question: Exclude<LogQuestion, { kind: 'next' }>, node: string): Response {
     switch (question.kind) {
       case 'extent':
         return { first: (this.records.length > 0 ? 1 : 0) as LogSequence, last: this.last }

@@ -313,13 +313,13 @@ export class PlayedNode<Member extends PlayedMember> {
   }
 
   /** Another node asks how far this one is, which answers when it runs; nothing when there is no process. */
-  asked(answer: (response: LinkResponse | undefined) => void): void {
+  asked(respond: (response: LinkResponse | undefined) => void): void {
     const process = this.#process
     const said = (): void => {
       const bytes = Buffer.from(JSON.stringify({ positions: [process?.position.confirmedIndex ?? null] }))
-      answer({ kind: 'answered', status: 200, bytes, clock_ms: undefined })
+      respond({ kind: 'answered', status: 200, bytes, clock_ms: undefined })
     }
-    if (process === undefined) answer(undefined)
+    if (process === undefined) respond(undefined)
     else this.#world.timers.plan(0, process, said)
   }
 }

@@ -78,9 +78,9 @@ export class PlayedUpdates implements PlayedLoad<PlayedPartition> {
     this.resolve()
     // What has failed was not carried out, whatever became of what came with it.
     const isDone = (at: number): boolean => replies?.[at]?.kind !== 'failed'
-    const [done, answers] = [batch.filter((_, at) => isDone(at)), replies?.filter((_, at) => isDone(at))]
+    const [done, responses] = [batch.filter((_, at) => isDone(at)), replies?.filter((_, at) => isDone(at))]
     if (done.length === 0) return false
-    assert.deepEqual(answers, this.#carriedOut(done), `step ${step}: answered as by a broker alone`)
+    assert.deepEqual(responses, this.#carriedOut(done), `step ${step}: answered as by a broker alone`)
     this.#least = this.#shown.length - 1
     this.#checkPositions(node)
     return true

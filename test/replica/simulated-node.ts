@@ -15,12 +15,12 @@ import type { Random, Schedule } from './schedule.js'
 import type { Offered, SimulatedLog } from './simulated-log.js'
 
 /** What the log's thread answers: the records behind one, what became of an append, or nothing since the process ends. */
-export type Answer = readonly ReadRecord[] | Appended | 'givenUp'
+export type Response = readonly ReadRecord[] | Appended | 'givenUp'
 
 /** What faulty versions have otherwise. */
 export interface Version {
   readonly transition: typeof transition
-  readonly questions: () => Pick<OpenQuestions<Answer>, 'ask' | 'answered'>
+  readonly questions: () => Pick<OpenQuestions<Response>, 'ask' | 'answered'>
   /** Whether an owner says how far it is before its snapshots show it. */
   readonly commitsFirst: boolean
   /** Whether the store refuses what it has applied. */
@@ -67,7 +67,7 @@ export class SimulatedNode {
   /** What a checkpoint has: the number of turns, and what was noted as applied. */
   #checkpoint = { turns: 0, noted: 0 as LogSequence }
   #life = 0
-  #questions: Pick<OpenQuestions<Answer>, 'ask' | 'answered'>
+  #questions: Pick<OpenQuestions<Response>, 'ask' | 'answered'>
   /** Whether the thread sleeps, or carries out a turn. */
   #isBusy = false
   #pausedUntil_ms = 0
@@ -249,13 +249,13 @@ export class SimulatedNode {
   }
 
   #read({ read, after }: Extract<ReplicaEffect, { kind: 'read' }>): void {
-    const answered = (records: Answer): void => {
+    const answered = (records: Response): void => {
       if (records === 'givenUp') this.take({ kind: 'givenUp' })
       // What is no records was taken for the answer to another question.
       else if (Array.isArray(records)) this.take({ kind: 'read', read, records, received: this.now })
     }
     const { log } = this.#parts
-    this.#ask(answered, (lives, answer) => log.next(after, lives, answer))
+    this.#ask(answered, (lives, response) => log.next(after, lives, response))
   }
 
   #apply({ turns, last }: Extract<ReplicaEffect, { kind: 'apply' }>): void {
@@ -288,17 +288,17 @@ export class SimulatedNode {
   #campaign({ expected, metadataVersion }: Extract<ReplicaEffect, { kind: 'campaign' }>): void {
     const sent = this.#now()
     const offered = this.#offered('election', 0 as LogSequence, metadataVersion)
-    const answered = (answer: Answer): void => {
-      if (answer === 'givenUp') {
+    const answered = (response: Response): void => {
+      if (response === 'givenUp') {
         this.take({ kind: 'givenUp' })
         return
       }
-      const outcome = this.#known(answer, expected, sent)
+      const outcome = this.#known(response, expected, sent)
       if (outcome.kind === 'stands') this.#epoch = outcome.sequence
       this.take({ kind: 'campaigned', outcome })
     }
     const { log } = this.#parts
-    this.#ask(answered, (lives, answer) => log.append(expected, offered, lives, answer))
+    this.#ask(answered, (lives, response) => log.append(expected, offered, lives, response))
   }
 
   #appendEmpty(record: EmptyRecord): void {
@@ -367,17 +367,17 @@ export class SimulatedNode {
     const expected = this.#last
     const { isSynchronous, log } = this.#parts
     if (isSynchronous) this.#isBusy = true
-    const answered = (answer: Answer): void => {
+    const answered = (response: Response): void => {
       if (isSynchronous) this.#isBusy = false
-      done(answer === 'givenUp' ? answer : this.#known(answer, expected, sent))
+      done(response === 'givenUp' ? response : this.#known(response, expected, sent))
       this.#wake()
     }
-    this.#ask(answered, (lives, answer) => log.append(expected, offered, lives, answer))
+    this.#ask(answered, (lives, response) => log.append(expected, offered, lives, response))
   }
 
-  #known(answer: Exclude<Answer, 'givenUp'>, expected: LogSequence, sent: ClockStart): OfferOutcome {
+  #known(response: Exclude<Response, 'givenUp'>, expected: LogSequence, sent: ClockStart): OfferOutcome {
     // As the thread would take what has no refusal.
-    const isRefused = 'ok' in answer && !answer.ok
+    const isRefused = 'ok' in response && !response.ok
     if (isRefused) {
       this.#epoch = 0 as LogSequence
       return { kind: 'fenced' }
@@ -394,22 +394,22 @@ export class SimulatedNode {
   }
 
   #ask(
-    answered: (answer: Answer) => void,
-    ask: (lives: () => boolean, answer: (answer: Answer) => void) => void,
+    answered: (response: Response) => void,
+    ask: (lives: () => boolean, respond: (answer: Response) => void) => void,
   ): void {
     const { schedule, random } = this.#parts
     const life = this.#life
     const lives = (): boolean => life === this.#life
     const number = this.#questions.ask(answered)
     const questions = this.#questions
-    const respond = (answer: Answer): void => {
+    const respond = (response: Response): void => {
       if (!this.#open.delete(giveUp) || !lives()) return
       schedule.plan(random.delay_ms(), () => {
         if (!lives()) return
         // A thread that is paused reads its messages when it goes on.
         const left_ms = this.#pausedUntil_ms - schedule.now_ms
         const read = (): void => {
-          if (lives()) questions.answered(number, answer)
+          if (lives()) questions.answered(number, response)
         }
         if (left_ms > 0) schedule.plan(left_ms, read)
         else read()

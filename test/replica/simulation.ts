@@ -4,12 +4,12 @@ import { OpenQuestions } from '../../src/storage/etcd/open-questions.js'
 import type { LogSequence } from '../../src/storage/wal/record-log.js'
 import { Random, Schedule } from './schedule.js'
 import { SimulatedLog } from './simulated-log.js'
-import { type Answer, SimulatedNode, type Version } from './simulated-node.js'
+import { type Response, SimulatedNode, type Version } from './simulated-node.js'
 
 /** The program as it is. */
 export const present: Version = {
   transition,
-  questions: () => new OpenQuestions<Answer>(),
+  questions: () => new OpenQuestions<Response>(),
   commitsFirst: true,
   refusesTwice: true,
 }

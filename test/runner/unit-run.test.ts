@@ -47,11 +47,11 @@ test('a process that takes too long is ended, and fails by the test that is unde
 
 test('a word that names no file, and an option that does not exist, are refused before anything runs', async (t) => {
   const main = fileURLToPath(new URL('./main.js', import.meta.url))
-  for (const [word, answer] of [
+  for (const [word, response] of [
     ['nonsense', 'No test file or room is called nonsense; say for example "context" or "context/apply".\n'],
     ['--help', 'There is no option --help: only --system, which runs the system tests.\n'],
   ] as const) {
     const { status, stdout } = spawnSync(process.execPath, [main, 'runner/plan', word], { encoding: 'utf8' })
-    t.same([status, stdout], [2, answer])
+    t.same([status, stdout], [2, response])
   }
 })

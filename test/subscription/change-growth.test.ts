@@ -61,9 +61,9 @@ function asking(
 type Asked = (count: number, order: number) => Partial<Subscription>
 
 /** How many looks at attributes it takes to match a change with subscriptions; there is a notice for each of them. */
-function looksFor(count: number, subscriptions: number, asked: Asked): number {
+function looksFor(count: number, subscriptions: number, request: Asked): number {
   const matcher = new Matcher({ legacyBody: shortBody, ...rendering, log: silentLog, memory_bytes: 10_000 })
-  for (let order = 1; order <= subscriptions; order += 1) matcher.put(nth(order, asked(count, order)))
+  for (let order = 1; order <= subscriptions; order += 1) matcher.put(nth(order, request(count, order)))
   const change = changeOf(count)
   looks = 0
   matcher.match(change, { ...command('UPDATE', 'Silo1', []), time: at(1000) })
@@ -94,15 +94,15 @@ const kinds: Readonly<Record<string, Asked>> = {
 }
 
 test('what subscriptions ask of a change takes time that grows with its attributes, no faster', async (t) => {
-  for (const [kind, asked] of Object.entries(kinds)) {
-    const [less, more] = [looksFor(200, 4, asked), looksFor(400, 4, asked)]
+  for (const [kind, request] of Object.entries(kinds)) {
+    const [less, more] = [looksFor(200, 4, request), looksFor(400, 4, request)]
     t.ok(less > 0 && more <= 2.5 * less, `${kind}: ${more} looks after ${less}`)
   }
 })
 
 test('what several subscriptions show alike is rendered once', async (t) => {
-  for (const [kind, asked] of Object.entries(kinds)) {
-    const [two, many] = [looksFor(200, 2, asked), looksFor(200, 32, asked)]
+  for (const [kind, request] of Object.entries(kinds)) {
+    const [two, many] = [looksFor(200, 2, request), looksFor(200, 32, request)]
     t.ok(many <= 1.5 * two, `${kind}: ${many} looks after ${two}`)
   }
 })

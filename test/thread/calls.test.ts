@@ -86,8 +86,8 @@ class CallModel {
   #ask(hasLimit: boolean): void {
     const before = this.#sent.length
     this.#starting = before + 1
-    const asked = this.#calls.ask((number) => this.#sent.push(number), hasLimit ? 1 : undefined)
-    const place = this.#outcomes.push(asked.then(textOf)) - 1
+    const request = this.#calls.ask((number) => this.#sent.push(number), hasLimit ? 1 : undefined)
+    const place = this.#outcomes.push(request.then(textOf)) - 1
     if (this.#isGone) {
       if (this.#sent.length > before) throw new Error('sent to nobody')
       this.#expected[place] = 'gone'
@@ -100,11 +100,11 @@ class CallModel {
 
   #askInVain(): void {
     this.#starting = this.#sent.length + 1
-    const asked = this.#calls.ask((number) => {
+    const request = this.#calls.ask((number) => {
       this.#sent.push(number)
       throw new Error('cannot be sent')
     }, 1)
-    this.#expected[this.#outcomes.push(asked.then(textOf, String)) - 1] = this.#isGone
+    this.#expected[this.#outcomes.push(request.then(textOf, String)) - 1] = this.#isGone
       ? 'gone'
       : 'Error: cannot be sent'
   }
@@ -137,9 +137,9 @@ test('every question has one outcome, which is its own, and none is left when th
 
 test('an answer that cannot be read refuses all questions that are open; a later answer to one of them means nothing', async (t) => {
   const calls = new OpenCalls<string>()
-  const asked = [calls.ask(() => {}, undefined), calls.ask(() => {}, 60_000)]
+  const requests = [calls.ask(() => {}, undefined), calls.ask(() => {}, 60_000)]
   calls.responseUnreadable()
-  t.same(await Promise.all(asked), [
+  t.same(await Promise.all(requests), [
     { ok: false, error: 'unreadable' },
     { ok: false, error: 'unreadable' },
   ])
@@ -149,15 +149,15 @@ test('an answer that cannot be read refuses all questions that are open; a later
 test('a question costs the same however many are open', async (t) => {
   const took = async (open: number): Promise<number> => {
     const calls = new OpenCalls<number>()
-    const asked = Array.from({ length: open }, () => calls.ask(() => {}, undefined))
+    const request = Array.from({ length: open }, () => calls.ask(() => {}, undefined))
     const before = process.cpuUsage().user
     for (let number = open + 1; number <= open + 2000; number += 1) {
-      asked.push(calls.ask(() => {}, undefined))
+      request.push(calls.ask(() => {}, undefined))
       calls.answered(number, number)
     }
     const user = process.cpuUsage().user - before
     calls.gone()
-    await Promise.all(asked)
+    await Promise.all(request)
     return user
   }
   await took(10) // Until the code is compiled.

@@ -5,14 +5,14 @@ import { linkOver, ThreadLink } from '../../src/threads/calls/link.js'
 import { LinkedThread } from '../../src/threads/calls/linked-thread.js'
 import { methodsOf, type Operations } from '../../src/threads/calls/service.js'
 import { until } from '../until.js'
-import { type Answers, answers, type Words, words } from './fixtures/linked.js'
+import { type Answers, responses, type Words, words } from './fixtures/linked.js'
 
 /** Both ends of a link in this thread; the far one gives each question to the test, which answers when it likes. */
 function linked(t: Test) {
   const { port1, port2 } = new MessageChannel()
   t.teardown(() => port1.close())
   const heard: string[] = []
-  const open = new Map<string, (answer: string) => void>()
+  const open = new Map<string, (response: string) => void>()
   const far: Answers = {
     ask: (what) => {
       heard.push(`asked ${what}`)
@@ -22,29 +22,29 @@ function linked(t: Test) {
     die: () => {},
     end: () => {},
   }
-  const back = linkOver<Words>(port2, words, methodsOf(far, answers))
+  const back = linkOver<Words>(port2, words, methodsOf(far, responses))
   const near: Words = { say: (what) => heard.push(`told ${what}`) }
-  return { far: linkOver<Answers>(port1, answers, methodsOf(near, words)), back, heard, open }
+  return { far: linkOver<Answers>(port1, responses, methodsOf(near, words)), back, heard, open }
 }
 
 test('two questions of one kind have their own answers, whichever is answered first', async (t) => {
   const { far, heard, open } = linked(t)
-  const asked = [far.ask('first'), far.ask('second')]
+  const requests = [far.ask('first'), far.ask('second')]
   await until(() => open.size === 2, 'both questions are open')
   open.get('second')?.('answer of the second')
   open.get('first')?.('answer of the first')
-  t.same(await Promise.all(asked), ['answer of the first', 'answer of the second'])
+  t.same(await Promise.all(requests), ['answer of the first', 'answer of the second'])
   t.same(heard, ['asked first', 'asked second'])
 })
 
 test('what is told before a question is answered is heard before the answer', async (t) => {
   const { far, back, heard, open } = linked(t)
-  const asked = far.ask('state').then((answer) => heard.push(answer))
+  const request = far.ask('state').then((response) => heard.push(response))
   await until(() => open.size === 1, 'the question is open')
   back.say('one')
   back.say('two')
   open.get('state')?.('answer')
-  await asked
+  await request
   t.same(heard, ['asked state', 'told one', 'told two', 'answer'])
 })
 
@@ -63,7 +63,7 @@ function thread(t: Test) {
   const near: Words = { say: (what) => said.push(what) }
   const linked: LinkedThread<object, Answers> = new LinkedThread({
     ...{ entry: new URL('fixtures/linked.js', import.meta.url), task: {} },
-    ...{ far: answers, offered: methodsOf(near, words) },
+    ...{ far: responses, offered: methodsOf(near, words) },
   })
   t.teardown(() => linked.close())
   return { linked, said }
@@ -156,12 +156,12 @@ test('questions that the main thread cannot read are refused; those around them 
   t.teardown(() => port1.close())
   const offered = methodsOf<Services>({ echo: { say: async (what) => what } }, services)
   new ThreadLink<object>({ port: port1, far: {}, offered, answersFaults: true })
-  const asked = `[1, deep(${tooDeepHere}), 2, () => 3, deep(${tooDeepHere}), 4]`
+  const request = `[1, deep(${tooDeepHere}), 2, () => 3, deep(${tooDeepHere}), 4]`
   const worker = threadWith(
     t,
     port2,
     `const { echo } = linkOver(workerData, services, new Map())
-    Promise.allSettled(${asked}.map((what) => echo.say(what)))
+    Promise.allSettled(${request}.map((what) => echo.say(what)))
       .then((outcomes) => parentPort.postMessage(outcomes.map(({ value, reason }) => value ?? reason.message)))`,
   )
   const [outcomes] = await once(worker, 'message')
@@ -172,8 +172,8 @@ test('an answer that the main thread cannot read refuses what is open, and what 
   const { port1, port2 } = new MessageChannel()
   t.teardown(() => port1.close())
   const { far } = new ThreadLink<Services>({ port: port1, far: services, offered: new Map(), answersFaults: true })
-  const answer = `([what]) => what === 'never' ? new Promise(() => {}) : what.deep ? deep(what.deep) : what`
-  threadWith(t, port2, `linkOver(workerData, {}, new Map([['echo.say', ${answer}]]))`)
+  const response = `([what]) => what === 'never' ? new Promise(() => {}) : what.deep ? deep(what.deep) : what`
+  threadWith(t, port2, `linkOver(workerData, {}, new Map([['echo.say', ${response}]]))`)
   t.equal(await far.echo.say('first'), 'first')
   const never = t.rejects(far.echo.say('never'), { message: unread })
   await t.rejects(far.echo.say({ deep: tooDeepHere }), { message: unread })

@@ -17,8 +17,8 @@ const parse = 'JSON Parse Error'
 /** What the parser finds is an errorCode of status 200 in the standard operations and an orionError of 400 elsewhere. */
 function parser(rule: string, path: string, body: unknown, details: string): Row {
   const standard = path.endsWith('Context')
-  const answer = standard ? errorCode(400, details) : orionError(400, details)
-  return [rule, 'POST', path, body, standard ? 200 : 400, answer]
+  const response = standard ? errorCode(400, details) : orionError(400, details)
+  return [rule, 'POST', path, body, standard ? 200 : 400, response]
 }
 
 test('what is no payload is a parse error [context 10.3]', async (t) => {
@@ -163,7 +163,7 @@ test('a scalar in place of an array or object is empty [context 10.3]', async (t
 
 /** Payloads that the checks refuse: of context elements, and where an attribute is meant, of all that have one. */
 async function refusesAttribute(t: Test, wrong: object, details: string): Promise<void> {
-  const answer = errorCode(400, details)
+  const response = errorCode(400, details)
   const rows: Row[] = [
     [
       `updateContext: ${details}`,
@@ -174,10 +174,10 @@ async function refusesAttribute(t: Test, wrong: object, details: string): Promis
         { id: 'x', attributes: [wrong] },
       ]),
       200,
-      answer,
+      response,
     ],
-    [`POST of an entity: ${details}`, 'POST', entity, { attributes: [wrong] }, 200, answer],
-    [`PUT of an entity: ${details}`, 'PUT', '/v1/contextEntities/type/T/id/x', { attributes: [wrong] }, 200, answer],
+    [`POST of an entity: ${details}`, 'POST', entity, { attributes: [wrong] }, 200, response],
+    [`PUT of an entity: ${details}`, 'PUT', '/v1/contextEntities/type/T/id/x', { attributes: [wrong] }, 200, response],
   ]
   const { name, ...payload } = wrong as { name?: string }
   if (name === 'a') {

@@ -34,17 +34,17 @@ export class Client {
 
   /** Makes entities, one after another; throws when one is refused. */
   async given(...elements: readonly unknown[]): Promise<void> {
-    const answer = await this.update('APPEND', elements)
-    const codes = JSON.stringify(answer).match(/"code":"\d+"/g) ?? []
+    const response = await this.update('APPEND', elements)
+    const codes = JSON.stringify(response).match(/"code":"\d+"/g) ?? []
     if (codes.length === 0 || codes.some((code) => code !== '"code":"200"')) {
-      throw new Error(`entities were refused: ${JSON.stringify(answer)}`)
+      throw new Error(`entities were refused: ${JSON.stringify(response)}`)
     }
   }
 
   /** The same, in a service path. */
   async givenIn(path: string, ...elements: readonly unknown[]): Promise<void> {
-    const answer = await this.update('APPEND', elements, '', { 'Fiware-ServicePath': path })
-    if (!JSON.stringify(answer).includes('"code":"200"')) throw new Error(`refused: ${JSON.stringify(answer)}`)
+    const response = await this.update('APPEND', elements, '', { 'Fiware-ServicePath': path })
+    if (!JSON.stringify(response).includes('"code":"200"')) throw new Error(`refused: ${JSON.stringify(response)}`)
   }
 
   /** The answer to a queryContext, which is always one of HTTP status 200. */
@@ -56,15 +56,15 @@ export class Client {
 
   /** The ids of the entities that a query finds, in their order; the error as it came if there is one. */
   async ids(body: unknown, search = '', headers: Fields = {}): Promise<unknown> {
-    const answer = await this.query(body, search, headers)
-    if (!isFound(answer)) return answer
-    return answer.contextResponses.map(({ contextElement }) => contextElement.id)
+    const response = await this.query(body, search, headers)
+    if (!isFound(response)) return response
+    return response.contextResponses.map(({ contextElement }) => contextElement.id)
   }
 
   /** The entities of an id with what they hold. */
   async held(id: string, headers: Fields = {}): Promise<unknown> {
-    const answer = await this.query({ entities: [{ id }] }, '', headers)
-    return isFound(answer) ? answer.contextResponses.map(({ contextElement }) => contextElement) : answer
+    const response = await this.query({ entities: [{ id }] }, '', headers)
+    return isFound(response) ? response.contextResponses.map(({ contextElement }) => contextElement) : response
   }
 }
 
@@ -72,8 +72,8 @@ interface Found {
   readonly contextResponses: readonly { readonly contextElement: { readonly id: string } }[]
 }
 
-function isFound(answer: unknown): answer is Found {
-  return typeof answer === 'object' && answer !== null && 'contextResponses' in answer
+function isFound(response: unknown): response is Found {
+  return typeof response === 'object' && response !== null && 'contextResponses' in response
 }
 
 let tenants = 0
@@ -168,12 +168,12 @@ export function raw(
   return new Promise((resolve, reject) => {
     const length = body === '' || 'Transfer-Encoding' in headers ? {} : { 'Content-Length': Buffer.byteLength(body) }
     const options = { method: verb, path, port: broker.port, headers: { ...headers, ...length }, agent: false }
-    const sent = request({ host: '127.0.0.1', ...options }, (answer) => {
+    const sent = request({ host: '127.0.0.1', ...options }, (response) => {
       const chunks: Buffer[] = []
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-      answer.on('end', () => {
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('end', () => {
         const text = Buffer.concat(chunks).toString()
-        resolve([answer.statusCode ?? 0, text === '' ? undefined : JSON.parse(text)])
+        resolve([response.statusCode ?? 0, text === '' ? undefined : JSON.parse(text)])
       })
     })
     sent.on('error', reject)
@@ -194,7 +194,7 @@ export type Row = readonly [
 
 /** Sends each row's request, one after another, and compares the whole answer. */
 export async function holds(t: Test, client: Client, rows: readonly Row[]): Promise<void> {
-  for (const [rule, verb, path, body, httpStatus, answer, headers] of rows) {
-    t.strictSame(await client.ask(verb, path, body, headers), [httpStatus, answer], rule)
+  for (const [rule, verb, path, body, httpStatus, response, headers] of rows) {
+    t.strictSame(await client.ask(verb, path, body, headers), [httpStatus, response], rule)
   }
 }

@@ -56,13 +56,13 @@ test('GET of entities: all, of an id, of a type and id [context 8.1, 8.3]', asyn
     contextElements: [],
     statusCode: status(404, details),
   })
-  const get = (rule: string, path: string, answer: unknown): Row => [
+  const get = (rule: string, path: string, response: unknown): Row => [
     rule,
     'GET',
     `${entities}${path}`,
     undefined,
     200,
-    answer,
+    response,
   ]
   const differs = 'non-matching entity::types in URL'
   const empty = 'entity::type cannot be empty for this request'
@@ -123,7 +123,7 @@ test('POST of an entity appends [context 8.3]', async (t) => {
     ...responses(...items),
   })
   const body = { attributes: [level] }
-  for (const [rule, path, payload, answer, held] of [
+  for (const [rule, path, payload, response, held] of [
     ['id in the payload', '', { id: 'x', type: 'T', ...body }, made('T', echoed), [shown('x', 'T', level)]],
     ['id in the path', '/x', body, made('', echoed), [shown('x', '', level)]],
     ['/attributes', '/x/attributes', body, made('', echoed), [shown('x', '', level)]],
@@ -215,7 +215,7 @@ test('POST of an entity appends [context 8.3]', async (t) => {
     ],
   ] as const) {
     const client = tenantClient(broker)
-    t.strictSame(await client.ask('POST', `${entities}${path}`, payload), [200, answer], rule)
+    t.strictSame(await client.ask('POST', `${entities}${path}`, payload), [200, response], rule)
     t.strictSame(await client.held('x'), held, `${rule}: state`)
   }
 })
@@ -293,7 +293,7 @@ test('POST and PUT list every item with its own status [context 8.3]', async (t)
 })
 
 test('DELETE of an entity [context 8.3]', async (t) => {
-  for (const [rule, path, answer, left] of [
+  for (const [rule, path, response, left] of [
     ['all of an id', '/e', ok, errorCode(404)],
     ['/attributes removes the entity', '/e/attributes', ok, errorCode(404)],
     ['of a type', '/type/B/id/e', ok, [untypedE]],
@@ -314,20 +314,20 @@ test('DELETE of an entity [context 8.3]', async (t) => {
     ],
   ] as const) {
     const client = await givenTwo()
-    t.strictSame(await client.ask('DELETE', `${entities}${path}`), [200, answer], rule)
+    t.strictSame(await client.ask('DELETE', `${entities}${path}`), [200, response], rule)
     t.strictSame(await client.held('e'), left, `${rule}: state`)
   }
 })
 
 test('one attribute [context 8.4]', async (t) => {
   const found = (...attributes: readonly unknown[]) => ({ attributes, statusCode: ok })
-  const get = (rule: string, path: string, answer: unknown): Row => [
+  const get = (rule: string, path: string, response: unknown): Row => [
     rule,
     'GET',
     `${entities}${path}`,
     undefined,
     200,
-    answer,
+    response,
   ]
   const client = await givenTwo()
   await holds(t, client, [
@@ -359,7 +359,7 @@ test('one attribute [context 8.4]', async (t) => {
 test('writing one attribute [context 8.4]', async (t) => {
   const both = [untypedE, typedE]
   const seven = attribute('level', 'percent', '7')
-  for (const [rule, verb, path, payload, answer, held] of [
+  for (const [rule, verb, path, payload, response, held] of [
     [
       'PUT updates all of an id',
       'PUT',
@@ -463,7 +463,7 @@ test('writing one attribute [context 8.4]', async (t) => {
     ['without a type', 'DELETE', '/e/attributes/level?!exist=entity::type', undefined, ok, [shown('e', ''), typedE]],
   ] as const) {
     const client = await givenTwo()
-    t.strictSame(await client.ask(verb, `${entities}${path}`, payload), [200, answer], rule)
+    t.strictSame(await client.ask(verb, `${entities}${path}`, payload), [200, response], rule)
     t.strictSame(await client.held('e'), held, `${rule}: state`)
   }
 })
@@ -474,7 +474,7 @@ test('one instance of an attribute [context 8.5]', async (t) => {
   const was = [onlyF]
   const value = { value: '7' }
   const seventh = attribute('humidity', 'percent', '7', ID('north'))
-  for (const [rule, verb, path, payload, answer, held] of [
+  for (const [rule, verb, path, payload, response, held] of [
     ['GET', 'GET', `${at}/north`, undefined, { attributes: [north], statusCode: ok }, was],
     ['GET under type', 'GET', `${typed}/south`, undefined, { attributes: [south], statusCode: ok }, was],
     ['GET of none', 'GET', `${at}/east`, undefined, statusCode(404, 'Entity id: /f/'), was],
@@ -582,20 +582,20 @@ test('one instance of an attribute [context 8.5]', async (t) => {
     ],
   ] as const) {
     const client = await givenTwo()
-    t.strictSame(await client.ask(verb, `${entities}${path}`, payload), [200, answer], rule)
+    t.strictSame(await client.ask(verb, `${entities}${path}`, payload), [200, response], rule)
     t.strictSame(await client.held('f'), held, `${rule}: state`)
   }
 })
 
 test('entities of a type [context 8.6]', async (t) => {
   const types = '/v1/contextEntityTypes'
-  const get = (rule: string, path: string, answer: unknown): Row => [
+  const get = (rule: string, path: string, response: unknown): Row => [
     rule,
     'GET',
     `${types}${path}`,
     undefined,
     200,
-    answer,
+    response,
   ]
   const both = responses(item(typedE), item(onlyF))
   const litE = shown('e', 'B', light)

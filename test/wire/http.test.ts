@@ -393,8 +393,8 @@ test('the first check that fails decides [context 1.5]', async (t) => {
       orionError(400, 'bad character in tenant name - only underscore and alphanumeric characters are allowed'),
     ],
   ]
-  for (const [rule, verb, path, headers, body, httpStatus, answer] of rows) {
-    t.strictSame(await raw(broker, verb, path, headers, body), [httpStatus, answer], rule)
+  for (const [rule, verb, path, headers, body, httpStatus, response] of rows) {
+    t.strictSame(await raw(broker, verb, path, headers, body), [httpStatus, response], rule)
   }
 })
 
@@ -440,8 +440,8 @@ test('a verb that a path does not know is told those that it knows [context 8, 9
   ] as const) {
     const refused = ['POST', 'GET', 'PUT', 'DELETE', 'PATCH'].filter((verb) => !allow.split(', ').includes(verb))
     for (const verb of refused) {
-      const answer = await client.send(verb, `/v1/${path}`, verb === 'GET' || verb === 'DELETE' ? undefined : {})
-      t.strictSame([answer.status, answer.text, answer.headers.get('Allow')], [405, '', allow], `${verb} ${path}`)
+      const response = await client.send(verb, `/v1/${path}`, verb === 'GET' || verb === 'DELETE' ? undefined : {})
+      t.strictSame([response.status, response.text, response.headers.get('Allow')], [405, '', allow], `${verb} ${path}`)
     }
   }
 })

@@ -93,13 +93,13 @@ test('-strictNgsiv1Ids forbids more in ids, names and types [context 4.1]', asyn
   const update = (element: object) => ({ contextElements: [element], updateAction: 'APPEND' })
   for (const character of [' ', '\t', '\u007f', 'é', '&', '?', '/', '#']) {
     const bad = `a${character}b`
-    const row = (rule: string, element: object, answer: unknown): Row => [
+    const row = (rule: string, element: object, response: unknown): Row => [
       `${JSON.stringify(character)} ${rule}`,
       'POST',
       '/v1/updateContext',
       update(element),
       200,
-      answer,
+      response,
     ]
     await holds(t, tenantClient(broker), [
       row('id', { id: bad }, illegal),

@@ -188,7 +188,7 @@ test('what fails is visible, is tried again, and an update of the subscription t
   const id = await subscribe(client, { reference: end.url() })
   await client.given(tank('Tank1', '1'))
   await comesTo(id, { status: 'failed', lastFailureReason: 'trouble: 503', queueDepth: 1, timesSent: 1 })
-  end.answer = answering(200)
+  end.respond = answering(200)
   await client.ask('POST', '/v1/updateContextSubscription', { subscriptionId: id, duration: 'P1D' })
   await comesTo(id, { status: 'active', failsCounter: 0, queueDepth: 0, timesSent: 1, lastSuccessCode: 200 })
 })

@@ -95,13 +95,13 @@ test('the syntax of service paths is checked for every operation [context 5.2]',
   ] as const
   for (const [header, details] of errors) {
     const headers = path(header)
-    const answer = orionError(400, details)
+    const response = orionError(400, details)
     await holds(t, client, [
-      [`types, ${header}`, 'GET', '/v1/contextTypes', undefined, 200, answer, headers],
-      [`query, ${header}`, 'POST', '/v1/queryContext', all, 200, answer, headers],
-      [`update, ${header}`, 'POST', '/v1/updateContext', {}, 200, answer, headers],
-      [`attribute, ${header}`, 'PUT', '/v1/contextEntities/a/attributes/b', {}, 200, answer, headers],
-      [`unknown path, ${header}`, 'GET', '/v1/nothing', undefined, 200, answer, headers],
+      [`types, ${header}`, 'GET', '/v1/contextTypes', undefined, 200, response, headers],
+      [`query, ${header}`, 'POST', '/v1/queryContext', all, 200, response, headers],
+      [`update, ${header}`, 'POST', '/v1/updateContext', {}, 200, response, headers],
+      [`attribute, ${header}`, 'PUT', '/v1/contextEntities/a/attributes/b', {}, 200, response, headers],
+      [`unknown path, ${header}`, 'GET', '/v1/nothing', undefined, 200, response, headers],
     ])
   }
   for (const header of [

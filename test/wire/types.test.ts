@@ -5,13 +5,13 @@ import { attribute, holds, ID, ok, type Row, status, statusCode, tenantClient } 
 const broker = await RunningBroker.shared(['-multiservice', '-partitions', '3', '-httpThreads', '2'])
 
 const named = (...names: readonly string[]) => names.map((name) => attribute(name, '', '1'))
-const get = (rule: string, path: string, answer: unknown, headers = {}): Row => [
+const get = (rule: string, path: string, response: unknown, headers = {}): Row => [
   rule,
   'GET',
   `/v1/contextTypes${path}`,
   undefined,
   200,
-  answer,
+  response,
   headers,
 ]
 

@@ -33,10 +33,10 @@ type Meant = readonly [
 
 /** Makes the entities anew for each row, updates, and compares the answer and what Silo1 is afterwards. */
 async function updates(t: Test, before: readonly unknown[], rows: readonly Meant[]): Promise<void> {
-  for (const [rule, action, elements, answer, held, search] of rows) {
+  for (const [rule, action, elements, response, held, search] of rows) {
     const client: Client = tenantClient(broker)
     if (before.length > 0) await client.given(...before)
-    t.strictSame(await client.update(action, elements, search), answer, `${rule}: answer`)
+    t.strictSame(await client.update(action, elements, search), response, `${rule}: answer`)
     if (held !== undefined) t.strictSame(await client.held('Silo1'), held, `${rule}: state`)
   }
 }
@@ -987,9 +987,9 @@ test('id, type and service path have 1024 bytes together [context 4.2]', async (
     ['é'.repeat(511), 'b', '/', true],
     ['é'.repeat(512), '', '/', false],
   ] as const) {
-    const answer = await tenantClient(broker).update('APPEND', [{ id, type }], '', { 'Fiware-ServicePath': path })
+    const response = await tenantClient(broker).update('APPEND', [{ id, type }], '', { 'Fiware-ServicePath': path })
     t.strictSame(
-      answer,
+      response,
       responses(item(shown(id, type), isFine ? ok : refused)),
       `${id.length} ${type.length} ${path.length}`,
     )

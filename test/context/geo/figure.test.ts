@@ -282,12 +282,12 @@ test('it does not matter which shape a relation begins with, nor where a polygon
         (ring): GeoShape => ({ kind: 'polygons', polygons: [[closed(ring)]] }),
       )
       if (one === undefined || same === undefined || other === undefined) return false
-      const answers = [
+      const responses = [
         holds('intersects', one, other),
         holds('intersects', other, one),
         holds('intersects', same, other),
       ]
-      return new Set(answers).size === 1 && holds('coveredBy', one, same) && holds('intersects', one, same)
+      return new Set(responses).size === 1 && holds('coveredBy', one, same) && holds('intersects', one, same)
     }),
     { numRuns: runs(300) },
   )

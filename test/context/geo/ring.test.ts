@@ -129,8 +129,8 @@ test('it does not matter with which vertex a polygon begins or in which directio
       const start = by % vertices.length
       const turned = [...vertices.slice(start), ...vertices.slice(0, start)]
       if (isOnBorder(vertices, point)) return true
-      const answers = [vertices, turned, turned.toReversed()].map((ring) => inside(ring, point))
-      return new Set(answers).size === 1
+      const responses = [vertices, turned, turned.toReversed()].map((ring) => inside(ring, point))
+      return new Set(responses).size === 1
     }),
     { numRuns: runs(500) },
   )

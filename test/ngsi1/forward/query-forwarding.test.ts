@@ -20,8 +20,8 @@ test('a query for what a provider is registered for is passed on, its answer is 
   const there = await provider(t, answering([given]))
   const { broker } = holding(registered({ attributes: ['noise'], provider: there.url }))
   const { forwarding, counted, attempts } = passing(t)
-  const answer = await send(broker, 'POST', 'queryContext', { body: query(['noise']), forwarding })
-  t.same(answer.body, { contextResponses: [elementOf([given])] })
+  const response = await send(broker, 'POST', 'queryContext', { body: query(['noise']), forwarding })
+  t.same(response.body, { contextResponses: [elementOf([given])] })
   t.same(
     there.received.map(({ path, body }) => ({ path, body })),
     [{ path: '/v1/queryContext', body: { entities: [street], attributes: ['noise'] } }],
@@ -67,11 +67,11 @@ test('what is held here is not asked for and comes first; a provider that tells 
   const index = registered({ attributes: ['lamp', 'noise'], provider: there.url })
   const { broker } = holding(index, entity('Street-4', 'Street', heldLamp))
   const { forwarding } = passing(t)
-  const asked = async (names: readonly string[]) =>
+  const requests = async (names: readonly string[]) =>
     (await send(broker, 'POST', 'queryContext', { body: query(names), forwarding })).body
-  t.same(await asked(['lamp']), { contextResponses: [elementOf([lamp])] })
+  t.same(await requests(['lamp']), { contextResponses: [elementOf([lamp])] })
   t.equal(there.received.length, 0)
-  t.same(await asked(['noise', 'lamp']), { contextResponses: [elementOf([lamp, noise])] })
+  t.same(await requests(['noise', 'lamp']), { contextResponses: [elementOf([lamp, noise])] })
   t.same(there.received[0]?.body, { entities: [street], attributes: ['noise'] })
 })
 
@@ -126,8 +126,8 @@ test('entities with a pattern or without type are replaced by the registered one
   )
   const { broker } = holding(index)
   const { forwarding } = passing(t)
-  for (const asked of [{ id: 'eet-[0-9]', isPattern: 'true', type: 'Street' }, { id: 'Street-5' }]) {
-    const { body } = await send(broker, 'POST', 'queryContext', { body: query(['noise'], asked), forwarding })
+  for (const request of [{ id: 'eet-[0-9]', isPattern: 'true', type: 'Street' }, { id: 'Street-5' }]) {
+    const { body } = await send(broker, 'POST', 'queryContext', { body: query(['noise'], request), forwarding })
     t.same(body, { contextResponses: [elementOf([noise], { id: 'Street-5' })] })
     const entities = [{ ...street, id: 'Street-5' }]
     t.same(there.received.pop()?.body, { entities, attributes: ['noise'] })
@@ -140,8 +140,8 @@ test('a registration without type is used for requests without type alone', asyn
   const index = registered({ type: '', attributes: ['noise', 'lamp'], provider: there.url })
   const { broker } = holding(index, entity('Street-4', 'Street', heldLamp))
   const { forwarding } = passing(t)
-  const ask = async (asked: unknown) =>
-    (await send(broker, 'POST', 'queryContext', { body: query(['lamp', 'noise'], asked), forwarding })).body
+  const ask = async (request: unknown) =>
+    (await send(broker, 'POST', 'queryContext', { body: query(['lamp', 'noise'], request), forwarding })).body
   t.same(await ask(street), { contextResponses: [elementOf([lamp])] })
   t.same(there.received, [])
   t.same(await ask({ id: 'Street-4' }), { contextResponses: [elementOf([lamp, noise])] })
@@ -263,8 +263,8 @@ test('unknown parts of a response are passed over, the others count', async (t) 
   }
   const there = await provider(t, { body })
   const { broker } = holding(registered({ provider: there.url }))
-  const answer = await send(broker, 'POST', 'queryContext', { body: query(), ...passing(t) })
-  t.same(answer.body, { contextResponses: [elementOf([{ name: 'odd', type: '3', value: '1.5' }])] })
+  const response = await send(broker, 'POST', 'queryContext', { body: query(), ...passing(t) })
+  t.same(response.body, { contextResponses: [elementOf([{ name: 'odd', type: '3', value: '1.5' }])] })
 })
 
 test('instances come back as the provider told them apart', async (t) => {
@@ -288,7 +288,7 @@ test('every convenience GET of entities or attributes is passed on as a query', 
   const { forwarding } = passing(t)
   const list = { contextResponses: [elementOf([noise])] }
   const one = { attributes: [noise], statusCode: ok }
-  const answers: readonly (readonly [string, unknown])[] = [
+  const responses: readonly (readonly [string, unknown])[] = [
     ['contextEntities', list],
     ['contextEntities/Street-4', { contextElement: shown, contextElements: [shown], statusCode: ok }],
     ['contextEntities/Street-4/attributes/noise', one],
@@ -297,7 +297,7 @@ test('every convenience GET of entities or attributes is passed on as a query', 
     ['contextEntityTypes/Street', list],
     ['contextEntityTypes/Street/attributes/noise', list],
   ]
-  for (const [target, body] of answers) {
+  for (const [target, body] of responses) {
     t.same((await send(broker, 'GET', target, { forwarding })).body, body, target)
     t.same(there.received.pop()?.body, { entities: [street], attributes: ['noise'] }, target)
   }

@@ -57,8 +57,8 @@ test('an UPDATE is done partly here and partly there, the rest is not found; wha
   const index = registered({ attributes: ['noise'], provider: there.url })
   const { broker, entities } = holding(index, entity('Street-4', 'Street', heldLamp))
   const body = update('UPDATE', element([noise, lamp, ozone]))
-  const answer = await send(broker, 'POST', 'updateContext', { body, ...passing(t) })
-  t.same(answer.body, {
+  const response = await send(broker, 'POST', 'updateContext', { body, ...passing(t) })
+  t.same(response.body, {
     contextResponses: [elementOf([echo(lamp), echo(noise)]), elementOf([echo(ozone)], { statusCode: unknown })],
   })
   t.same(there.received[0]?.body, update('UPDATE', element([noise])))
@@ -76,8 +76,8 @@ test('one request carries all entities of a provider, requests to several go out
   )
   const { broker } = holding(index)
   const body = update('UPDATE', element([noise, ozone]), element([noise], 'Street-5'))
-  const answer = await send(broker, 'POST', 'updateContext', { body, ...passing(t) })
-  t.same(answer.body, {
+  const response = await send(broker, 'POST', 'updateContext', { body, ...passing(t) })
+  t.same(response.body, {
     contextResponses: [elementOf([echo(noise), echo(ozone)]), elementOf([echo(noise)], { id: 'Street-5' })],
   })
   t.same(
@@ -105,10 +105,10 @@ test('elements for which no provider is found are answered as without registrati
   const plain = await send(holding(registered(), other).broker, 'POST', 'updateContext', { body })
   t.same(await send(holding(index, other).broker, 'POST', 'updateContext', { body, ...forwarding }), plain)
   const mixed = { ...body, contextElements: [...body.contextElements, element([noise])] }
-  const answer = await send(holding(index, other).broker, 'POST', 'updateContext', { body: mixed, ...forwarding })
+  const response = await send(holding(index, other).broker, 'POST', 'updateContext', { body: mixed, ...forwarding })
   const { contextResponses } = plain.body as { contextResponses: unknown[] }
   const done = elementOf([echo(noise)])
-  t.same(answer.body, { contextResponses: [...contextResponses.slice(0, 4), done, ...contextResponses.slice(4)] })
+  t.same(response.body, { contextResponses: [...contextResponses.slice(0, 4), done, ...contextResponses.slice(4)] })
 })
 
 test('only UPDATE and REPLACE are passed on, always as UPDATE', async (t) => {
@@ -182,8 +182,8 @@ test('what a provider does not confirm, or confirms of something else, was not f
   ]) {
     there.serve({ body: served })
     const body = update('UPDATE', element([noise]))
-    const answer = await send(holding(index).broker, 'POST', 'updateContext', { body, forwarding })
-    t.same(answer.body, { contextResponses: [elementOf([echo(noise)], { statusCode: unknown })] })
+    const response = await send(holding(index).broker, 'POST', 'updateContext', { body, forwarding })
+    t.same(response.body, { contextResponses: [elementOf([echo(noise)], { statusCode: unknown })] })
   }
 })
 
@@ -200,11 +200,11 @@ test('an element without attributes confirms all of its entity, with the type th
 test('equal elements of a request are answered one by one', async (t) => {
   const refused = { code: '472', reasonPhrase: 'no' }
   const there = await provider(t)
-  const answers = [elementOf([echo(noise)]), elementOf([echo(noise)], { statusCode: refused })]
-  there.serve({ body: { contextResponses: answers } })
+  const responses = [elementOf([echo(noise)]), elementOf([echo(noise)], { statusCode: refused })]
+  there.serve({ body: { contextResponses: responses } })
   const { broker } = holding(registered({ provider: there.url }))
   const body = update('UPDATE', element([noise]), element([noise]))
-  t.same((await send(broker, 'POST', 'updateContext', { body, ...passing(t) })).body, { contextResponses: answers })
+  t.same((await send(broker, 'POST', 'updateContext', { body, ...passing(t) })).body, { contextResponses: responses })
 })
 
 const failures: readonly (readonly [string, Served | undefined, string | undefined])[] = [
@@ -302,8 +302,8 @@ test('elements of one entity are answered together when anything of it was passe
   const { broker } = holding(index, entity('Street-4', 'Street', heldLamp))
   const other = element([ozone], 'Street-5')
   const body = update('UPDATE', element([noise]), other, element([lamp]), element([ozone]))
-  const answer = await send(broker, 'POST', 'updateContext', { body, ...passing(t) })
-  t.same(answer.body, {
+  const response = await send(broker, 'POST', 'updateContext', { body, ...passing(t) })
+  t.same(response.body, {
     contextResponses: [
       elementOf([echo(lamp), echo(noise)]),
       elementOf([echo(ozone)], { id: 'Street-5', statusCode: { ...notFound, details: 'Street-5' } }),
@@ -320,8 +320,8 @@ test('elements of one entity that go to one provider are answered together', asy
   const there = await provider(t, answering([echo(noise), echo(ozone)]))
   const { broker } = holding(registered({ attributes: ['noise', 'ozone'], provider: there.url }))
   const body = update('UPDATE', element([noise]), element([ozone, lamp]))
-  const answer = await send(broker, 'POST', 'updateContext', { body, ...passing(t) })
-  t.same(answer.body, {
+  const response = await send(broker, 'POST', 'updateContext', { body, ...passing(t) })
+  t.same(response.body, {
     contextResponses: [elementOf([echo(noise), echo(ozone)]), elementOf([echo(lamp)], { statusCode: unknown })],
   })
 })

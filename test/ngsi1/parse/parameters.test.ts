@@ -12,9 +12,9 @@ function parameters(query: string): ReadonlyMap<string, string> {
 }
 
 function wrong(query: string): string | undefined {
-  const answer = checkParameters(parameters(query))
-  if (answer === undefined) return undefined
-  return `${answer.status} ${JSON.parse(String(answer.body)).orionError.details}`
+  const response = checkParameters(parameters(query))
+  if (response === undefined) return undefined
+  return `${response.status} ${JSON.parse(String(response.body)).orionError.details}`
 }
 
 test('parameters that break their rules are 400', async (t) => {
