@@ -72,7 +72,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
   log.trace('storage.open', `partition ${number} is open`, { entities: store.entityCount })
   versions.invalidateAll()
   // What the thread before has published, LMDB has now.
-  memtable?.settled()
+  memtable?.applied()
   const matcher = matcherMaker(task.templates, log, remembered_bytes)()
   for (const inForce of byCreation(task.subscriptions)) {
     matcher.put(inForce)
@@ -140,7 +140,7 @@ export default async function partition(task: PartitionTask & ThreadPorts): Prom
     },
   }
   const ended = new AbortController()
-  void memtable?.whenWanted(() => store.settleForReader(), ended.signal)
+  void memtable?.whenWanted(() => store.applyForReader(), ended.signal)
   const main = linkOver<PartitionEvents>(control, partitionEvents, oneByOne(methodsOf(operations, partitionOperations)))
   await over
   ended.abort()

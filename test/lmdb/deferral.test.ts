@@ -101,12 +101,12 @@ test('a reader sees a turn at once by its id, and in snapshots when LMDB has fol
   const deferring = opened(t)
   deferring.take([silo('S1', '1'), silo('S2', '2')])
   t.match(deferring.reader.entities(tenant, root, id('S2'), 10_000), [{ attributes: [{ value: '2' }] }])
-  t.equal(deferring.memtable.isSettled, false)
+  t.equal(deferring.memtable.isApplied, false)
   const before = deferring.reader.snapshot()
   t.equal([...before.all(tenant)].length, 0)
   before.close()
-  deferring.store.settle()
-  t.equal(deferring.memtable.isSettled, true)
+  deferring.store.applyPublished()
+  t.equal(deferring.memtable.isApplied, true)
   const after = deferring.reader.snapshot()
   t.equal([...after.all(tenant)].length, 2)
   after.close()
@@ -117,15 +117,15 @@ test('what was published stays while LMDB cannot be written, and nothing is take
   const deferring = opened(t)
   deferring.take([silo('S1', '1')])
   deferring.isFull = true
-  deferring.store.settle()
-  t.equal(deferring.memtable.isSettled, false)
+  deferring.store.applyPublished()
+  t.equal(deferring.memtable.isApplied, false)
   t.match(deferring.store.entities(tenant, root, id('S1')), [{ attributes: [{ value: '1' }] }])
   t.match(deferring.reader.entities(tenant, undefined, id('S1'), 10_000), [{ attributes: [{ value: '1' }] }])
   t.throws(() => deferring.notify([silo('S1', '2')]), { name: 'StorageFull' })
   t.equal(deferring.store.isFull, true)
   deferring.isFull = false
-  deferring.store.settle()
-  t.equal(deferring.memtable.isSettled, true)
+  deferring.store.applyPublished()
+  t.equal(deferring.memtable.isApplied, true)
   const after = deferring.reader.snapshot()
   t.match(decodeEntity([...after.all(tenant)][0]?.read() ?? ''), { attributes: [{ value: '1' }] })
   after.close()
@@ -136,7 +136,7 @@ test('a query is refused while the last updates cannot be written to LMDB, and a
   const deferring = opened(t)
   const { reader, store, memtable, versions } = deferring
   const ended = new AbortController()
-  void memtable.whenWanted(() => store.settleForReader(), ended.signal)
+  void memtable.whenWanted(() => store.applyForReader(), ended.signal)
   // Waits for shared memory keep no process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => {
@@ -150,7 +150,7 @@ test('a query is refused while the last updates cannot be written to LMDB, and a
   const limits = { page_bytes: 2 ** 20 }
   deferring.isFull = true
   deferring.take([silo('S1', '1')])
-  t.same(await patient(20).query(all, limits), { ok: false, error: { kind: 'notSettled' } })
+  t.same(await patient(20).query(all, limits), { ok: false, error: { kind: 'notApplied' } })
   const single = await patient(20).entities(tenant, all.paths, id('S1'))
   t.match(single, [{ attributes: [{ value: '1' }] }])
   t.equal(pool.free, 2, 'who is refused holds nothing')
@@ -165,18 +165,18 @@ test('LMDB takes the longest names that are accepted, so that nothing in the log
   const where = path(`/${Array.from({ length: 10 }, () => 'p'.repeat(50)).join('/')}`)
   const attribute = given(longest, '1', { type: longest })
   deferring.take([command('APPEND', longest, [attribute], { type: type(longest), path: where })])
-  t.equal(deferring.memtable.isSettled, false)
-  deferring.store.settle()
-  t.equal(deferring.memtable.isSettled, true)
+  t.equal(deferring.memtable.isApplied, false)
+  deferring.store.applyPublished()
+  t.equal(deferring.memtable.isApplied, true)
   t.end()
 })
 
 test('behind a read that had to wait, turns are applied at once for a while', (t) => {
   const deferring = opened(t)
   deferring.take([silo('S1', '1')])
-  deferring.store.settleForReader()
+  deferring.store.applyForReader()
   deferring.take([silo('S1', '2')])
-  t.equal(deferring.memtable.isSettled, true)
+  t.equal(deferring.memtable.isApplied, true)
   t.end()
 })
 
@@ -184,7 +184,7 @@ test('turns and readers agree with a list in memory, whenever LMDB follows', asy
   const turn = fc.record({
     commands: fc.array(anyCommand, { minLength: 1, maxLength: 5 }),
     how: fc.constantFrom('take', 'take', 'take', 'fail', 'notify'),
-    next: fc.constantFrom('goes on', 'goes on', 'goes on', 'settles', 'closes', 'dies'),
+    next: fc.constantFrom('goes on', 'goes on', 'goes on', 'applies', 'closes', 'dies'),
   })
   await fc.assert(
     fc.asyncProperty(
@@ -215,7 +215,7 @@ test('turns and readers agree with a list in memory, whenever LMDB follows', asy
             )
           }
           if (next === 'goes on') continue
-          if (next === 'settles') deferring.store.settle()
+          if (next === 'applies') deferring.store.applyPublished()
           else {
             // Whoever dies leaves the files as they are.
             const left = folder()

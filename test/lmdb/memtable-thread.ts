@@ -25,7 +25,7 @@ if (parentPort !== null && workerData !== null) {
     const name = `name ${(turn * 7) % names}`
     const record = { sequence: turn as Sequence, text: textOf(name, turn) }
     const all = new Map([[name, { idName: `id ${name}`, path: '/', records: [record, record] }]])
-    if (!memtable.fits(all)) memtable.settled()
+    if (!memtable.fits(all)) memtable.applied()
     memtable.publish(all)
   }
   parentPort.postMessage('over')

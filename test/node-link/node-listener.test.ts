@@ -5,6 +5,7 @@ import { connect as connectTls } from 'node:tls'
 import { Worker } from 'node:worker_threads'
 import { type Test, test } from 'tap'
 import { commandsBody } from '../../src/cluster/link/command-batch.js'
+import { linkFormat } from '../../src/cluster/link/link-protocol.js'
 import { descriptorOf } from '../../src/http/listen.js'
 import { slowElements } from '../mailbox/given.js'
 import { until } from '../until.js'
@@ -30,7 +31,7 @@ function request({
     Host: 'b',
     Authorization: `Bearer ${token}`,
     'Rigel-Cluster': 'c',
-    'Rigel-Format': '5',
+    'Rigel-Format': String(linkFormat),
     'Rigel-Node': 'a',
     'Rigel-Sender': '0.0.1',
     'Rigel-Until': String(process.hrtime.bigint() / 1_000_000n + 60_000n),
@@ -101,7 +102,7 @@ test('who has no token, or is of another cluster or format, is refused and told 
     ['an empty token', { headers: { Authorization: 'Bearer ' } }, '401', /-clusterTokenFile/],
     ['no cluster', { headers: { 'Rigel-Cluster': undefined } }, '409', /node b of cluster c, not of undefined/],
     ['another cluster', { headers: { 'Rigel-Cluster': 'd' } }, '409', /node b of cluster c, not of d/],
-    ['another format', { headers: { 'Rigel-Format': '3' } }, '409', /has format 5 .* not 3/],
+    ['another format', { headers: { 'Rigel-Format': '3' } }, '409', new RegExp(`has format ${linkFormat} .* not 3`)],
     ['another path', { path: '/cluster/v1/secrets' }, '404', /nothing of that name/],
     [
       'another method',

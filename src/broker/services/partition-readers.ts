@@ -193,7 +193,7 @@ export class PartitionReaders {
     times: HandleTimes | undefined,
     use: (snapshots: readonly Snapshot[]) => Promise<Result<Value, Refusal>>,
   ): Promise<Result<Value, Refusal | QueryRefusal>> {
-    if (!(await settled(sides, this.#patience_ms))) return err({ kind: 'notSettled' })
+    if (!(await whenApplied(sides, this.#patience_ms))) return err({ kind: 'notApplied' })
     const held: ReadSide[] = []
     const snapshots: Snapshot[] = []
     try {
@@ -220,9 +220,9 @@ function nameOf(tenant: Tenant, [range, ...others]: readonly PathRange[], id: En
 const atOnce_characters = 2 * 2 ** 20
 
 /** Whether new snapshots show everything that was acknowledged before. */
-async function settled(sides: readonly ReadSide[], patience_ms: number): Promise<boolean> {
-  const open = sides.map(({ reader }) => reader.settles(patience_ms)).filter((waiting) => waiting !== undefined)
-  return open.length === 0 || (await Promise.all(open)).every((isSettled) => isSettled)
+async function whenApplied(sides: readonly ReadSide[], patience_ms: number): Promise<boolean> {
+  const open = sides.map(({ reader }) => reader.whenApplied(patience_ms)).filter((waiting) => waiting !== undefined)
+  return open.length === 0 || (await Promise.all(open)).every((isApplied) => isApplied)
 }
 
 function read(

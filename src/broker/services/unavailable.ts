@@ -66,7 +66,7 @@ export function describeUnavailable(refusal: Unavailable): UnavailableDescriptio
   return { status: 503, text, headers: { 'Retry-After': String(retryAfter_s) } }
 }
 
-type AtNoTime = Exclude<QueryRefusal['kind'], 'notSettled'> | 'recordTooLarge'
+type AtNoTime = Exclude<QueryRefusal['kind'], 'notApplied'> | 'recordTooLarge'
 
 const unanswerable: { readonly [Kind in AtNoTime]: readonly [status: 400 | 413, text: string] } = {
   recordTooLarge: [413, tooMuchForCluster],
@@ -83,7 +83,7 @@ const atAnotherTime: { readonly [Kind in AtAnotherTime]: readonly [text: string,
   partitionLost: ['partition not available', 1],
   outcomeUnknown: [updateMayBeDone, 1],
   storageFull: ['storage full', 60],
-  notSettled: ['the last updates cannot be read by a query yet: storage full, or a partition is being opened', 10],
+  notApplied: ['the last updates cannot be read by a query yet: storage full, or a partition is being opened', 10],
   partlyStored: ['storage full: a part of the update was carried out', 60],
   mailboxFull: ['too many updates are waiting', 1],
   notConfirmed: ['the owner of what is read does not answer', 1],

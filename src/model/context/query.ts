@@ -86,7 +86,7 @@ export type QueryRefusal =
   /** Matching a single entity against its expressions and filters would take too long. */
   | { readonly kind: 'queryTooCostly' }
   /** What was acknowledged is not written where queries read: the disk is full, or a partition is being opened again. */
-  | { readonly kind: 'notSettled' }
+  | { readonly kind: 'notApplied' }
 
 export function inPaths(path: ServicePath, ranges: readonly PathRange[]): boolean {
   return ranges.some((range) => inRange(path, range))

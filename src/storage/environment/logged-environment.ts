@@ -56,7 +56,7 @@ const wayOut = 'restore the data folder from a backup'
 /** An environment with its log, from which it is brought up to date when it is opened. */
 export class LoggedEnvironment {
   readonly #parts: LoggedParts
-  readonly #settle: () => void
+  readonly #applyPublished: () => void
   readonly #checkpoints: Checkpoints
   readonly #wal: NotedLog
   readonly #timer: NodeJS.Timeout
@@ -72,11 +72,11 @@ export class LoggedEnvironment {
    * Opens the log of an environment that was just opened. To be followed by `recover`. Throws `DamagedRecord` with a text for the
    * operator, when the log is damaged.
    *
-   * @param settle applies what its owner has appended and not applied yet, if that is possible
+   * @param applyPublished applies what its owner has appended and not applied yet, if that is possible
    */
-  constructor(parts: LoggedParts, settle: () => void) {
+  constructor(parts: LoggedParts, applyPublished: () => void) {
     this.#parts = parts
-    this.#settle = settle
+    this.#applyPublished = applyPublished
     const { path, facts } = parts
     this.#applied = numberOf(facts.get(appliedFact), path, 'the last record that was applied') as LogSequence
     this.#noted = this.#applied
@@ -188,7 +188,7 @@ export class LoggedEnvironment {
 
   /** Takes a checkpoint, and waits for it, unless there is nothing new or one is under way. Only between two turns. */
   checkpoint(): void {
-    this.#settle()
+    this.#applyPublished()
     if (this.isCheckpointed || this.#checkpoints.isUnderWay) return
     this.#flushLog()
     this.#checkpoints.takeSync(this.#wal.note)
@@ -197,7 +197,7 @@ export class LoggedEnvironment {
 
   pin(purpose: PinPurpose): PinnedCommit {
     this.unpin(purpose)
-    this.#settle()
+    this.#applyPublished()
     const pin = new FilePin(this.#parts.path, this.#checkpoints.root)
     this.#pins.set(purpose, pin)
     return { file: pin.file, applied: this.#noted }
@@ -304,7 +304,7 @@ export class LoggedEnvironment {
    */
   #checkpointIfDue(): void {
     try {
-      this.#settle()
+      this.#applyPublished()
     } catch (fault) {
       this.#parts.failed(fault)
       return
@@ -349,7 +349,7 @@ class Progress {
   readonly #parts: LoggedParts
   readonly #records: number
   readonly #begun = performance.now()
-  #said = this.#begun
+  #reported_ms = this.#begun
   #applied = 0
   #bytes = 0
 
@@ -361,8 +361,8 @@ class Progress {
   applied(records: number, bytes: number): void {
     this.#applied += records
     this.#bytes += bytes
-    if (performance.now() - this.#said < progress_ms) return
-    this.#said = performance.now()
+    if (performance.now() - this.#reported_ms < progress_ms) return
+    this.#reported_ms = performance.now()
     this.#say(`${this.#applied} of ${this.#records} records of the log are applied`)
   }
 

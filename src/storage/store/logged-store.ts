@@ -22,7 +22,7 @@ export abstract class LoggedStore<Content> implements Pins {
   protected constructor(parts: LoggedParts, outbox: Outbox, keepFree_bytes: number, inFile_bytes: () => number) {
     this.path = parts.path
     this.outbox = outbox
-    this.logged = new LoggedEnvironment(parts, () => this.settle())
+    this.logged = new LoggedEnvironment(parts, () => this.applyPublished())
     this.disk = new DiskRoom(parts.path, keepFree_bytes, () => (this.logged.isCheckpointed ? inFile_bytes() : 0))
     this.#close = () => parts.checkpoints.root.close()
   }
@@ -34,7 +34,7 @@ export abstract class LoggedStore<Content> implements Pins {
   protected abstract write(content: Content): void
 
   /** Writes what stands in the log and is not applied yet, if that is possible. */
-  protected settle(): void {}
+  protected applyPublished(): void {}
 
   /** Remembers what is in memory; returns a function that brings it back after a transaction was undone. */
   protected savepoint(): () => void {

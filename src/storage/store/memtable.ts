@@ -7,7 +7,7 @@ import type { HeldRecord } from './record-cache.js'
 const epochCell = 0
 /** How many turns were published, and how many of them LMDB has. They wrap around. */
 const publishedCell = 1
-const settledCell = 2
+const appliedCell = 2
 /** Not 0 when a reader waits for LMDB. */
 const wantedCell = 3
 /** Where hashes begin, by chance: nobody can choose names whose hashes are alike, which would make every search long. */
@@ -133,7 +133,7 @@ export class Memtable {
   }
 
   /** LMDB has everything that was published: removes it, and lets go on who waits for that. */
-  settled(): void {
+  applied(): void {
     // Odd already where a thread has ended in the midst of this.
     const removing = Atomics.load(this.#cells, epochCell) | 1
     Atomics.store(this.#cells, epochCell, removing)
@@ -141,13 +141,13 @@ export class Memtable {
     this.#end = 0
     this.#names = 0
     Atomics.store(this.#cells, epochCell, removing + 1)
-    Atomics.store(this.#cells, settledCell, Atomics.load(this.#cells, publishedCell))
-    Atomics.notify(this.#cells, settledCell)
+    Atomics.store(this.#cells, appliedCell, Atomics.load(this.#cells, publishedCell))
+    Atomics.notify(this.#cells, appliedCell)
   }
 
   /** Whether new snapshots of LMDB show everything that was published. */
-  get isSettled(): boolean {
-    return Atomics.load(this.#cells, settledCell) === Atomics.load(this.#cells, publishedCell)
+  get isApplied(): boolean {
+    return Atomics.load(this.#cells, appliedCell) === Atomics.load(this.#cells, publishedCell)
   }
 
   /**
@@ -157,35 +157,35 @@ export class Memtable {
    * | who       | when                      | what                                                                            |
    * |-----------|---------------------------|---------------------------------------------------------------------------------|
    * | partition | a turn is published       | counts it as published, then writes its records                                 |
-   * | reader    | it needs a snapshot       | remembers the count, sets `wanted`, sleeps until as many are settled or it is late |
+   * | reader    | it needs a snapshot       | remembers the count, sets `wanted`, sleeps until as many are applied or it is late |
    * | partition | `wanted` is set           | clears it, then has LMDB follow, unless the disk is full                        |
-   * | partition | LMDB has all              | removes the records, sets settled to published, wakes all who sleep             |
+   * | partition | LMDB has all              | removes the records, sets applied to published, wakes all who sleep             |
    *
    * Whoever has seen a record has it in the count. Who sets `wanted` while LMDB follows is heard: it was cleared before.
    */
-  async settles(limit_ms: number): Promise<boolean> {
+  async whenApplied(limit_ms: number): Promise<boolean> {
     const target = Atomics.load(this.#cells, publishedCell)
     const until_ms = performance.now() + limit_ms
     for (;;) {
-      const held = Atomics.load(this.#cells, settledCell)
+      const held = Atomics.load(this.#cells, appliedCell)
       if (((held - target) | 0) >= 0) return true
       const left_ms = until_ms - performance.now()
       if (left_ms <= 0) return false
       Atomics.store(this.#cells, wantedCell, 1)
       Atomics.notify(this.#cells, wantedCell)
-      const waiting = Atomics.waitAsync(this.#cells, settledCell, held, left_ms)
+      const waiting = Atomics.waitAsync(this.#cells, appliedCell, held, left_ms)
       if (waiting.async) await waiting.value
     }
   }
 
   /** In the partition's thread: calls a function whenever a reader waits for LMDB, until the signal is aborted. */
-  async whenWanted(settle: () => void, signal: AbortSignal): Promise<void> {
+  async whenWanted(apply: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const waiting = Atomics.waitAsync(this.#cells, wantedCell, 0)
       if (waiting.async) await waiting.value
       if (signal.aborted) return
       Atomics.store(this.#cells, wantedCell, 0)
-      settle()
+      apply()
     }
   }
 

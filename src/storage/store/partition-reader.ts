@@ -115,9 +115,9 @@ export class PartitionReader {
    * Resolves when new snapshots show everything that was acknowledged before, or after the time limit: says whether they do. Nothing
    * when they do already.
    */
-  settles(limit_ms: number): Promise<boolean> | undefined {
-    if (this.#memtable === undefined || this.#memtable.isSettled) return undefined
-    return this.#memtable.settles(limit_ms)
+  whenApplied(limit_ms: number): Promise<boolean> | undefined {
+    if (this.#memtable === undefined || this.#memtable.isApplied) return undefined
+    return this.#memtable.whenApplied(limit_ms)
   }
 
   /**
@@ -170,7 +170,7 @@ export class PartitionReader {
     return published
   }
 
-  /** A snapshot that stays the same until it is closed. What is published only in the memtable needs `settles` before. */
+  /** A snapshot that stays the same until it is closed. What is published only in the memtable needs `whenApplied` before. */
   snapshot(): Snapshot {
     this.#refresh()
     return new Snapshot(this.#path, this.#environment)

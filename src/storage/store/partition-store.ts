@@ -174,7 +174,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
 
   /** At most `limit` entities that have expired by a time, in the order of expiration [NGSIv2 context 3.4]. */
   expired(time: Milliseconds, limit: number): readonly Expired[] {
-    this.settle()
+    this.applyPublished()
     try {
       return expiredIn(this.#environment, time, limit)
     } catch (fault) {
@@ -201,7 +201,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     if (turn === undefined) return false
     const publication = this.#publicationOf(turn)
     // LMDB applies the turns in their order.
-    if (publication === undefined) this.#settleNow()
+    if (publication === undefined) this.#applyNow()
     this.disk.enter()
     const bytes = encodeTurnRecord(turn)
     const appended = this.wal.appendSync(this.wal.last, bytes)
@@ -223,30 +223,30 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
    * Has LMDB follow the log, if that is possible: while the disk is full, what was published stays in memory, and growth is refused.
    * Only between two turns.
    */
-  override settle(): void {
+  override applyPublished(): void {
     try {
-      this.#settleNow()
+      this.#applyNow()
     } catch (fault) {
       if (!(fault instanceof StorageFull)) throw fault
     }
   }
 
   /**
-   * A reader waits for LMDB: settles, and has the turns of a while applied at once, since where one reads others will, and should not
+   * A reader waits for LMDB: it applies what was published, and has the turns of a while applied at once, since where one reads others will, and should not
    * wait.
    */
-  settleForReader(): void {
-    this.settle()
+  applyForReader(): void {
+    this.applyPublished()
     this.#atOnceUntil_ms = performance.now() + read_ms
   }
 
-  /** As `settle`, but throws `StorageFull` when LMDB cannot be written. */
-  #settleNow(): void {
+  /** As `applyPublished`, but throws `StorageFull` when LMDB cannot be written. */
+  #applyNow(): void {
     const publisher = this.#publisher
     const last = publisher?.last
     if (publisher === undefined || last === undefined) return
     this.disk.enter(publisher.size_bytes)
-    publisher.settle((write) =>
+    publisher.apply((write) =>
       this.attempt(() =>
         this.logged.apply(last, () => {
           write(this.#environment)
@@ -267,7 +267,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     const publication = publisher.publicationOf(turn, ({ tenant, entity: { path, id } }) =>
       this.#records(tenant, path, id),
     )
-    if (!publisher.takes(publication)) this.#settleNow()
+    if (!publisher.takes(publication)) this.#applyNow()
     return publisher.takes(publication) ? publication : undefined
   }
 
@@ -308,7 +308,7 @@ export class PartitionStore extends LoggedStore<TurnRecord> {
     if (this.#isLookDue) {
       this.#isLookDue = false
       this.#written = 0
-      if (this.size.used_bytes + (this.#publisher?.size_bytes ?? 0) >= this.#sizeMax) this.settle()
+      if (this.size.used_bytes + (this.#publisher?.size_bytes ?? 0) >= this.#sizeMax) this.applyPublished()
       this.#wasBelowLimit = this.size.used_bytes < this.#sizeMax
     }
     return this.#wasBelowLimit

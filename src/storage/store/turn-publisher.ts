@@ -81,7 +81,7 @@ export class TurnPublisher {
   }
 
   /** Has LMDB follow, by a function that carries out a transaction. */
-  settle(transaction: (write: (environment: Environment) => void) => void): void {
+  apply(transaction: (write: (environment: Environment) => void) => void): void {
     this.#versions.begin([])
     try {
       transaction((environment) => this.#unapplied.write(environment))
@@ -89,7 +89,7 @@ export class TurnPublisher {
       this.#versions.end()
     }
     this.#unapplied = new UnappliedTurns()
-    this.#memtable.settled()
+    this.#memtable.applied()
   }
 }
 

@@ -45,7 +45,7 @@ export function recoverLog(
   if (!scan.has(given.segment)) return damage(given, 'it is missing')
   const from = scan.opened(given)
   if (scan.bytesOf(from.segment).length < from.offset) return damage(from, 'it is shorter than it was')
-  const { end, doubtful, file_bytes } = endOf(scan, from)
+  const { end, unflushed, file_bytes } = endOf(scan, from)
   const bytes = scan.bytesOf(end.segment)
   if (bytes.length < Math.max(file_bytes, fileSizeInHead(bytes, end.offset, end))) {
     return damage({ ...end, offset: bytes.length }, 'it is shorter than it was')
@@ -70,7 +70,7 @@ export function recoverLog(
     // Of a record that was extending the file, only zeros behind the payload may be missing: it is whole.
     if (bytes.length < end.offset) file.write(bytes.length, Buffer.alloc(end.offset - bytes.length))
     // A flush that failed has dropped what it did not bring to disk, and reading shows it all the same.
-    file.write(doubtful, bytes.subarray(doubtful, end.offset))
+    file.write(unflushed, bytes.subarray(unflushed, end.offset))
     file.flush()
     return ok({ from, end, cut_bytes, isEmpty: end.offset === 0 && bytes.length === 0 })
   } catch (fault) {
@@ -87,7 +87,7 @@ export function recoverLog(
 function endOf(
   scan: LogScan,
   from: LogPosition,
-): { readonly end: LogPosition; readonly doubtful: number; readonly file_bytes: number } {
+): { readonly end: LogPosition; readonly unflushed: number; readonly file_bytes: number } {
   let end = from
   let file_bytes = frameBefore(scan.bytesOf(from.segment), from.offset, from.crc)?.file_bytes ?? 0
   const begins: { readonly sequence: number; readonly offset: number }[] = []
@@ -98,5 +98,5 @@ function endOf(
     while (begins[0] && begins[0].sequence <= frame.flushed) begins.shift()
     end = after
   }
-  return { end, doubtful: begins[0]?.offset ?? end.offset, file_bytes }
+  return { end, unflushed: begins[0]?.offset ?? end.offset, file_bytes }
 }
