@@ -132,6 +132,7 @@ function outboxOf(reader: OutboxReader, ack: Outbox['ack'], position?: SharedArr
     ack,
     owner: position && new PartitionPosition(position),
     refresh: () => reader.refresh(),
+    first: () => reader.first(),
     last: () => reader.last(),
     after: (number, limit) => reader.after(number, limit),
     before: (number, limit) => reader.before(number, limit),

@@ -80,6 +80,7 @@ export class Life {
       everyPage_bytes: this.#options.dbCheckSize_MiB * 2 ** 20,
       maxReaders: readersOf(this.#options),
       serves: { cluster: this.#options.cluster?.name },
+      named: textsIn(this.#options),
       tell: (line) => this.#log.warn('storage:folder', line),
       goesOn: watch.goesOn,
     })
@@ -293,4 +294,10 @@ function lives(pid: number): boolean {
   } catch (fault) {
     return fault instanceof Error && 'code' in fault && fault.code === 'EPERM'
   }
+}
+
+/** All texts of the options: the paths of files are among them. */
+function textsIn(options: unknown): readonly string[] {
+  if (typeof options === 'string') return [options]
+  return typeof options === 'object' && options !== null ? Object.values(options).flatMap(textsIn) : []
 }

@@ -289,6 +289,7 @@ function outboxOf(owner: OutboxOwner): Outbox {
     refresh: () => {},
     last: () => 0,
     after: () => [],
+    first: () => undefined,
     before: () => [],
     head: () => undefined,
     holds: () => false,

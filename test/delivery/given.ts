@@ -102,6 +102,7 @@ export class OwnedOutbox {
     return {
       owner,
       refresh: () => reader.refresh(),
+      first: () => reader.first(),
       last: () => reader.last(),
       after: (number, limit) => reader.after(number, limit),
       before: (number, limit) => reader.before(number, limit),

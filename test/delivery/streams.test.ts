@@ -112,6 +112,7 @@ class StreamsUnderTest {
       outboxes: new Outboxes(
         [0, 1, coordinator].map((outbox) => ({
           refresh: () => undefined,
+          first: () => undefined,
           last: () => known[outbox] ?? 0,
           after: () => [],
           before: () => [],

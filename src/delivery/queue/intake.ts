@@ -186,11 +186,11 @@ export class Intake {
       this.#loading.add(number)
       begun(number)
       const outbox = outboxes.all[number]
-      const [first] = outbox?.after(0, 1) ?? []
+      const first = outbox?.first()
       if (outbox === undefined || first === undefined) continue
       // Nothing is there before the first one.
-      this.#known[number] = first.number - 1
-      unread(number, outbox.last() - first.number + 1)
+      this.#known[number] = first - 1
+      unread(number, outbox.last() - first + 1)
     }
   }
 

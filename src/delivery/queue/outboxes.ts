@@ -24,6 +24,8 @@ export interface Outbox {
   readonly owner?: OutboxOwner | undefined
   /** From now on reads see everything that was on disk when this was called. */
   refresh(): void
+  /** The number of the first notice that is there, found without reading it; undefined when there is none. */
+  first(): NoticeNumber | undefined
   /** The number of the last notice that was ever put in. */
   last(): NoticeNumber
   /** The notices after a number, in order, at most `limit`; fewer where they are large, none only where there are none. */
@@ -159,6 +161,7 @@ function readUntilClosed(outbox: Outbox): Outbox {
     refresh: () => {
       if (!isClosed) outbox.refresh()
     },
+    first: () => (isClosed ? undefined : outbox.first()),
     last: () => (isClosed ? 0 : outbox.last()),
     after: (number, limit) => (isClosed ? [] : outbox.after(number, limit)),
     before: (number, limit) => (isClosed ? [] : outbox.before(number, limit)),

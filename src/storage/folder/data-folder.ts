@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { systemFaultText } from '../../faults.js'
 import { err, ok, type Result } from '../../result.js'
 import { restoreCheckpoint } from '../environment/checkpoint.js'
@@ -40,6 +40,8 @@ export interface FolderSettings extends Omit<MemberSettings, 'everyPage_bytes'> 
   readonly everyPage_bytes: number
   /** Present for a broker: the cluster that it belongs to, or none. */
   readonly serves?: { readonly cluster: string | undefined }
+  /** Files that flags name: a pid file, keys, logs. They may stand in the folder before its first start. */
+  readonly named?: readonly string[]
   /** Called with sentences for the operator about changes of the folder beyond those of every start. */
   readonly tell?: (line: string) => void
 }
@@ -53,7 +55,7 @@ export async function openDataFolder(
   path: string,
   settings: FolderSettings,
 ): Promise<Result<DataFolder, FolderRefusal>> {
-  const foreign = foreignIn(path)
+  const foreign = foreignIn(path, settings.named ?? [])
   if (foreign !== undefined) return err({ reason: foreign })
   const lock = lockDataFolder(path, settings.serves)
   if (!lock.ok) return lock
@@ -89,6 +91,12 @@ function isForeign(name: string): boolean {
   return !ownParts.some((part) => name.includes(part))
 }
 
+/** The entry of a folder that a path leads to or through; undefined when it leads elsewhere. */
+function entryOf(folder: string, path: string): string | undefined {
+  const from = relative(resolve(folder), resolve(path))
+  return from === '' || from.startsWith('..') || isAbsolute(from) ? undefined : from.split(sep, 1)[0]
+}
+
 /** What is in a folder. Why one cannot be looked into, its lock says. */
 function namesIn(path: string): readonly string[] {
   try {
@@ -99,9 +107,10 @@ function namesIn(path: string): readonly string[] {
 }
 
 /** The refusal of a folder that holds things of somebody else and no data of a broker. */
-function foreignIn(path: string): string | undefined {
+function foreignIn(path: string, named: readonly string[]): string | undefined {
   if (!isNewFolder(path)) return undefined
-  const [first, ...more] = namesIn(path).filter(isForeign)
+  const own = new Set(named.map((file) => entryOf(path, file)))
+  const [first, ...more] = namesIn(path).filter((name) => isForeign(name) && !own.has(name))
   if (first === undefined) return undefined
   const others = more.length === 0 ? '' : ` and ${more.length} more`
   return `${path} is not empty and no data directory: it holds ${first}${others}; name an empty or a new one with -dbPath`

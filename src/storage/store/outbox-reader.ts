@@ -46,6 +46,15 @@ export class OutboxReader {
     this.#group = undefined
   }
 
+  /** The number of the first notice that is there, damaged or not; undefined when there is none. */
+  first(): NoticeNumber | undefined {
+    const { notices, groups } = this.#outbox
+    const [single] = notices.getKeys({ limit: 1 })
+    const [group] = groups.getKeys({ limit: 1 })
+    const numbers = [single, group].filter((key) => key !== undefined).map((key) => Number(onlyPart(key)))
+    return numbers.length === 0 ? undefined : Math.min(...numbers)
+  }
+
   /** The number of the last notice that was ever put in. */
   last(): NoticeNumber {
     return lastNumber(this.#outbox, this.#path)
