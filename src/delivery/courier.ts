@@ -82,14 +82,12 @@ export class Courier implements DeliveryOperations {
   readonly #streams: Streams
   #timer: NodeJS.Timeout | undefined
   #checking: NodeJS.Immediate | undefined
-  #draining = false
-  /** Nothing is sent any more. */
-  #isClosing = false
+  /** running ─▶ draining: what was begun ends ─▶ closing: nothing is sent any more ─▶ over: the outboxes are closed. */
+  #stage: 'running' | 'draining' | 'closing' | 'over' = 'running'
+  #sweepingOn: NodeJS.Immediate | undefined
   readonly #progress: ReadingProgress
   /** Front ends whose clients may name what they were sent before: it has to be read first. Undefined afterwards. */
   #waitingPorts: MessagePort[] | undefined = []
-  /** The outboxes are closed. */
-  #isOver = false
 
   constructor(parts: CourierParts) {
     this.#parts = parts
@@ -130,6 +128,10 @@ export class Courier implements DeliveryOperations {
     this.#run()
   }
 
+  get #isOver(): boolean {
+    return this.#stage === 'over'
+  }
+
   async #noteClocks(): Promise<void> {
     const clocked = new Set<SubscriptionId>()
     const at = systemClock.now()
@@ -145,9 +147,9 @@ export class Courier implements DeliveryOperations {
   async #run(): Promise<void> {
     const read = this.#intake.read()
     await this.#intake.barriersRead
-    if (this.#isClosing) return
+    if (this.#stage === 'closing' || this.#isOver) return
     this.#timer = setInterval(() => this.#sweep(), sweep_ms).unref()
-    this.#queue.sweep()
+    this.#sweep()
     this.#attempts.start()
     await read
     const ports = this.#waitingPorts ?? []
@@ -221,20 +223,21 @@ export class Courier implements DeliveryOperations {
    * respond are waited for. What is left stays stored [subscriptions 5.5].
    */
   async drain(limit_ms: number): Promise<void> {
-    this.#draining = true
+    this.#stage = 'draining'
     const begun = performance.now()
     // A long backlog is not read to its end: it stays stored.
     const reading_ms = Math.min(limit_ms, this.#intake.isLoading ? patience_ms : limit_ms)
     await Promise.race([this.#intake.read(), sleep(reading_ms, undefined, { ref: false })])
     this.#intake.stop()
     await this.#attempts.idle(limit_ms - (performance.now() - begun), patience_ms)
-    this.#isClosing = true
+    this.#stage = 'closing'
     this.#attempts.close()
     this.#streams.close()
     clearInterval(this.#timer)
+    clearImmediate(this.#sweepingOn)
     await Promise.race([this.#queue.records.flush(), sleep(ackLimit_ms, undefined, { ref: false })])
     this.#queue.records.close()
-    this.#isOver = true
+    this.#stage = 'over'
     await this.#outboxes.close()
   }
 
@@ -246,9 +249,10 @@ export class Courier implements DeliveryOperations {
   #sweep(): void {
     // The bell does not ring when a partition changes its owner or another node delivers: poll.
     const isElsewhere = this.#barriers.areStanding || (this.#queue.isBarred && this.#outboxes.areElsewhere)
-    if ((this.#outboxes.hasChanged || isElsewhere) && !this.#draining) this.#intake.read()
+    if ((this.#outboxes.hasChanged || isElsewhere) && this.#stage === 'running') this.#intake.read()
     this.#streams.sweep()
-    this.#queue.sweep()
+    clearImmediate(this.#sweepingOn)
+    this.#sweepingOn = this.#queue.sweep() ? setImmediate(() => this.#sweep()) : undefined
   }
 
   #unread(outbox: OutboxNumber, notices: number): void {
@@ -269,9 +273,9 @@ export class Courier implements DeliveryOperations {
   }
 
   async #listen(): Promise<void> {
-    while (!this.#draining) {
+    while (this.#stage === 'running') {
       await this.#parts.bell.rung()
-      if (!this.#draining) await this.#intake.read()
+      if (this.#stage === 'running') await this.#intake.read()
     }
   }
 

@@ -473,3 +473,51 @@ test('what outboxes held of a subscription at the start goes on; stats of an unk
     ],
   )
 })
+
+test('a notice that is held before older ones of its outbox are read takes its place among them', async (t) => {
+  const tested = new QueueUnderTest({ window: { most: 1, share: 1 } })
+  tested.queue.put(recipient(subscriptionId(1), 'http://slow.example/in'))
+  const order = ['a', 'b', 'c'].map((key) => ({ kind: 'entity', key }) as const)
+  for (const orderingKey of order) tested.arrive(coordinator, { subscription: subscriptionId(1), orderingKey })
+  tested.arrive(coordinator, { subscription: subscriptionId(1), orderingKey: { kind: 'initial' }, after: [0, 0] })
+  tested.queue.check()
+  const sent: number[] = []
+  for (let attempt = tested.queue.next(); attempt !== undefined; attempt = tested.queue.next()) {
+    sent.push(attempt.notice.number)
+    t.ok(tested.queue.inMemory <= 3, 'nothing is read that has to wait')
+    tested.queue.ended(attempt, { kind: 'accepted', status: 200 })
+  }
+  t.same(sent, [1, 2, 3, 4])
+})
+
+test('a sweep drops so many of what has waited too long that others have their turn', async (t) => {
+  const tested = new QueueUnderTest({ retention_ms: 10, window: { most: 4, share: 4 } })
+  tested.queue.put(recipient(subscriptionId(1), 'http://slow.example/in'))
+  for (let key = 0; key < 1300; key += 1) {
+    tested.arrive(0, { subscription: subscriptionId(1), orderingKey: { kind: 'entity', key: `${key}` } })
+  }
+  tested.clock.advance(20)
+  const dropped: (readonly [boolean, number])[] = []
+  for (let more = true; more; ) {
+    more = tested.queue.sweep()
+    dropped.push([more, tested.left.dropped])
+  }
+  t.same(dropped, [
+    [true, 512],
+    [true, 1024],
+    [false, 1300],
+  ])
+})
+
+test('an outbox that is forgotten leaves nothing in memory, and room for the others', async (t) => {
+  const tested = new QueueUnderTest({ window: { most: 2, share: 2 } })
+  tested.queue.put(recipient(subscriptionId(1), 'http://slow.example/in'))
+  const arrive = (outbox: number, key: string) =>
+    tested.arrive(outbox, { subscription: subscriptionId(1), orderingKey: { kind: 'entity', key } })
+  for (const key of ['a', 'b', 'c', 'd']) arrive(0, key)
+  t.equal(tested.queue.inMemory, 2)
+  tested.queue.forget(0)
+  t.equal(tested.queue.inMemory, 0)
+  for (const key of ['e', 'f']) arrive(1, key)
+  t.equal(tested.queue.inMemory, 2)
+})

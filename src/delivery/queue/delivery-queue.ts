@@ -282,27 +282,33 @@ export class DeliveryQueue {
     this.#dropExcess()
   }
 
-  /** Drops what has waited too long or belongs to expired subscriptions, and resumes outboxes that are open again. Call it often. */
-  sweep(): void {
+  /**
+   * Drops what has waited too long or belongs to expired subscriptions, and resumes outboxes that are open again. Call it often, and again
+   * soon where it returns true: more has waited too long, and others should have their turn first.
+   */
+  sweep(): boolean {
     const { clock, limits, meter } = this.#parts
     const at = clock.now()
     const at_ms = clock.steady_ms()
     const madeBy_ms = at_ms - limits.retention_ms
     const reason = `not accepted within ${limits.retention_ms / 1000} s`
     let oldest_ms: number | undefined
+    let left = droppedAtOnce
     this.#endUnknown(at_ms)
     for (const queue of this.#recipients.filled) {
       queue.order.reopen()
       // On hold, an undecided change may extend it.
       if (!queue.onHold && queue.recipient !== undefined && queue.recipient.expires <= at) this.#expire(queue)
-      while ((queue.order.oldest('waiting')?.since_ms ?? Number.POSITIVE_INFINITY) <= madeBy_ms) {
+      while (left > 0 && (queue.order.oldest('waiting')?.since_ms ?? Number.POSITIVE_INFINITY) <= madeBy_ms) {
         this.#dropOldest(queue, reason)
+        left -= 1
       }
       const own_ms = queue.order.oldest('all')?.since_ms
       if (own_ms !== undefined) oldest_ms = Math.min(oldest_ms ?? own_ms, own_ms)
     }
     // As a date: whoever shows its age reads that clock.
     meter.oldest(oldest_ms === undefined ? undefined : (Math.round(at - (at_ms - oldest_ms)) as Milliseconds))
+    return left === 0
   }
 
   /** Whether nothing is under way and nothing can be begun. */
@@ -455,6 +461,9 @@ export class DeliveryQueue {
     log.trace('notify.queue', `notification ${outbox}-${number} ${done} the queue of ${id}: ${depth} wait`)
   }
 }
+
+/** Notices that one sweep drops, each of which may have another one read: some milliseconds. */
+const droppedAtOnce = 512
 
 type DepartedNotice = Pick<QueuedNotice, 'outbox' | 'number' | 'made' | 'size_bytes'>
 

@@ -78,11 +78,21 @@ export class NoticeList {
     return this.#first
   }
 
-  append(notice: QueuedNotice): void {
-    notice.before = this.#last
-    if (this.#last === undefined) this.#first = notice
-    else this.#last.next = notice
-    this.#last = notice
+  /** Adds a notice by its number: behind all others, but where later ones were read before it. */
+  add(notice: QueuedNotice): void {
+    let before = this.#last
+    while (before !== undefined && before.number > notice.number) before = before.before
+    this.#insert(notice, before)
+  }
+
+  #insert(notice: QueuedNotice, before: QueuedNotice | undefined): void {
+    const next = before === undefined ? this.#first : before.next
+    notice.before = before
+    notice.next = next
+    if (before === undefined) this.#first = notice
+    else before.next = notice
+    if (next === undefined) this.#last = notice
+    else next.before = notice
   }
 
   /** Inserts notices, in ascending order, by their numbers. */
@@ -91,12 +101,7 @@ export class NoticeList {
     let next = this.#first
     for (const notice of notices) {
       for (; next !== undefined && next.number < notice.number; next = next.next) after = next
-      notice.before = after
-      notice.next = next
-      if (after === undefined) this.#first = notice
-      else after.next = notice
-      if (next === undefined) this.#last = notice
-      else next.before = notice
+      this.#insert(notice, after)
       after = notice
     }
   }

@@ -78,7 +78,7 @@ export class NoticeOrder {
     const first = keyQueue.waiting.first
     const superseded = first !== undefined && isSuperseded(first, notice.made) ? first : undefined
     keyQueue.waiting.push(queued)
-    this.#listOf(outbox).append(queued)
+    this.#listOf(outbox).add(queued)
     if (queued.barrier !== undefined) this.#barriers.push(queued)
     this.offer(keyQueue)
     return superseded

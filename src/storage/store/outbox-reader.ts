@@ -1,4 +1,4 @@
-import type { RootDatabase } from 'lmdb'
+import type { RangeOptions, RootDatabase } from 'lmdb'
 import type { DamagedRecord } from '../../faults.js'
 import { LruCache } from '../../lru-cache.js'
 import type { Entity } from '../../model/context/entity.js'
@@ -11,6 +11,7 @@ import { type Unread, unread, unreadThrows } from '../records/damage.js'
 import { type Key, onlyPart } from '../records/keys.js'
 import { decodeHead, decodeNotice, type NoticeGroup } from '../records/outbox-record.js'
 import { decodeEntity } from '../records/record.js'
+import { mergeSorted } from './merge-sorted.js'
 import { groupOf, lastNumber, type OutboxDatabases, openOutbox, readGroup, statsOf, storedStats } from './outbox.js'
 
 /** Reads the outbox of an environment from snapshots, in another thread than that of its owner, who alone writes it. */
@@ -182,9 +183,9 @@ export function noticesAfter(
 ): readonly NumberedNotice[] {
   const found: NumberedNotice[] = []
   let bytes = 0
-  const single = singlesAfter(notices, after, unread)
+  const single = singlesIn(notices, { start: [after + 1] }, unread)
   const grouped = membersAfter(groups, after, unread)
-  for (const numbered of merged(single, grouped, (one, other) => one.number < other.number)) {
+  for (const numbered of mergeSorted([single, grouped], (one, other) => one.number - other.number)) {
     found.push(numbered)
     // What a group shows is not read here.
     if (numbered.body_bytes !== undefined) bytes += numbered.size_bytes
@@ -201,49 +202,17 @@ export function noticesBefore(
   unread: Unread = unreadThrows,
 ): readonly NumberedNotice[] {
   const found: NumberedNotice[] = []
-  const single = singlesBefore(notices, before, unread)
+  const single = singlesIn(notices, { start: [before - 1], reverse: true }, unread)
   const grouped = membersBefore(groups, before, unread)
-  for (const numbered of merged(single, grouped, (one, other) => one.number > other.number)) {
+  for (const numbered of mergeSorted([single, grouped], (one, other) => other.number - one.number)) {
     found.push(numbered)
     if (found.length >= limit) break
   }
   return found
 }
 
-/** Two sequences as one in the same order; nothing is read ahead but the first of each. */
-function* merged<Item>(
-  one: Iterator<Item>,
-  other: Iterator<Item>,
-  isBefore: (one: Item, other: Item) => boolean,
-): Generator<Item> {
-  try {
-    let [first, second] = [one.next(), other.next()]
-    while (first.done !== true || second.done !== true) {
-      const isFirst = first.done !== true && (second.done === true || isBefore(first.value, second.value))
-      if (isFirst) {
-        yield first.value
-        first = one.next()
-      } else if (second.done !== true) {
-        yield second.value
-        second = other.next()
-      }
-    }
-  } finally {
-    // Ends their cursors.
-    one.return?.()
-    other.return?.()
-  }
-}
-
-function* singlesAfter(notices: OutboxDatabases['notices'], after: NoticeNumber, unread: Unread) {
-  for (const { key, value } of notices.getRange({ start: [after + 1] })) {
-    const numbered = readNotice(Number(onlyPart(key)), value, unread)
-    if (numbered !== undefined) yield numbered
-  }
-}
-
-function* singlesBefore(notices: OutboxDatabases['notices'], before: NoticeNumber, unread: Unread) {
-  for (const { key, value } of notices.getRange({ start: [before - 1], reverse: true })) {
+function* singlesIn(notices: OutboxDatabases['notices'], range: RangeOptions, unread: Unread) {
+  for (const { key, value } of notices.getRange(range)) {
     const numbered = readNotice(Number(onlyPart(key)), value, unread)
     if (numbered !== undefined) yield numbered
   }
