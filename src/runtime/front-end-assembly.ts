@@ -198,7 +198,7 @@ function patientServices(services: FrontEndServices, limit_ms: number): FrontEnd
   }
 }
 
-export type FeedParts = Pick<LiveSources, 'measures' | 'resources' | 'disk'>
+export type FeedParts = Pick<LiveSources, 'measures' | 'resources' | 'disk' | 'backlogs'>
 
 /** The alarms of the process, which its main thread keeps [management 10.7]. */
 interface AlarmService {
@@ -255,7 +255,9 @@ function interfaces(
   const { backups, cluster } = behind
   const applied = appliedOf(task.nodes?.positions ?? [])
   const disk = { path: storage.paths[0] ?? '.', keepFree_bytes: storage.keepFree_bytes }
-  const feeds = behind.feeds({ measures, resources: () => resources, disk })
+  const backlogs = async (limit: number) =>
+    (await broker.subscriptions.receivers({ onlyWaiting: true, offset: 0, limit })).receivers
+  const feeds = behind.feeds({ measures, resources: () => resources, disk, backlogs })
   const management = [
     ...managementResources({ measures, log, broker, freeHandles, cluster, applied, peers, backups, disk }),
     ...viewResources({

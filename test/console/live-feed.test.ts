@@ -1,20 +1,29 @@
 import { mock } from 'node:test'
 import { test } from 'tap'
+import { alarmGroups } from '../../src/api/console/alarm-groups.js'
 import { LiveFeed } from '../../src/api/console/feeds.js'
 import { frameInterval_ms, LiveSampler } from '../../src/api/console/live-sampler.js'
 import type { EventSink } from '../../src/broker/services/event-stream.js'
+import type { ReceiverState } from '../../src/delivery/queue/courier-protocol.js'
 import { readOptions } from '../../src/flags/command-line.js'
 import { Alarms } from '../../src/observe/log/alarms.js'
 import { Measures } from '../../src/observe/measure/measures.js'
+import type { Milliseconds } from '../../src/time.js'
 import { silentLog } from '../given.js'
+import { until } from '../until.js'
 
 const read = readOptions(['-mutexTimeStat'], {})
 if (read.kind !== 'run') throw new Error('the options are wrong')
 const { options } = read
 
-function samplerOf(measures: Measures, alarms: Pick<Alarms, 'counts' | 'worst'> = quiet): LiveSampler {
+function samplerOf(
+  measures: Measures,
+  alarms: Pick<Alarms, 'counts' | 'active'> = quiet,
+  receivers: readonly ReceiverState[] = [],
+): LiveSampler {
   return new LiveSampler({
     ...{ measures, options, alarms },
+    backlogs: async () => receivers,
     resources: () => [],
     dropped: () => 0,
     disk: { path: '/', keepFree_bytes: 0 },
@@ -98,9 +107,9 @@ test('whoever may not read who is delivered to gets the same frame without names
   t.equal(full.events[2], other.events[2])
   t.equal(short.events[2], shorter.events[2])
   const data = ({ events }: Kept) => JSON.parse(/^data: (.*)$/m.exec(events[2] ?? '')?.[1] ?? '')
-  const { deliveries, ...rest } = data(full)
-  t.match(deliveries.failing, [{ receiver: 'http://10.0.0.9:5984/notify', reason: 'connection refused' }])
-  t.strictSame(data(short), { ...rest, deliveries: { ...deliveries, failing: null } })
+  const { deliveries, alarmGroups: groups, ...rest } = data(full)
+  t.match(groups, [{ subject: 'http://10.0.0.9:5984/notify', reason: 'connection refused' }])
+  t.strictSame(data(short), { ...rest, alarmGroups: null, deliveries: { ...deliveries, backlogs: null } })
   t.match(short.events[0], /"isReadOnly":true/)
 })
 
@@ -176,20 +185,64 @@ test('the waits of a frame are those of the table, and buckets add up to those t
   t.equal(samplerOf(measures).frame().waits, null)
 })
 
-test('of receivers that fail the ten worst are named, with the reason of the last failure', async (t) => {
+test('alarms are told by host: of each kind the ten with most of them, and how many hosts there are', async (t) => {
   const alarms = new Alarms(silentLog, { relog: false })
-  for (let receiver = 0; receiver < 12; receiver += 1) {
-    for (let times = 0; times <= receiver; times += 1) {
-      alarms.raise('NotificationError', `http://user:secret@r${receiver}.example/x`, `refused ${times}`)
+  for (let host = 0; host < 12; host += 1) {
+    for (let receiver = 0; receiver <= host; receiver += 1) {
+      alarms.raise('NotificationError', `http://user:secret@r${host}.example/${receiver}`, `refused: ${receiver}`)
     }
   }
   alarms.raise('BadInput', '10.0.0.9', 'no JSON')
-  const { deliveries, alarms: shown } = samplerOf(
-    Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 }),
-    alarms,
-  ).frame()
-  t.equal(deliveries.failing?.length, 10)
-  t.match(deliveries.failing?.[0], { receiver: 'http://***@r11.example/x', failures: 12, reason: 'refused 11' })
-  t.same(shown['NotificationError'], [12, 12])
-  t.same(shown['BadInput'], [1, 1])
+  alarms.raise('BadInput', '10.0.0.9', 'no JSON at all')
+  alarms.raise('DatabaseError', 'partition 1', 'broken')
+  alarms.raise('DatabaseError', 'partition 2', 'broken too')
+  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 })
+  const { alarmGroups, alarms: counts } = samplerOf(measures, alarms).frame()
+  const ofKind = (kind: string) => alarmGroups?.filter((group) => group.kind === kind) ?? []
+  t.equal(ofKind('NotificationError').length, 10)
+  t.match(ofKind('NotificationError')[0], {
+    ...{ host: 'http://***@r11.example', subject: 'http://***@r11.example/0', alarms: 12, occurrences: 12 },
+    reason: 'refused: 11',
+  })
+  t.match(ofKind('BadInput'), [{ host: '10.0.0.9', alarms: 1, occurrences: 2, reason: 'no JSON at all' }])
+  t.match(ofKind('DatabaseError'), [{ host: '', subject: '', alarms: 2, reason: 'broken too' }])
+  t.same(counts['NotificationError'], [78, 78, 12])
+  t.same(counts['BadInput'], [1, 1, 1])
+  t.same(counts['ForwardingError'], [0, 0, 0])
+})
+
+test('ten thousand alarms of as many hosts are grouped within a frame', async (t) => {
+  const alarms = new Alarms(silentLog, { relog: false })
+  for (let host = 0; host < 10_000; host += 1) alarms.raise('NotificationError', `http://r${host}.example/x`, 'timeout')
+  const begun_ms = performance.now()
+  t.equal(alarmGroups(alarms.active(), 10).hosts.get('NotificationError'), 10_000)
+  t.ok(performance.now() - begun_ms < 500, `${performance.now() - begun_ms} ms`)
+})
+
+test('a frame has the receivers that most waits for, as they were when that was asked last', async (t) => {
+  const state = { subscriptions: 1, ids: [], underWay: 1, queueBytes: 5 }
+  const receivers = [
+    { ...state, receiver: 'http://slow.example', queueDepth: 7, oldestQueued: 5 as Milliseconds, meanLatency_ms: 480 },
+    { ...state, receiver: 'http://empty.example', queueDepth: 0 },
+  ]
+  const measures = Measures.make({ frontEnds: 1, partitions: 1, queryThreads: 1 })
+  const sampler = samplerOf(measures, quiet, receivers)
+  t.same(sampler.frame().deliveries.backlogs, [], 'nothing is waited for')
+  const backlogs = await until(() => {
+    const { backlogs } = sampler.frame().deliveries
+    return backlogs !== null && backlogs.length > 0 && backlogs
+  }, 'they were answered')
+  t.same(backlogs, [{ receiver: 'http://slow.example', depth: 7, oldest_ms: 5, latency_ms: 480 }])
+})
+
+test('when the thread of a partition is replaced, the frame says when', async (t) => {
+  const measures = Measures.make({ frontEnds: 1, partitions: 2, queryThreads: 1 })
+  const sampler = samplerOf(measures)
+  t.same(sampler.frame().partitions.restarted_ms, [0, 0])
+  measures.restarted(1)
+  const { restarts, restarted_ms } = sampler.frame().partitions
+  t.same(restarts, [0, 1])
+  t.equal(restarted_ms[0], 0)
+  t.ok(Math.abs(Date.now() - (restarted_ms[1] ?? 0)) < 60_000)
+  t.same(sampler.frame().partitions.restarted_ms, restarted_ms, 'and says it again')
 })

@@ -1,7 +1,6 @@
 import { test } from 'tap'
 import type { LiveFrame, LiveWaitDistribution } from '../../src/api/console/live-frame.js'
 import { type Moment, momentOf, quantileOf, type WholeFrame } from '../../src/api/console/page/moment.js'
-import { concernsOf } from '../../src/api/console/page/overview/concerns.js'
 import { Series, thinned } from '../../src/api/console/page/series.js'
 import { givenFrame, givenHello } from './given-live.js'
 
@@ -21,9 +20,12 @@ test('rates are differences by seconds, and routes say what updates and what rea
       { route: 1, method: 0, codes: [0, 9, 1, 1], durations: [2, 10], total_s: 0.5 },
       { route: 0, method: 1, codes: [1, 100], durations: [0, 100], total_s: 1 },
     ],
-    errors: [[1, 0, 4]],
+    errors: [
+      [1, 0, 0, 4],
+      [2, 0, 0, 40],
+    ],
   })
-  t.same([updates, reads, errors], [20, 5, 2])
+  t.same([updates, reads, errors], [20, 5, 2], 'errors of the console are not counted')
   t.equal(update.mean_s, 0.005)
   t.ok(update.p50_s <= 0.001 && update.p99_s > 0.009, 'half are in the first bucket, the slowest in the second')
   t.ok(read.p50_s > 0.01 && read.p99_s < 0.1)
@@ -84,90 +86,4 @@ test('the last hour is kept; what was not told is a gap, and what is older is go
 test('a course in fewer points keeps its peaks and its gaps', async (t) => {
   const { NaN: none } = Number
   t.same([...thinned(Float32Array.from([1, 9, 2, none, none, none, 3, 4]), 4)], [9, 2, none, 4])
-})
-
-/** The texts of what is to be looked at. */
-function said(changed: Partial<LiveFrame>, recent?: Partial<Moment>, restarts: readonly number[] = []) {
-  const frame = givenFrame(changed)
-  const found = concernsOf(
-    { hello: givenHello, latest: whole(frame), earlier: undefined, recent: { ...after({}), ...recent } },
-    restarts,
-  )
-  return found.map(({ tone, text }) => `${tone}: ${text}`)
-}
-
-const spread = { p50_s: 0.005, p99_s: 0.02, mean_s: 0.005, count: 10 }
-const { partitions } = givenFrame()
-const noWait = { p50_s: 0, p99_s: 0, mean_s: 0, count: 10 }
-
-test('nothing is said when all is well', async (t) => {
-  t.same(said({}), [])
-  t.same(
-    said({ now: { ...givenFrame().now, permitsFree: 30, permitsTaken: 70 } }),
-    [],
-    'a queue that is not nearly full',
-  )
-  t.same(said({ partitions: { ...partitions, mailboxDepth: [800, 0] } }), [], 'a mailbox that is not nearly full')
-  t.same(said({ alarms: { NotificationError: [0, 5] } }), [], 'an alarm that is over')
-})
-
-test('who may not read who is delivered to is told how many receivers fail', async (t) => {
-  const { deliveries } = givenFrame()
-  t.same(said({ alarms: { NotificationError: [3, 3] }, deliveries: { ...deliveries, failing: null } }), [
-    'bad: alarm NotificationError (3)',
-  ])
-})
-
-test('each rule of what to look at has a text, the worst first', async (t) => {
-  const { deliveries, now, disk } = givenFrame()
-  const failing = [{ receiver: 'http://x.example/', since_ms: 5_000, failures: 3278, reason: '500' }]
-  const rules: readonly (readonly [ReturnType<typeof said>, RegExp])[] = [
-    [said({ alarms: { NotificationError: [2, 9] } }), /^bad: alarm NotificationError \(2\)$/],
-    [
-      said({ deliveries: { ...deliveries, failing } }),
-      /^bad: receiver http:\/\/x\.example\/ fails since .* \(500\), 3,278 attempts$/,
-    ],
-    [
-      said({ now: { ...now, permitsFree: 10, permitsTaken: 90, permitsQueued: 7 } }),
-      /^bad: 90 % of the permits .* 7 requests wait/,
-    ],
-    [said({ disk: { ...disk, fullestMap: 0.85 } }), /^warning: the fullest partition has used 85 %.*-dbSizeMax/],
-    [said({ disk: { ...disk, left_bytes: 0 } }), /^bad: the disk is full/],
-    [said({ partitions: { ...partitions, isFull: [1, 0] } }), /^bad: partition 0 refuses updates/],
-    [
-      said({ partitions: { ...partitions, mailboxDepth: [801, 0] } }),
-      /^bad: the mailbox of partition 0 is full to 80 %.*-mailboxSize/,
-    ],
-    [said({ partitions: { ...partitions, restarts: [2, 0] } }), /^warning: the thread of partition 0 died/],
-    [said({ logLinesDropped: 1200 }), /^warning: 1,200 lines of the log/],
-    [said({}, { busy: [0.95, 0.1, 0.1, 0.1] }), /^warning: front end 0 is busy for 95 %/],
-    [said({}, {}, [9_000]), /^warning: the broker was restarted/],
-    [
-      said(
-        {},
-        {
-          update: spread,
-          waits: {
-            request: noWait,
-            mailbox: { ...noWait, mean_s: 0.004 },
-            transaction: noWait,
-            dbConnectionPool: noWait,
-          },
-        },
-      ),
-      /^warning: updates spend 80 % of their time waiting for their partition in its mailbox/,
-    ],
-    [
-      said(
-        {},
-        { partitions: after({}).partitions.map((each) => ({ ...each, commitShare: each.number * 0.7, sync: spread })) },
-      ),
-      /^warning: partition 1 waits for the disk \(commit 70 % of its time\)$/,
-    ],
-  ]
-  for (const [sentences, expected] of rules) {
-    t.equal(sentences.length, 1, String(expected))
-    t.match(sentences[0], expected)
-  }
-  t.match(said({ logLinesDropped: 1, alarms: { FileError: [1, 1] } }), [/^bad/, /^warning/])
 })

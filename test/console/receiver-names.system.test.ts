@@ -41,17 +41,23 @@ test('a receiver that fails', async (t) => {
   await broker.send('POST', '/v2/entities', { id: 'Tub1', type: 'Tub', level: { value: 1 } }, tenant)
 
   await t.test('is named, with the reason, in the frames of those who may read /admin/receivers', async (t) => {
-    const [hello, { deliveries }] = await failingFrame(broker.url, {})
-    t.equal(deliveries.failing?.length, 1)
-    t.match(deliveries.failing?.[0], { receiver, failures: 1 })
-    t.match(deliveries.failing?.[0]?.reason, names)
+    const [hello, { alarmGroups }] = await failingFrame(broker.url, {})
+    t.equal(alarmGroups?.length, 1)
+    t.match(alarmGroups?.[0], {
+      kind: 'NotificationError',
+      host: 'http://127.0.0.1:9',
+      subject: receiver,
+      occurrences: 1,
+    })
+    t.match(alarmGroups?.[0]?.reason, names)
     t.equal(hello.isReadOnly, true, 'the port is open to others')
     t.match((await broker.send('GET', '/admin/receivers')).text, names)
   })
 
   await t.test('is counted in the frames of all others, which are otherwise the same', async (t) => {
-    const [hello, { deliveries }, text] = await failingFrame(broker.url, elsewhere)
-    t.equal(deliveries.failing, null)
+    const [hello, { alarmGroups, deliveries }, text] = await failingFrame(broker.url, elsewhere)
+    t.equal(alarmGroups, null)
+    t.equal(deliveries.backlogs, null)
     t.equal(deliveries.trouble, 1)
     t.notMatch(text, names)
     t.equal(hello.isReadOnly, true)
@@ -84,6 +90,6 @@ test('with -adminOpen everybody sees the names, and a port that only this machin
   const broker = await RunningBroker.start(t, ['-adminOpen', '-localIp', '127.0.0.1'])
   const viewer = await EventReader.open(`${broker.url}/admin/live`, elsewhere)
   t.match(await viewer.json('hello'), { isReadOnly: false })
-  t.match(await viewer.json('frame'), { deliveries: { failing: [] } })
+  t.match(await viewer.json('frame'), { alarmGroups: [], deliveries: { backlogs: [] } })
   viewer.close()
 })

@@ -5,6 +5,7 @@ import { noStats } from '../../src/delivery/queue/delivery-records.js'
 import { trouble } from '../../src/delivery/queue/outgoing.js'
 import type { BegunAttempt } from '../../src/delivery/queue/receiver-turns.js'
 import type { WindowLimits } from '../../src/delivery/queue/unread-notices.js'
+import { inSlices } from '../../src/slices.js'
 import { at } from '../given.js'
 import { runs } from '../runs.js'
 import { DeliveryModel } from './delivery-model.js'
@@ -177,6 +178,23 @@ test('receivers take turns, and so do the subscriptions of a receiver', async (t
     }),
     { numRuns: runs(30) },
   )
+})
+
+test('the receivers that are waited for are those of subscriptions that are to be sent something', async (t) => {
+  const tested = new QueueUnderTest()
+  const [waiting, empty, inactive, held] = [subscriptionId(1), subscriptionId(2), subscriptionId(3), subscriptionId(4)]
+  const url = 'http://receiver.example/in'
+  for (const id of [waiting, empty, inactive, held]) tested.queue.put(recipient(id, url))
+  for (const subscription of [waiting, inactive, held]) {
+    tested.arrive(0, { subscription, orderingKey: { kind: 'entity', key: 'a' } })
+  }
+  const target = { kind: 'http', timeout_ms: 0, custom: undefined } as const
+  tested.queue.put(recipient(inactive, url, { terms: { paused: true, maxFails: undefined, target } }))
+  tested.queue.hold(held)
+  const receivers = async (onlyWaiting: boolean) =>
+    (await inSlices(tested.queue.receivers({ onlyWaiting, offset: 0, limit: 9 }))).receivers
+  t.match(await receivers(true), [{ subscriptions: 1, ids: [waiting], queueDepth: 1 }])
+  t.match(await receivers(false), [{ subscriptions: 4, queueDepth: 3 }])
 })
 
 test('a receiver that does not respond takes its share of the attempts and of their bytes, and no more', async (t) => {

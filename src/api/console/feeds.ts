@@ -8,8 +8,8 @@ import type { LiveFrame } from './live-frame.js'
 import { frameInterval_ms, LiveSampler, type LiveSources } from './live-sampler.js'
 
 /**
- * Whether a viewer sees the names of failing receivers and their errors, or only their number. With names, a client could probe the network of
- * the broker by subscriptions, and learn where other tenants send their notifications.
+ * Whether a viewer sees the names of receivers, providers and clients with alarms and their errors, or only their numbers. With names, a client could
+ * probe the network of the broker by subscriptions, and learn where other tenants send their notifications.
  */
 type Seen = 'names' | 'counts'
 
@@ -85,7 +85,7 @@ class EncodedFrame {
 }
 
 function seenBy(sees: Seen, frame: LiveFrame): LiveFrame {
-  return sees === 'names' ? frame : { ...frame, deliveries: { ...frame.deliveries, failing: null } }
+  return sees === 'names' ? frame : { ...frame, alarmGroups: null, deliveries: { ...frame.deliveries, backlogs: null } }
 }
 
 /** From the thread of a front end to the main thread; the front end numbers its viewers. */

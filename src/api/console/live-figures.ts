@@ -21,7 +21,9 @@ import type {
 /** One frame has the distributions of at most this many partitions: those of 256 would make it four times as large. */
 const distributionsEach = 64
 
-type Partitions = Pick<LiveFrame, 'waits' | 'partitions' | 'distributions'>
+/** When a thread was replaced is noticed by who takes the frames. */
+type PartitionColumns = Omit<LivePartitions, 'restarted_ms'>
+type Partitions = Pick<LiveFrame, 'waits' | 'distributions'> & { readonly partitions: PartitionColumns }
 
 /** The figures of partitions and their waits; the sequence number of the frame selects the partitions whose distributions are in it. */
 export function partitionsShown(measures: Measures, sequence: number): Partitions {
@@ -94,7 +96,7 @@ function partitionWaitShown({ count, waited, total, max }: WaitSums): LivePartit
   return [Number(count), Number(waited), String(total), String(max)]
 }
 
-function columnsShown(measures: Measures, numbers: readonly number[]): LivePartitions {
+function columnsShown(measures: Measures, numbers: readonly number[]): PartitionColumns {
   const { partitions } = measures
   const column = (name: Parameters<typeof partitions.value>[0]) =>
     numbers.map((number) => partitions.value(name, number))
@@ -153,10 +155,10 @@ export function trafficShown({ traffic, frontEnds, routes }: Measures): Traffic 
   return {
     requests,
     sizes: requested.map((route) => [route, traffic.requestSizes(route).sum, traffic.responseSizes(route).sum]),
-    errors: requested.flatMap((route) =>
+    errors: requests.flatMap(({ route, method }) =>
       errorCodes.flatMap((_, code) => {
-        const count = verbs.reduce((sum, _verb, verb) => sum + traffic.errors(route, verb, code), 0)
-        return count === 0 ? [] : [[route, code, count] as const]
+        const count = traffic.errors(route, method, code)
+        return count === 0 ? [] : [[route, method, code, count] as const]
       }),
     ),
     rejected: rejections.map((reason) => frontEnds.value(`rejected.${reason}`)),

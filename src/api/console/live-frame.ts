@@ -85,8 +85,8 @@ export interface LiveFrame {
   readonly requests: readonly LiveRequests[]
   /** Sizes of payloads by route: route, bytes of requests, bytes of responses. Only of routes with requests. */
   readonly sizes: readonly (readonly [route: number, request_bytes: number, response_bytes: number])[]
-  /** Errors within responses, one for each failed element: route, code, count. Only those that happened. */
-  readonly errors: readonly (readonly [route: number, code: number, count: number])[]
+  /** Errors within responses, one for each failed element: route, method, code, count. Only those that happened. */
+  readonly errors: readonly (readonly [route: number, method: number, code: number, count: number])[]
   /** Rejected before the operation, in the order of `rejections`. */
   readonly rejected: readonly number[]
   /** Requests to context providers, in the order of `forwardResults`. */
@@ -104,6 +104,11 @@ export interface LiveFrame {
   readonly threads: readonly LiveThreadCounts[]
   readonly deliveries: LiveDeliveries
   readonly alarms: LiveAlarms
+  /**
+   * Of each kind the hosts with most active alarms, ten at most. Null for requests that may not read `/admin/alarms`: `alarms`
+   * has their numbers.
+   */
+  readonly alarmGroups: readonly LiveAlarmGroup[] | null
   readonly memory: LiveMemory
   readonly disk: LiveDisk
   /** Lines of the log that could not be written and were dropped. */
@@ -185,6 +190,8 @@ export interface LivePartitions {
   readonly logged_bytes: readonly number[]
   /** How often the thread was replaced because it had died. */
   readonly restarts: readonly number[]
+  /** When that was noticed last; 0 for never. */
+  readonly restarted_ms: readonly number[]
   /** 1 while it refuses updates because of a lack of space, otherwise 0. */
   readonly isFull: readonly number[]
 }
@@ -229,23 +236,43 @@ export interface LiveDeliveries {
   /** When the oldest waiting notification was made. */
   readonly oldest_ms: number | null
   /**
-   * Failing receivers, those with most failures first; ten at most. Null for requests that may not read `/admin/receivers`:
-   * `alarms` has their number.
+   * The receivers for which most notifications wait, as of at most some seconds ago; twenty at most. Subscriptions that are
+   * inactive or have listeners are left out. Null for requests that may not read `/admin/receivers`.
    */
-  readonly failing: readonly LiveFailing[] | null
+  readonly backlogs: readonly LiveBacklog[] | null
 }
 
-export interface LiveFailing {
+/** The notifications that wait for a receiver or are under way to it. */
+export interface LiveBacklog {
+  /** Scheme, host and port, or MQTT broker. */
   readonly receiver: string
+  readonly depth: number
+  /** When the oldest of them was made. */
+  readonly oldest_ms: number
+  /** The average duration of recent attempts; null without attempts since the start. */
+  readonly latency_ms: number | null
+}
+
+/** The active alarms of one kind about one host. */
+export interface LiveAlarmGroup {
+  readonly kind: string
+  /** The scheme, host and port of a URL, the MQTT broker, or the address of a client; empty where the kind says it all. */
+  readonly host: string
+  /** The URL or address of its first alarm; empty where the kind says it all. */
+  readonly subject: string
+  /** The number of its alarms. */
+  readonly alarms: number
+  /** Since when the first of them is active. */
   readonly since_ms: number
-  /** Failed attempts since `since_ms`. */
-  readonly failures: number
-  /** The last failure, as a text. */
+  /** How often their conditions have occurred, and when last. */
+  readonly occurrences: number
+  readonly last_ms: number
+  /** The reason of the last occurrence. */
   readonly reason: string
 }
 
-/** By kind: active now, and raised since the start. */
-export type LiveAlarms = Readonly<Record<string, readonly [active: number, raised: number]>>
+/** By kind: active now, raised since the start, and the number of hosts that the active ones are about. */
+export type LiveAlarms = Readonly<Record<string, readonly [active: number, raised: number, hosts: number]>>
 
 export interface LiveMemory {
   /** Memory of the process without the pages of mapped data files. */

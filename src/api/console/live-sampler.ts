@@ -1,10 +1,11 @@
 import { statfs } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { Resource } from '../../broker/operations/api.js'
+import type { ReceiverState } from '../../delivery/queue/courier-protocol.js'
 import { openManagementPort } from '../../flags/command-line.js'
 import type { Options } from '../../flags/settings.js'
 import { memoryLeft_bytes, memoryLimit_bytes, memoryUsed_bytes } from '../../machine.js'
-import type { Alarms } from '../../observe/log/alarms.js'
+import { type AlarmCounts, type Alarms, alarmKinds } from '../../observe/log/alarms.js'
 import { durationBuckets } from '../../observe/measure/buckets.js'
 import { verbs } from '../../observe/measure/counted-routes.js'
 import { forwardResults } from '../../observe/measure/figures.js'
@@ -13,20 +14,28 @@ import { rejections } from '../../observe/measure/requests.js'
 import { errorCodes, statusCodes } from '../../observe/measure/route-table.js'
 import { now } from '../../time.js'
 import { versionFacts } from '../../version.js'
+import { type AlarmGroups, alarmGroups } from './alarm-groups.js'
 import { bucketsShown, partitionsShown, routesShown, trafficShown } from './live-figures.js'
-import type { LiveAlarms, LiveDeliveries, LiveDisk, LiveFrame, LiveHello } from './live-frame.js'
+import type { LiveAlarms, LiveBacklog, LiveDeliveries, LiveDisk, LiveFrame, LiveHello } from './live-frame.js'
 
 export const frameInterval_ms = 1000
 
-/** At most this many failing receivers are in a frame. */
-const mostFailing = 10
+/** At most this many hosts of each kind of alarm are in a frame. */
+const mostHosts = 10
+/** At most this many receivers for which notifications wait are in a frame. */
+const mostBacklogs = 20
+/** The least time between two questions for them, and how often the time that the last answer took. */
+const backlogs_ms = 2_000
+const backlogsShare = 20
 
 export interface LiveSources {
   readonly measures: Measures
   /** The resources that the measures count by; complete only after the start. */
   readonly resources: () => readonly Resource[]
   readonly options: Options
-  readonly alarms: Pick<Alarms, 'counts' | 'worst'>
+  readonly alarms: Pick<Alarms, 'counts' | 'active'>
+  /** The receivers for which notifications wait, at most this many: those for which most wait. */
+  readonly backlogs: (most: number) => Promise<readonly ReceiverState[]>
   /** Number of lines of the log that were dropped. */
   readonly dropped: () => number
   /** A folder on the disk of the data, and the space that updates leave free there. */
@@ -40,6 +49,11 @@ export class LiveSampler {
   #sequence = 0
   #free_bytes: number | undefined
   #isAskingDisk = false
+  #backlogs: readonly LiveBacklog[] = []
+  /** When they may be asked for again, by `performance.now()`. */
+  #nextBacklogs_ms = 0
+  #restarts: readonly number[] | undefined
+  #restarted_ms: readonly number[] = []
 
   constructor(sources: LiveSources) {
     this.#sources = sources
@@ -75,7 +89,9 @@ export class LiveSampler {
   frame(): LiveFrame {
     const { measures, alarms, dropped } = this.#sources
     this.#askDisk()
+    this.#askBacklogs()
     const partitions = partitionsShown(measures, this.#sequence)
+    const { groups, hosts } = alarmGroups(alarms.active(), mostHosts)
     this.#sequence += 1
     return {
       processStart_ms: this.#processStart_ms,
@@ -83,15 +99,17 @@ export class LiveSampler {
       time_ms: now(),
       ...trafficShown(measures),
       ...partitions,
+      partitions: { ...partitions.partitions, restarted_ms: this.#restartedAt(partitions.partitions.restarts) },
       threads: this.#threads(),
       deliveries: this.#deliveries(),
-      alarms: alarmsShown(alarms),
+      alarms: alarmsShown(alarms.counts, hosts),
+      alarmGroups: groups,
       memory: {
         used_bytes: memoryUsed_bytes(),
         resident_bytes: process.memoryUsage.rss(),
         left_bytes: memoryLeft_bytes(),
       },
-      disk: this.#disk(partitions),
+      disk: this.#disk(partitions.partitions),
       logLinesDropped: dropped(),
     }
   }
@@ -110,7 +128,7 @@ export class LiveSampler {
   }
 
   #deliveries(): LiveDeliveries {
-    const { measures, alarms } = this.#sources
+    const { measures } = this.#sources
     const { sums, outboxes, oldest } = measures.delivery
     return {
       accepted: sums.value('notifications.accepted'),
@@ -124,23 +142,53 @@ export class LiveSampler {
         return [outboxes.value('depth', outbox), outboxes.value('bytes', outbox)]
       }),
       oldest_ms: oldest ?? null,
-      failing: alarms
-        .worst(['NotificationError', 'MqttConnectionError'], mostFailing)
-        .map(({ subject, since, occurrences, reason }) => {
-          return { receiver: subject ?? '', since_ms: since, failures: occurrences, reason }
-        }),
+      backlogs: this.#backlogs,
     }
   }
 
-  #disk({ partitions }: Pick<LiveFrame, 'partitions'>): LiveDisk {
+  #disk({ used_bytes }: Pick<LiveFrame['partitions'], 'used_bytes'>): LiveDisk {
     const { options, disk } = this.#sources
     const free = this.#free_bytes
-    const fullest_bytes = Math.max(0, ...partitions.used_bytes)
+    const fullest_bytes = Math.max(0, ...used_bytes)
     return {
       free_bytes: free ?? null,
       left_bytes: free === undefined ? null : Math.max(0, free - disk.keepFree_bytes),
       fullestMap: Math.round((fullest_bytes / (options.dbSizeMax_MiB * 2 ** 20)) * 1e4) / 1e4,
     }
+  }
+
+  /** When each partition's thread was replaced last, as far as this was noticed. */
+  #restartedAt(restarts: readonly number[]): readonly number[] {
+    const before = this.#restarts
+    this.#restarted_ms = restarts.map((times, number) =>
+      before !== undefined && times !== before[number] ? now() : (this.#restarted_ms[number] ?? 0),
+    )
+    this.#restarts = restarts
+    return this.#restarted_ms
+  }
+
+  /**
+   * Asks for the backlogs without waiting: a frame shows the previous answer. The work of an answer grows with the number of
+   * receivers for which something waits, so a question that took long is asked less often.
+   */
+  #askBacklogs(): void {
+    const asked_ms = performance.now()
+    if (asked_ms < this.#nextBacklogs_ms) return
+    this.#nextBacklogs_ms = Number.POSITIVE_INFINITY
+    this.#sources
+      .backlogs(mostBacklogs)
+      .then(
+        (receivers) => {
+          this.#backlogs = receivers.flatMap(backlogShown)
+        },
+        () => {
+          this.#backlogs = []
+        },
+      )
+      .finally(() => {
+        const answered_ms = performance.now()
+        this.#nextBacklogs_ms = answered_ms + Math.max(backlogs_ms, backlogsShare * (answered_ms - asked_ms))
+      })
   }
 
   /** Asks for the free space without waiting: a frame shows the previous answer. */
@@ -162,6 +210,13 @@ export class LiveSampler {
   }
 }
 
-function alarmsShown({ counts }: Pick<Alarms, 'counts'>): LiveAlarms {
-  return Object.fromEntries(Object.entries(counts).map(([kind, { active, raised }]) => [kind, [active, raised]]))
+function backlogShown({ receiver, queueDepth, oldestQueued, meanLatency_ms }: ReceiverState): readonly LiveBacklog[] {
+  if (oldestQueued === undefined) return []
+  return [{ receiver, depth: queueDepth, oldest_ms: oldestQueued, latency_ms: meanLatency_ms ?? null }]
+}
+
+function alarmsShown(counts: AlarmCounts, hosts: AlarmGroups['hosts']): LiveAlarms {
+  return Object.fromEntries(
+    alarmKinds.map((kind) => [kind, [counts[kind].active, counts[kind].raised, hosts.get(kind) ?? 0]]),
+  )
 }

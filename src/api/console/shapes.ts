@@ -216,6 +216,27 @@ export interface ShownReceiver {
   readonly lastFailureReason?: string | undefined
 }
 
+/** `GET /admin/alarms`: the newest active ones. */
+export interface AlarmList {
+  /** By kind: active now, and raised since the start of the broker. */
+  readonly counts: Readonly<Record<string, { readonly active: number; readonly raised: number }>>
+  readonly alarms: readonly ShownAlarm[]
+}
+
+export interface ShownAlarm {
+  readonly kind: string
+  /** An address or URL without secrets; absent where the kind says it all. */
+  readonly subject?: string | undefined
+  readonly since: string
+  /** How often its condition has occurred, and when last. */
+  readonly occurrences: number
+  readonly last: string
+  /** The reason of the last occurrence. */
+  readonly reason: string
+  /** Whether the condition is over, and the release is held for a while. */
+  readonly isOver: boolean
+}
+
 /** A page of `GET /admin/registrations`. */
 export interface RegistrationList {
   readonly count: number

@@ -4,12 +4,12 @@ import { callsTogether, type RegistrationCalls } from '../../broker/providers/pr
 import type { ReceiverState } from '../../delivery/queue/courier-protocol.js'
 import type { Tenant } from '../../model/context/entity.js'
 import { type Registration, type RegistrationId, registrationTermsOf } from '../../model/registration/registration.js'
-import { type ActiveAlarm, type AlarmCounts, alarmKinds } from '../../observe/log/alarms.js'
+import { type ActiveAlarm, alarmKinds } from '../../observe/log/alarms.js'
 import { urlWithoutSecrets } from '../../observe/log/secrets.js'
 import { ok } from '../../result.js'
 import { inSlices, listText, type Steps } from '../../slices.js'
 import { dateText, type Milliseconds, never, now } from '../../time.js'
-import type { ReceiverList, ShownReceiver, ShownRegistration } from './shapes.js'
+import type { AlarmList, ReceiverList, ShownAlarm, ShownReceiver, ShownRegistration } from './shapes.js'
 import { type ConsoleParts, GivenParameters, type Slice, view } from './views.js'
 
 type Registrations = Pick<ConsoleParts, 'broker' | 'peers'>
@@ -143,18 +143,6 @@ function receiverShown({
 
 function optionalDate(date: Milliseconds | undefined): string | undefined {
   return date === undefined ? undefined : dateText(date)
-}
-
-/** The number of alarms of each kind, and the newest active ones. */
-export interface AlarmList {
-  readonly counts: Partial<AlarmCounts>
-  readonly alarms: readonly ShownAlarm[]
-}
-
-/** An alarm with its dates as texts. */
-export interface ShownAlarm extends Omit<ActiveAlarm, 'since' | 'last'> {
-  readonly since: string
-  readonly last: string
 }
 
 /** The active alarms of all threads [console: data], [management 10.7]. */

@@ -195,6 +195,8 @@ export const nothingInspected: InspectedQueue = { state: 'idle', underWay: 0, fa
 /** Which receivers are asked for: those whose name has the text, in lower case. */
 export interface WhichReceivers {
   readonly text?: string | undefined
+  /** Only subscriptions of which something waits to be sent count: none that is inactive, on hold, or has listeners. */
+  readonly onlyWaiting?: boolean | undefined
   readonly offset: number
   readonly limit: number
 }

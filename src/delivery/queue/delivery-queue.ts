@@ -337,11 +337,18 @@ export class DeliveryQueue {
   /** A page of the receivers of all subscriptions. */
   receivers(which: WhichReceivers): Steps<ReceiverPage> {
     return receiverPage(which, {
-      recipients: this.#recipients.known.values(),
+      recipients: which.onlyWaiting ? this.#waitedFor() : this.#recipients.known.values(),
       queue: (id) => this.#recipients.queue(id),
       underWay: (name) => this.#turns.underWay(name),
       records: this.receiverRecords,
     })
+  }
+
+  /** The recipients for which something waits that is to be sent; a copy, since queues fill and empty while it is read in steps. */
+  #waitedFor(): readonly Recipient[] {
+    return [...this.#recipients.filled].flatMap(({ recipient, onHold, order }) =>
+      recipient === undefined || onHold || order.isStreamed || recipient.terms?.paused ? [] : [recipient],
+    )
   }
 
   /** The queue of a subscription whose notices go to listeners; nothing while it has none, and of any other one. */

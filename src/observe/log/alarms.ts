@@ -117,13 +117,9 @@ export class Alarms {
     return [...this.#active.values()].slice(-most).reverse().map(alarmShown)
   }
 
-  /** Active alarms of some kinds, those that have occurred most often first, at most this many. */
-  worst(kinds: readonly AlarmKind[], most: number): readonly ActiveAlarm[] {
-    const found = [...this.#active.values()].filter(({ kind }) => kinds.includes(kind))
-    return found
-      .sort((one, other) => other.occurrences - one.occurrences)
-      .slice(0, most)
-      .map(alarmShown)
+  /** The active alarms, the oldest first; to be read at once. */
+  *active(): Iterable<Omit<ActiveAlarm, 'isOver'>> {
+    for (const alarm of this.#active.values()) yield hidesSubject(alarm.kind) ? { ...alarm, subject: undefined } : alarm
   }
 
   #repeat(alarm: Alarm, reason: string, text: string, context: LineContext | undefined): void {
@@ -186,8 +182,13 @@ interface Alarm {
 function alarmShown({ kind, subject, since, occurrences, last, reason, held }: Alarm): ActiveAlarm {
   return {
     ...{ kind, since, occurrences, last, reason, isOver: held !== undefined },
-    ...(kind !== 'DatabaseError' && { subject }),
+    ...(!hidesSubject(kind) && { subject }),
   }
+}
+
+/** Whether the subject of a kind only tells its alarms apart. */
+function hidesSubject(kind: AlarmKind): boolean {
+  return kind === 'DatabaseError'
 }
 
 function zero() {
@@ -199,7 +200,7 @@ function levelOf(kind: AlarmKind): 'ERROR' | 'WARN' {
 }
 
 function shown(kind: AlarmKind, subject: string): string {
-  return kind === 'DatabaseError' ? kind : `${kind} ${subject}`
+  return hidesSubject(kind) ? kind : `${kind} ${subject}`
 }
 
 /** The counts of a summary since the start [management 10.7]. */

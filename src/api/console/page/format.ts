@@ -58,6 +58,14 @@ export function clockText(at_ms: number): string {
   return new Date(at_ms).toLocaleTimeString('en-GB')
 }
 
+/** When something began, to the minute: `19:15`, with the date if that was on another day. */
+export function sinceText(at_ms: number, now_ms = Date.now()): string {
+  const at = new Date(at_ms)
+  const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  if (at.toDateString() === new Date(now_ms).toDateString()) return time
+  return `${at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${time}`
+}
+
 /** Date and time in full, with the zone, for titles. */
 export function exactText(at_ms: number): string {
   return new Date(at_ms).toISOString()

@@ -96,7 +96,7 @@ function record(moment: Moment): void {
     p99Update: moment.update.p99_s,
     p99Read: moment.read.p99_s,
     notified: moment.notified,
-    behind: moment.behind,
+    lag: moment.lag_s,
   }
   for (const [thread, share] of moment.busy.entries()) values[courses.busy(thread)] = share
   for (const stage of stageNames) {

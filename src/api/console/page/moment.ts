@@ -21,6 +21,9 @@ export interface Spread {
   readonly count: number
 }
 
+/** The route of the console's own requests and files, which are not those of clients. */
+export const consoleRoute = 'console'
+
 /** The resources that a request waits for, in the order of use. */
 export const stageNames = ['request', 'mailbox', 'transaction', 'dbConnectionPool'] as const
 export type StageName = (typeof stageNames)[number]
@@ -47,14 +50,15 @@ export interface Moment {
   readonly over_s: number
   readonly updates: number
   readonly reads: number
-  /** One for each failed part of a response; one for a response that is an error as a whole. */
+  /** One for each failed part of a response; one for a response that is an error as a whole. None of the console's own requests. */
   readonly errors: number
   readonly update: Spread
   readonly read: Spread
   readonly notified: number
   readonly undelivered: number
-  /** Notifications that wait or are under way. */
+  /** Notifications that wait or are under way, and for how long the oldest of them. */
   readonly behind: number
+  readonly lag_s: number
   readonly rejected: number
   /** Undefined while waits are not measured. */
   readonly waits: Readonly<Record<StageName, Spread>> | undefined
@@ -85,6 +89,7 @@ export function momentOf(hello: LiveHello, before: WholeFrame, now: WholeFrame):
     notified: deliveries('accepted') + deliveries('simulated'),
     undelivered: deliveries('trouble') + deliveries('refused') + deliveries('dropped'),
     behind: frame.deliveries.outboxes.reduce((sum, [depth]) => sum + depth, 0),
+    lag_s: frame.deliveries.oldest_ms === null ? 0 : Math.max(0, frame.time_ms - frame.deliveries.oldest_ms) / 1000,
     rejected: (total(frame.rejected) - total(before.frame.rejected)) / over_s,
     waits: waits && mapStages((stage) => waits[stage].spread),
     waitBuckets: waits && mapStages((stage) => waits[stage].counts),
@@ -118,6 +123,7 @@ function trafficOf(hello: LiveHello, before: LiveFrame, now: LiveFrame) {
   const bounds = hello.durationBounds_s
   const counts = { updates: new Float64Array(bounds.length + 1), reads: new Float64Array(bounds.length + 1) }
   const sums = { updates: 0, reads: 0 }
+  const own = hello.routes.findIndex(({ name }) => name === consoleRoute)
   let failed = 0
   const add = (frame: LiveFrame, times: 1 | -1) => {
     for (const { route, method, durations, total_s } of frame.requests) {
@@ -126,7 +132,7 @@ function trafficOf(hello: LiveHello, before: LiveFrame, now: LiveFrame) {
       addCounts(counts[kind], durations, times)
       sums[kind] += times * total_s
     }
-    for (const [, , count] of frame.errors) failed += times * count
+    for (const [route, , , count] of frame.errors) if (route !== own) failed += times * count
   }
   add(before, -1)
   add(now, 1)

@@ -18,6 +18,7 @@ export const pages: readonly ConsolePage[] = [
     letter: 'o',
     load: async () => (await import('./overview/overview-page.js')).OverviewPage,
   },
+  { id: 'alarms', title: 'Alarms', letter: 'a', load: async () => (await import('./alarms.js')).AlarmsPage },
   { id: 'waits', title: 'Waits', letter: 'w', load: async () => (await import('./waits/waits-page.js')).WaitsPage },
   {
     id: 'entities',

@@ -6,6 +6,7 @@ import type { Column } from './parts/data-table.js'
 import { SearchField, useParameter } from './parts/filter-fields.js'
 import { ListPage } from './parts/list-page.js'
 import { Chip, StoredText } from './parts/small-parts.js'
+import { receiverState } from './receiver-state.js'
 
 /** The receivers of notifications, and the state of their deliveries. */
 export function ReceiversPage() {
@@ -30,22 +31,14 @@ function openReceiver({ receiver, ids, subscriptions }: ShownReceiver): void {
   openPage('subscriptions', subscriptions === 1 && id !== undefined ? { id } : { receiver })
 }
 
-function isFailing({ lastFailure, lastSuccess }: ShownReceiver): boolean {
-  return lastFailure !== undefined && (lastSuccess === undefined || Date.parse(lastFailure) > Date.parse(lastSuccess))
-}
-
-function stateOf(row: ShownReceiver): string {
-  if (isFailing(row)) return 'failing'
-  return row.accepted === undefined ? 'nothing sent yet' : 'well'
-}
-
 const columns: readonly Column<ShownReceiver>[] = [
   {
     name: 'state',
-    cell: (row) => (
-      <Chip tone={isFailing(row) ? 'bad' : row.accepted === undefined ? 'plain' : 'good'}>{stateOf(row)}</Chip>
-    ),
-    order: stateOf,
+    cell: (row) => {
+      const { tone, text } = receiverState(row, Date.now())
+      return <Chip tone={tone}>{text}</Chip>
+    },
+    order: (row) => receiverState(row, Date.now()).text,
   },
   {
     name: 'receiver',

@@ -134,7 +134,11 @@ function Alarms() {
   const text = active === 0 ? 'no alarms' : `${active} alarm${active === 1 ? '' : 's'}`
   return (
     <span class={active === 0 ? 'alarms quiet' : 'alarms'} aria-live="polite">
-      {known && (active === 0 ? text : <Chip tone="bad">{text}</Chip>)}
+      {known && (
+        <a href={linkTo('alarms')} title="Who, since when, how often, why">
+          {active === 0 ? text : <Chip tone="bad">{text}</Chip>}
+        </a>
+      )}
     </span>
   )
 }

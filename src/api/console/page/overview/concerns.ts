@@ -1,15 +1,9 @@
-import { clockText, countText, shareText } from '../format.js'
+import type { LiveAlarmGroup } from '../../live-frame.js'
+import { bytesText, clockText, countText, durationText, shareText } from '../format.js'
 import type { Live } from '../live-state.js'
 import type { Moment } from '../moment.js'
-import type { Tone } from '../parts/small-parts.js'
-
-/** A condition that an operator should look at, as a text. */
-export interface Concern {
-  readonly tone: Tone
-  readonly text: string
-  /** The page with more details. */
-  readonly page: string
-}
+import { type RouteRow, routesOf } from '../requests/routes-of-live.js'
+import { alarmsFound, backlogsFound, type Concern, type Found } from './delivery-concerns.js'
 
 /** The share from which a queue, a thread or a disk counts as nearly full or busy. */
 const nearlyFull = { queue: 0.8, thread: 0.9, room: 0.8 } as const
@@ -17,73 +11,70 @@ const nearlyFull = { queue: 0.8, thread: 0.9, room: 0.8 } as const
 const mostOfTime = 0.5
 /** Shorter waits are no concern, whatever their share; in seconds. */
 const noticed_s = 0.002
-/** How long a restart is reported. */
+/** From this time on a request is slow, in seconds; the slowest routes are named. */
+const slow_s = 1
+const mostSlow = 3
+/** How long a restart is reported, or counts as new. */
 const newly_ms = 15 * 60_000
 
-/** The concerns, the worst first; empty when all is well. */
-export function concernsOf({ hello, latest, recent }: Live, restarts: readonly number[]): readonly Concern[] {
+/** At most this many concerns are listed. */
+const mostListed = 15
+
+/** The concerns, the worst first; empty when all is well. `more` are those that are not listed. */
+export function concernsOf({ hello, latest, earlier, recent }: Live, restarts: readonly number[]): Found {
   const { frame } = latest
+  const { alarms, alarmGroups, deliveries } = frame
+  const ofAlarms = alarmsFound(
+    alarms,
+    alarmGroups?.filter((group) => !isOfRoom(group)) ?? null,
+    deliveries.backlogs ?? [],
+  )
   const found = [
-    ...alarmsFound(frame.alarms),
-    ...receiversFound(frame.deliveries),
     ...roomFound(hello, frame),
+    ...partitionsFound(frame),
+    ...ofAlarms.concerns,
+    ...backlogsFound(deliveries, frame.time_ms, alarmGroups ?? []),
     ...permitsFound(frame.now),
     ...mailboxesFound(hello, frame),
-    ...(recent === undefined ? [] : [...waitsFound(recent), ...threadsFound(hello, recent)]),
+    ...slowFound(routesOf(hello, earlier, latest), hello),
+    ...(recent === undefined ? [] : [...waitsFound(recent), ...threadsFound(hello, recent, frame.now)]),
     ...restartsFound(restarts, frame),
     ...linesFound(frame.logLinesDropped),
-  ]
-  return found.toSorted((one, other) => Number(other.tone === 'bad') - Number(one.tone === 'bad'))
+  ].toSorted((one, other) => Number(other.tone === 'bad') - Number(one.tone === 'bad'))
+  return { concerns: found.slice(0, mostListed), more: ofAlarms.more + Math.max(0, found.length - mostListed) }
 }
 
 type Frame = Live['latest']['frame']
 
-/** The pages with details about kinds of alarms; all others are described in the log. */
-const alarmPages: ReadonlyMap<string, string> = new Map([
-  ['NotificationError', 'receivers'],
-  ['MqttConnectionError', 'receivers'],
-  ['ForwardingError', 'registrations'],
-  ['DatabaseError', 'settings'],
-  ['BadInput', 'requests'],
-])
-
-function alarmsFound(alarms: Frame['alarms']): readonly Concern[] {
-  return Object.entries(alarms).flatMap(([kind, [active]]) =>
-    active === 0
-      ? []
-      : [
-          {
-            tone: 'bad',
-            text: `alarm ${kind}${active > 1 ? ` (${active})` : ''}`,
-            page: alarmPages.get(kind) ?? 'trace',
-          },
-        ],
-  )
+/** Alarms of full partitions say what the figures of disk and partitions say better. */
+function isOfRoom({ kind, reason }: LiveAlarmGroup): boolean {
+  return kind === 'DatabaseError' && reason.startsWith('storage full')
 }
 
-function receiversFound({ failing }: Frame['deliveries']): readonly Concern[] {
-  // A reader who may not see the receivers sees only the alarm and its count.
-  return (failing ?? []).map(({ receiver, since_ms, failures, reason }) => ({
-    tone: 'bad',
-    text: `receiver ${receiver} fails since ${clockText(since_ms)} (${reason}), ${countText(failures)} attempt${failures === 1 ? '' : 's'}`,
-    page: 'receivers',
-  }))
-}
-
-function roomFound({ map_bytes }: Live['hello'], { disk, partitions }: Frame): readonly Concern[] {
+function roomFound({ map_bytes, keepFree_bytes }: Live['hello'], { disk, partitions }: Frame): readonly Concern[] {
+  if (disk.left_bytes === 0) {
+    const text = `the disk is full: updates are refused, removals are taken (-dbFreeMin leaves ${bytesText(keepFree_bytes)} free)`
+    return [{ tone: 'bad', text, page: 'settings' }]
+  }
   const full = partitions.isFull.flatMap((isFull, number) => (isFull === 1 ? [number] : []))
   const refusing: readonly Concern[] =
     full.length === 0
       ? []
-      : [{ tone: 'bad', text: `partition ${full.join(', ')} refuses updates because it is full`, page: 'settings' }]
+      : [
+          {
+            tone: 'bad',
+            text: `${partitionsText(full)} full: updates are refused, removals are taken`,
+            page: 'settings',
+          },
+        ]
   const used = disk.fullestMap
-  if (map_bytes > 0 && used > nearlyFull.room) {
-    const text = `the fullest partition has used ${shareText(used)} of what it may grow to (-dbSizeMax)`
-    return [...refusing, { tone: used > 0.95 ? 'bad' : 'warning', text, page: 'settings' }]
-  }
-  return disk.left_bytes === 0
-    ? [...refusing, { tone: 'bad', text: 'the disk is full: only removals are taken (-dbFreeMin)', page: 'settings' }]
-    : refusing
+  if (map_bytes <= 0 || used <= nearlyFull.room) return refusing
+  const text = `the fullest partition has used ${shareText(used)} of what it may grow to (-dbSizeMax)`
+  return [...refusing, { tone: used > 0.95 ? 'bad' : 'warning', text, page: 'settings' }]
+}
+
+function partitionsText(numbers: readonly number[]): string {
+  return numbers.length === 1 ? `partition ${numbers[0]} is` : `partitions ${numbers.join(', ')} are`
 }
 
 function permitsFound({ permitsFree, permitsTaken, permitsQueued }: Frame['now']): readonly Concern[] {
@@ -134,17 +125,18 @@ function waitsFound({ waits, update, partitions }: Moment): readonly Concern[] {
   return [...ofWaits, ...ofDisks]
 }
 
-function threadsFound({ threads }: Live['hello'], { busy }: Moment): readonly Concern[] {
-  return threads.flatMap(({ kind, number }, at) => {
+function threadsFound(
+  { threads }: Live['hello'],
+  { busy }: Moment,
+  { queriesWaiting }: Frame['now'],
+): readonly Concern[] {
+  return threads.flatMap(({ kind, number }, at): readonly Concern[] => {
     const share = busy[at] ?? 0
     if (!(share > nearlyFull.thread)) return []
-    return [
-      {
-        tone: 'warning',
-        text: `${threadName(kind, number)} is busy for ${shareText(share)} of the time`,
-        page: 'overview',
-      },
-    ]
+    const text = `${threadName(kind, number)} is busy for ${shareText(share)} of the time`
+    if (kind !== 'queryThread') return [{ tone: 'warning', text, page: 'overview' }]
+    const waiting = queriesWaiting === 0 ? '' : `, ${countText(queriesWaiting)} more wait`
+    return [{ tone: 'warning', text: `${text}: costly queries${waiting}`, page: 'requests' }]
   })
 }
 
@@ -160,8 +152,8 @@ export function threadName(kind: keyof typeof threadNames, number: number): stri
   return kind === 'courier' ? threadNames[kind] : `${threadNames[kind]} ${number}`
 }
 
-function restartsFound(restarts: readonly number[], { time_ms, partitions }: Frame): readonly Concern[] {
-  const ofBroker = restarts
+function restartsFound(restarts: readonly number[], { time_ms }: Frame): readonly Concern[] {
+  return restarts
     .filter((at_ms) => time_ms - at_ms < newly_ms)
     .map(
       (at_ms): Concern => ({
@@ -170,18 +162,34 @@ function restartsFound(restarts: readonly number[], { time_ms, partitions }: Fra
         page: 'trace',
       }),
     )
-  const ofThreads = partitions.restarts.flatMap((times, number): readonly Concern[] =>
-    times === 0
-      ? []
-      : [
-          {
-            tone: 'warning',
-            text: `the thread of partition ${number} died and was replaced (${times})`,
-            page: 'trace',
-          },
-        ],
+}
+
+/** Partitions whose threads died; the worse the more recent. */
+function partitionsFound({ time_ms, partitions: { restarts, restarted_ms } }: Frame): readonly Concern[] {
+  return restarts.flatMap((times, number): readonly Concern[] => {
+    if (times === 0) return []
+    const at_ms = restarted_ms[number] ?? 0
+    const when = at_ms === 0 ? '' : ` at ${clockText(at_ms)}`
+    const often = times === 1 ? '' : `, ${countText(times)} times since the start`
+    const text = `the thread of partition ${number} died and was started again${when}${often}`
+    return [{ tone: time_ms - at_ms < newly_ms ? 'bad' : 'warning', text, page: 'trace' }]
+  })
+}
+
+/** Routes of entities whose requests have taken long lately. */
+function slowFound(rows: readonly RouteRow[], { routes }: Live['hello']): readonly Concern[] {
+  const ofEntities = new Set(
+    routes.filter(({ reads, updates }) => reads.length + updates.length > 0).map(({ name }) => name),
   )
-  return [...ofBroker, ...ofThreads]
+  return rows
+    .filter(({ route, p99_s }) => ofEntities.has(route) && p99_s >= slow_s)
+    .toSorted((one, other) => other.p99_s - one.p99_s)
+    .slice(0, mostSlow)
+    .map(({ method, route, p99_s, lately }) => ({
+      tone: 'warning',
+      text: `${method} ${route} takes up to ${durationText(p99_s)} (${countText(lately)} in ten seconds)`,
+      page: 'requests',
+    }))
 }
 
 function linesFound(dropped: number): readonly Concern[] {

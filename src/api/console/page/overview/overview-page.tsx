@@ -46,21 +46,26 @@ export function OverviewPage() {
 }
 
 function Concerns({ known }: { readonly known: Live }) {
-  const found = concernsOf(known, useObservable(restarts))
+  const { concerns, more } = concernsOf(known, useObservable(restarts))
   return (
     <section class="concerns" aria-labelledby="look-at">
       <h2 id="look-at">What to look at</h2>
-      {found.length === 0 ? (
+      {concerns.length === 0 ? (
         <p>
           <Chip tone="good">All is well.</Chip>
         </p>
       ) : (
         <ul>
-          {found.map(({ tone, text, page }) => (
+          {concerns.map(({ tone, text, page }) => (
             <li key={text}>
               <Chip tone={tone}>{text}</Chip> <PageLink id={page} />
             </li>
           ))}
+          {more > 0 && (
+            <li>
+              and {countText(more)} more <PageLink id="alarms" />
+            </li>
+          )}
         </ul>
       )}
     </section>
@@ -79,19 +84,21 @@ const points = 120
 function Cards({ known: { recent, latest } }: { readonly known: Live }) {
   const seconds = series.shown(useSpan().seconds)
   const course = (name: string) => <Sparkline values={thinned(series.last(name, seconds), points)} />
-  const oldest_ms = latest.frame.deliveries.oldest_ms
-  const oldest = oldest_ms === null ? '' : `, oldest ${durationText((latest.frame.time_ms - oldest_ms) / 1000)}`
+  const { oldest_ms, outboxes } = latest.frame.deliveries
+  const lag_s = oldest_ms === null ? 0 : (latest.frame.time_ms - oldest_ms) / 1000
+  const behind = outboxes.reduce((sum, [depth]) => sum + depth, 0)
   return (
     <ul class="cards" aria-label="Figures of the last ten seconds">
       <Card name="updates/s" value={recent && rateText(recent.updates)} course={course('updates')} />
       <Card name="reads/s" value={recent && rateText(recent.reads)} course={course('reads')} />
       <Card name="errors/s" value={recent && rateText(recent.errors)} course={course('errors')} />
       <Card name="p99 update" value={recent && durationText(recent.update.p99_s)} course={course('p99Update')} />
+      <Card name="notified/s" value={recent && rateText(recent.notified)} course={course('notified')} />
       <Card
-        name="notified/s"
-        value={recent && rateText(recent.notified)}
-        note={recent && `behind ${countText(recent.behind)}${oldest}`}
-        course={course('notified')}
+        name="notification lag"
+        value={lag_s < 1 ? 'none' : durationText(lag_s)}
+        note={`${countText(behind)} wait`}
+        course={course('lag')}
       />
     </ul>
   )

@@ -36,7 +36,8 @@ function Routes() {
       <h2 id="by-route">By route</h2>
       <p class="quiet">
         Rates and percentiles are those of the last ten seconds, or since the console was opened; counts, errors and
-        bytes are since the start of the broker, errors and bytes those of the route with all its methods.
+        bytes are since the start of the broker, bytes those of the route with all its methods. The console's own
+        requests are left out.
       </p>
       <Stale since_ms={kind === 'lost' ? latest.frame.time_ms : undefined}>
         <DataTable

@@ -1,0 +1,166 @@
+import type { LiveAlarmGroup, LiveAlarms, LiveBacklog } from '../../live-frame.js'
+import { countText, durationText, sinceText } from '../format.js'
+import type { Tone } from '../parts/small-parts.js'
+import { backlogTone } from '../receiver-state.js'
+
+/** A condition that an operator should look at, as a text. */
+export interface Concern {
+  readonly tone: Tone
+  readonly text: string
+  /** The page with more details. */
+  readonly page: string
+}
+
+/** Concerns, and how many there are beyond those that are listed. */
+export interface Found {
+  readonly concerns: readonly Concern[]
+  readonly more: number
+}
+
+/** At most this many hosts are listed for each kind of alarm. */
+const mostHosts = 5
+
+interface Kind {
+  readonly page: string
+  /** What one host with one alarm does, what one with several does, and what is said where hosts are not told. */
+  readonly one: (group: LiveAlarmGroup) => string
+  readonly several: (group: LiveAlarmGroup) => string
+  readonly unnamed: (alarms: number) => string
+}
+
+const kinds: Readonly<Record<string, Kind>> = {
+  NotificationError: {
+    page: 'receivers',
+    one: ({ subject }) => `receiver ${subject} fails`,
+    several: ({ host, alarms }) => `${plainHost(host)}: ${countText(alarms)} receivers fail`,
+    unnamed: (alarms) => (alarms === 1 ? 'a receiver fails' : `${countText(alarms)} receivers fail`),
+  },
+  MqttConnectionError: {
+    page: 'receivers',
+    one: ({ subject }) => `the MQTT broker ${subject} is not reached`,
+    several: ({ host }) => `the MQTT broker ${plainHost(host)} is not reached`,
+    unnamed: (alarms) =>
+      alarms === 1 ? 'an MQTT broker is not reached' : `${countText(alarms)} MQTT brokers are not reached`,
+  },
+  ForwardingError: {
+    page: 'registrations',
+    one: ({ subject }) => `provider ${subject} fails`,
+    several: ({ host, alarms }) => `${plainHost(host)}: ${countText(alarms)} providers fail`,
+    unnamed: (alarms) => (alarms === 1 ? 'a provider fails' : `${countText(alarms)} providers fail`),
+  },
+  BadInput: {
+    page: 'requests',
+    one: ({ host }) => `client ${host} sends bad requests`,
+    several: ({ host }) => `client ${host} sends bad requests`,
+    unnamed: (alarms) =>
+      alarms === 1 ? 'a client sends bad requests' : `${countText(alarms)} clients send bad requests`,
+  },
+  DatabaseError: {
+    page: 'settings',
+    one: () => 'the storage fails',
+    several: () => 'the storage fails',
+    unnamed: () => 'the storage fails',
+  },
+}
+
+function kindOf(kind: string): Kind {
+  const text = () => `alarm ${kind}`
+  return kinds[kind] ?? { page: 'alarms', one: text, several: text, unnamed: text }
+}
+
+/** The page with more about the alarms of a kind; Trace has the lines of the log about others. */
+export function alarmPage(kind: string): string {
+  return kinds[kind]?.page ?? 'trace'
+}
+
+/** The alarms by host, those with most alarms first; their numbers alone for who may not read them. */
+export function alarmsFound(
+  alarms: LiveAlarms,
+  groups: readonly LiveAlarmGroup[] | null,
+  backlogs: readonly LiveBacklog[],
+): Found {
+  if (groups === null) {
+    const concerns = Object.entries(alarms).flatMap(([kind, [active]]): readonly Concern[] =>
+      active === 0 ? [] : [{ tone: 'bad', text: kindOf(kind).unnamed(active), page: 'alarms' }],
+    )
+    return { concerns, more: 0 }
+  }
+  const found = Object.entries(alarms).map(([kind, [, , hosts]]): Found => {
+    const own = groups.filter((group) => group.kind === kind)
+    const listed = own.slice(0, mostHosts)
+    const { page } = kindOf(kind)
+    return {
+      concerns: listed.map((group) => ({ tone: 'bad', text: groupText(group, backlogs), page })),
+      more: own.length === 0 ? 0 : Math.max(0, hosts - listed.length),
+    }
+  })
+  return { concerns: found.flatMap(({ concerns }) => concerns), more: found.reduce((sum, { more }) => sum + more, 0) }
+}
+
+function groupText(group: LiveAlarmGroup, backlogs: readonly LiveBacklog[]): string {
+  const { kind, alarms, since_ms, occurrences, reason } = group
+  const { one, several } = kindOf(kind)
+  const host = plainHost(group.host)
+  const depth = backlogs.reduce((sum, each) => (plainHost(each.receiver) === host ? sum + each.depth : sum), 0)
+  const often = alarms === 1 && occurrences > 1 ? [`${countText(occurrences)} times`] : []
+  const waiting = depth > 0 ? [`${countText(depth)} wait`] : []
+  return [
+    alarms === 1 ? one(group) : several(group),
+    `${shownReason(reason)} since ${sinceText(since_ms)}`,
+    ...often,
+    ...waiting,
+  ].join(', ')
+}
+
+/** A failed attempt says first whether it is repeated; a number is the status of a response. */
+function shownReason(reason: string): string {
+  const [, said = reason] = /^(?:trouble|refused): (.+)$/s.exec(reason) ?? []
+  return /^\d{3}$/.test(said) ? `status ${said}` : said
+}
+
+/** The host and port of a URL, or of what has a user before it. */
+export function plainHost(name: string): string {
+  const [host = ''] = name.slice(name.includes('://') ? name.indexOf('://') + 3 : 0).split('/')
+  return host.slice(host.lastIndexOf('@') + 1)
+}
+
+interface Waiting {
+  readonly backlogs: readonly LiveBacklog[] | null
+  readonly oldest_ms: number | null
+  readonly outboxes: readonly (readonly [depth: number, bytes: number])[]
+}
+
+/** Receivers that are behind although their attempts succeed; `failing` are the hosts of those that are listed as failing. */
+export function backlogsFound(
+  { backlogs, oldest_ms, outboxes }: Waiting,
+  time_ms: number,
+  failing: readonly LiveAlarmGroup[],
+): readonly Concern[] {
+  if (backlogs === null) {
+    const depth = outboxes.reduce((sum, [waiting]) => sum + waiting, 0)
+    return backlogConcern('', depth, oldest_ms ?? time_ms, time_ms)
+  }
+  const failingHosts = new Set(failing.map(({ host }) => plainHost(host)))
+  return backlogs
+    .filter(({ receiver }) => !failingHosts.has(plainHost(receiver)))
+    .flatMap(({ receiver, depth, oldest_ms: made_ms, latency_ms }) =>
+      backlogConcern(`${plainHost(receiver)}: `, depth, made_ms, time_ms, latency_ms),
+    )
+    .slice(0, mostHosts)
+}
+
+function backlogConcern(
+  whose: string,
+  depth: number,
+  oldest_ms: number,
+  time_ms: number,
+  latency_ms: number | null = null,
+): readonly Concern[] {
+  const age_s = (time_ms - oldest_ms) / 1000
+  const tone = backlogTone(depth, age_s)
+  if (tone === undefined) return []
+  const slow = latency_ms === null ? '' : `, an attempt takes ${durationText(latency_ms / 1000)}`
+  const verb = depth === 1 ? 'notification waits' : 'notifications wait'
+  const text = `${whose}${countText(depth)} ${verb}, the oldest for ${durationText(age_s)}${slow}`
+  return [{ tone, text, page: 'receivers' }]
+}
