@@ -1,5 +1,14 @@
 import { test } from 'tap'
-import { frameAt, frameSize, framesFrom, head_bytes, torn_bytes, writeFrame } from '../../src/storage/wal/frame.js'
+import { bytesIn, type FileBytes, PieceReader } from '../../src/storage/wal/file-bytes.js'
+import {
+  frameAt,
+  frameIn,
+  frameSize,
+  framesFrom,
+  head_bytes,
+  torn_bytes,
+  writeFrame,
+} from '../../src/storage/wal/frame.js'
 import { nth } from './given.js'
 
 /** The bytes of a frame, with zeros around them that belong to nothing. */
@@ -57,23 +66,50 @@ test('frames are found wherever a word begins, and nowhere else', async (t) => {
     framed('odd', 3),
   ])
   t.same(
-    Array.from(framesFrom(bytes, 0, nth(0)), ({ offset, frame }) => [offset, frame.payload.toString()]),
+    Array.from(framesFrom(bytesIn(bytes), 0, nth(0)), ({ offset, frame }) => [offset, frame.payload.toString()]),
     [
       [24, 'one'],
       [24 + 40 + 32, 'two'],
     ],
   )
   t.same(
-    Array.from(framesFrom(bytes, 0, nth(1)), ({ offset }) => offset),
+    Array.from(framesFrom(bytesIn(bytes), 0, nth(1)), ({ offset }) => offset),
     [24 + 40 + 32],
   )
 })
 
+test('a file is read in pieces of any size, and frames are found in it as if it were in memory', async (t) => {
+  const torn = framed('torn'.repeat(20), 9).subarray(0, 64)
+  const file = Buffer.concat([
+    ...Array.from({ length: 20 }, (_, n) => framed('x'.repeat(n * 7), n + 1)),
+    Buffer.alloc(4, 'RIGL'),
+    Buffer.alloc(100),
+    torn,
+  ])
+  const found = (bytes: FileBytes) =>
+    Array.from(framesFrom(bytes, 0, nth(3)), ({ offset, frame }) => [offset, frame.sequence, frame.payload.toString()])
+  const all = found(bytesIn(file))
+  t.equal(all.length, 17)
+  for (const piece_bytes of [8, 24, 33, 64, 100, 1000, file.length, 10 * file.length]) {
+    let most = 0
+    const bytes = new PieceReader(file.length, piece_bytes, (offset, into) => {
+      most = Math.max(most, into.length)
+      return file.subarray(offset).copy(into)
+    })
+    t.same(found(bytes), all, `pieces of ${piece_bytes} bytes`)
+    for (const offset of [0, 32, 1, file.length - 64, file.length, file.length + 1]) {
+      t.same(frameIn(bytes, offset), frameAt(file, offset), `a frame at ${offset}`)
+      t.equal(torn_bytes(bytes, offset), torn_bytes(bytesIn(file), offset), `a torn frame at ${offset}`)
+    }
+    t.ok(most <= Math.max(piece_bytes, frameSize(19 * 7)), 'no more is in memory than a piece or a frame')
+  }
+})
+
 test('a frame that was begun is as long as its head says, or up to where nothing stands', async (t) => {
   const whole = framed('x'.repeat(100))
-  t.equal(torn_bytes(Buffer.alloc(64), 0), 0)
-  t.equal(torn_bytes(Buffer.alloc(0), 0), 0)
-  t.equal(torn_bytes(whole.fill(0, 60, 80), 0), frameSize(100))
-  t.equal(torn_bytes(whole.fill(0, 0, 4), 0), 136)
-  t.equal(torn_bytes(whole.subarray(0, 50), 0), 50)
+  t.equal(torn_bytes(bytesIn(Buffer.alloc(64)), 0), 0)
+  t.equal(torn_bytes(bytesIn(Buffer.alloc(0)), 0), 0)
+  t.equal(torn_bytes(bytesIn(whole.fill(0, 60, 80)), 0), frameSize(100))
+  t.equal(torn_bytes(bytesIn(whole.fill(0, 0, 4)), 0), 136)
+  t.equal(torn_bytes(bytesIn(whole.subarray(0, 50)), 0), 50)
 })

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { LocalLog, type LocalLogSettings } from '../../src/storage/wal/local-log.js'
-import { DiskLogFolder, type LogFolder } from '../../src/storage/wal/log-folder.js'
+import { DiskLogFolder, type LogFile, type LogFolder } from '../../src/storage/wal/log-folder.js'
 import type { LogPosition } from '../../src/storage/wal/log-scan.js'
 import type { Appended, LogSequence } from '../../src/storage/wal/record-log.js'
 import { Random } from '../fuzz/random.js'
@@ -72,7 +72,7 @@ export function half(letter: string): string {
 /** Changes one byte of a file. */
 export function damageByte(folder: LogFolder, name: string, offset: number): void {
   const file = folder.open(name)
-  const [byte = 0] = file.read(offset, 1)
+  const [byte = 0] = readFrom(file, offset, 1)
   file.write(offset, Buffer.of(byte ^ 0xff))
   file.flush()
   file.close()
@@ -81,11 +81,17 @@ export function damageByte(folder: LogFolder, name: string, offset: number): voi
 /** Leaves a part of a file, as it is on disk, and nothing else. */
 export function cutFile(folder: LogFolder, name: string, part: number): void {
   const file = folder.open(name)
-  const left = file.read(0, Math.floor(file.size_bytes * part))
+  const left = readFrom(file, 0, Math.floor(file.size_bytes * part))
   file.close()
   folder.remove(name)
   const cut = folder.open(name)
   cut.write(0, left)
   cut.flush()
   cut.close()
+}
+
+/** At most so many bytes of a file. */
+export function readFrom(file: LogFile, offset: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  return bytes.subarray(0, file.read(offset, bytes))
 }

@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { Random } from '../fuzz/random.js'
+import { readFrom } from './given.js'
 import { sector_bytes } from './simulated-content.js'
 import { Crash, type EventOutcome, SimulatedDisk } from './simulated-disk.js'
 
@@ -12,7 +13,7 @@ function found(act: (on: SimulatedDisk) => void): ReadonlySet<string> {
     return on
       .names()
       .toSorted()
-      .map((name) => `${name}: ${on.open(name).read(0, 4096).toString().replaceAll('\0', '0')}`)
+      .map((name) => `${name}: ${readFrom(on.open(name), 0, 4096).toString().replaceAll('\0', '0')}`)
       .join(', ')
   })
   return new Set(texts)
@@ -74,7 +75,7 @@ test('a flush in the pool brings to disk what was written before it began', asyn
   on.endFlushes()
   await flush
   on.restart('power')
-  t.equal(on.open('f').read(0, sector_bytes).toString(), b)
+  t.equal(readFrom(on.open('f'), 0, sector_bytes).toString(), b)
 })
 
 test('a machine that has crashed does nothing until it is restarted, and closes its files', async (t) => {
@@ -87,7 +88,7 @@ test('a machine that has crashed does nothing until it is restarted, and closes 
   for (const act of [() => on.open('g'), () => on.flush(), () => file.flush()]) t.throws(act, Crash)
   on.restart('process')
   t.throws(() => file.flush(), { code: 'EBADF' })
-  t.match(on.open('f').read(0, 3).toString(), /^[ax]bc$/)
+  t.match(readFrom(on.open('f'), 0, 3).toString(), /^[ax]bc$/)
 })
 
 test('after a flush that fails, processes see what the disk does not have', async (t) => {
@@ -97,7 +98,7 @@ test('after a flush that fails, processes see what the disk does not have', asyn
     on.outcome = ({ kind }): EventOutcome => (kind === 'flush' ? 'EIO' : 'works')
     t.throws(() => file.flush(), { code: 'EIO' })
     on.outcome = () => 'works'
-    t.equal(file.read(0, sector_bytes).toString(), b)
+    t.equal(readFrom(file, 0, sector_bytes).toString(), b)
     file.flush()
   })
   t.same([...seen].toSorted(), [`f: ${a}`, `f: ${b}`])

@@ -159,7 +159,7 @@ export class SimulatedDisk implements LogFolder {
       get size_bytes() {
         return content.size_bytes
       },
-      read: (offset, length) => content.read(offset, length),
+      read: (offset, into) => content.read(offset, into.length).copy(into),
       write: (offset, bytes) => {
         const { length } = bytes
         const part = (): Uint8Array => bytes.subarray(0, this.#random.once(2) ? 0 : this.#random.below(length + 1))

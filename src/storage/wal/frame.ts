@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import type { FileBytes } from './file-bytes.js'
 import type { LogFile } from './log-folder.js'
 import type { LogSequence } from './record-log.js'
 
@@ -94,31 +95,39 @@ export function frameAt(bytes: Buffer, offset: number): Frame | undefined {
   }
 }
 
+/** The same in a file. Its payload is valid until the next bytes are read. */
+export function frameIn(bytes: FileBytes, offset: number): Frame | undefined {
+  const length = claimedLength(bytes.from(offset, head_bytes), 0)
+  if (length === undefined || offset + head_bytes + length > bytes.length) return undefined
+  return frameAt(bytes.from(offset, head_bytes + length), 0)
+}
+
 /** The unit that disks write atomically. */
 const sector_bytes = 512
 
 /**
  * The length on disk that is noted in a frame which goes on behind the end of its file; 0 unless the frame certainly follows `before`.
  */
-export function fileSizeInHead(bytes: Buffer, offset: number, before: Pick<Frame, 'sequence' | 'crc'>): number {
-  const length = claimedLength(bytes, offset)
+export function fileSizeInHead(bytes: FileBytes, offset: number, before: Pick<Frame, 'sequence' | 'crc'>): number {
+  const head = bytes.from(offset, head_bytes)
+  const length = claimedLength(head, 0)
   const isInOneSector = (offset % sector_bytes) + head_bytes <= sector_bytes
   if (length === undefined || !isInOneSector || offset + frameSize(length) <= bytes.length) return 0
-  const follows = sequenceAt(bytes, offset) === before.sequence + 1 && bytes.readUInt32LE(offset + 12) === before.crc
-  return follows && bytes.readUInt16LE(offset + 22) === version ? bytes.readUInt32LE(offset + 28) * block_bytes : 0
+  const follows = sequenceAt(head, 0) === before.sequence + 1 && head.readUInt32LE(12) === before.crc
+  return follows && head.readUInt16LE(22) === version ? head.readUInt32LE(28) * block_bytes : 0
 }
 
 /** The frame with this CRC that ends at an offset of a file of frames; undefined if the frames before the offset do not lead to one. */
-export function frameBefore(bytes: Buffer, offset: number, crc: number): Frame | undefined {
+export function frameBefore(bytes: FileBytes, offset: number, crc: number): Frame | undefined {
   for (let at = 0; at < offset; ) {
-    const length = claimedLength(bytes, at)
+    const length = claimedLength(bytes.from(at, head_bytes), 0)
     if (length === undefined) return undefined
     const next = at + frameSize(length)
     if (next < offset) {
       at = next
       continue
     }
-    const frame = next === offset ? frameAt(bytes, at) : undefined
+    const frame = next === offset ? frameIn(bytes, at) : undefined
     return frame?.crc === crc ? frame : undefined
   }
   return undefined
@@ -135,8 +144,11 @@ function sequenceAt(bytes: Buffer, offset: number): LogSequence {
 }
 
 /** Whether there are zeros, or the end of the file, where the head of a frame would be. */
-function isZeroed(bytes: Buffer, offset: number): boolean {
-  return bytes.subarray(offset, offset + head_bytes).every((byte) => byte === 0)
+function isZeroed(bytes: FileBytes, offset: number): boolean {
+  return bytes
+    .from(offset, head_bytes)
+    .subarray(0, head_bytes)
+    .every((byte) => byte === 0)
 }
 
 /** Overwrites the head of the frame at an offset, as far as the file goes, so that it is not found again. */
@@ -149,9 +161,9 @@ export function zeroHead(file: LogFile, offset: number): void {
  * The length of an incomplete frame at an offset: that which its head announces, or else the bytes up to the next zeros in the place
  * of a head.
  */
-export function torn_bytes(bytes: Buffer, offset: number): number {
+export function torn_bytes(bytes: FileBytes, offset: number): number {
   if (isZeroed(bytes, offset)) return 0
-  const length = claimedLength(bytes, offset)
+  const length = claimedLength(bytes.from(offset, head_bytes), 0)
   const rest = bytes.length - offset
   if (length !== undefined && frameSize(length) <= rest) return frameSize(length)
   for (let end = alignment_bytes; end < rest; end += alignment_bytes) if (isZeroed(bytes, offset + end)) return end
@@ -163,17 +175,28 @@ export function torn_bytes(bytes: Buffer, offset: number): number {
  * segment still holds, are passed over without reading them.
  */
 export function* framesFrom(
-  bytes: Buffer,
+  bytes: FileBytes,
   offset: number,
   above: LogSequence,
 ): Generator<{ readonly offset: number; readonly frame: Frame }> {
-  const head = Buffer.alloc(4)
-  head.writeUInt32LE(magic)
-  let at = bytes.indexOf(head, offset)
-  while (at !== -1) {
-    const isOfThem = at % alignment_bytes === 0 && at + head_bytes <= bytes.length && sequenceAt(bytes, at) > above
-    const frame = isOfThem ? frameAt(bytes, at) : undefined
-    if (frame) yield { offset: at, frame }
-    at = bytes.indexOf(head, at + (frame?.size_bytes ?? 1))
+  const begin = Buffer.alloc(4)
+  begin.writeUInt32LE(magic)
+  for (let at = wordsBefore(offset + alignment_bytes - 1); at + head_bytes <= bytes.length; ) {
+    const piece = bytes.from(at, head_bytes)
+    const found = piece.indexOf(begin)
+    if (found === -1) at = wordsBefore(at + piece.length)
+    else if (found % alignment_bytes !== 0) at = wordsBefore(at + found) + alignment_bytes
+    else {
+      at += found
+      const isOfThem = at + head_bytes <= bytes.length && sequenceAt(bytes.from(at, head_bytes), 0) > above
+      const frame = isOfThem ? frameIn(bytes, at) : undefined
+      if (frame) yield { offset: at, frame }
+      at += frame?.size_bytes ?? alignment_bytes
+    }
   }
+}
+
+/** The last offset at which a frame may begin that is not behind this one. */
+function wordsBefore(offset: number): number {
+  return offset - (offset % alignment_bytes)
 }

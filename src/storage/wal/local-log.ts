@@ -237,7 +237,7 @@ export class LocalLog implements NotedLog {
     const { file } = this.#segments
     const { offset } = this.#end
     const left = Buffer.alloc(size)
-    left.set(file.read(offset, size))
+    file.read(offset, left)
     if (frameAt(left, 0)?.sequence !== sequence) return
     zeroHead(file, offset)
     this.flush()

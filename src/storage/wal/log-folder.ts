@@ -17,8 +17,8 @@ import { makeFolder, syncFolder } from '../../folder.js'
 /** A file of a log. All of its operations throw what the system says. */
 export interface LogFile {
   readonly size_bytes: number
-  /** The bytes from an offset on: fewer than asked for at the end of the file. */
-  read(offset: number, length: number): Buffer
+  /** Reads the bytes from an offset on; returns how many, which are fewer than there is room for at the end of the file. */
+  read(offset: number, into: Buffer): number
   /** Writes all of the bytes; beyond its end the file grows. Nothing of it has to be on disk before `flush`. */
   write(offset: number, bytes: Uint8Array): void
   /** Returns when everything that was written is on disk, and the size of the file too. A failed write is reported once. */
@@ -101,15 +101,14 @@ class DiskLogFile implements LogFile {
     return fstatSync(this.#handle).size
   }
 
-  read(offset: number, length: number): Buffer {
-    const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.size_bytes - offset)))
+  read(offset: number, into: Buffer): number {
     let read = 0
-    while (read < bytes.length) {
-      const count = readSync(this.#handle, bytes, read, bytes.length - read, offset + read)
+    while (read < into.length) {
+      const count = readSync(this.#handle, into, read, into.length - read, offset + read)
       if (count === 0) break
       read += count
     }
-    return bytes.subarray(0, read)
+    return read
   }
 
   write(offset: number, bytes: Uint8Array): void {

@@ -39,7 +39,7 @@ export function recoverLog(
   given: LogPosition,
   segment_bytes: number,
 ): Result<RecoveredLog, LogDamage> {
-  const scan = new LogScan(folder)
+  const scan = new LogScan(folder, segment_bytes)
   const damage = ({ segment, offset }: LogPosition, what: string): Result<never, LogDamage> =>
     err({ file: join(folder.path, nameOf(segment)), offset, what })
   if (!scan.has(given.segment)) return damage(given, 'it is missing')
@@ -70,7 +70,11 @@ export function recoverLog(
     // Of a record that was extending the file, only zeros behind the payload may be missing: it is whole.
     if (bytes.length < end.offset) file.write(bytes.length, Buffer.alloc(end.offset - bytes.length))
     // A flush that failed has dropped what it did not bring to disk, and reading shows it all the same.
-    file.write(unflushed, bytes.subarray(unflushed, end.offset))
+    for (let offset = unflushed; offset < Math.min(end.offset, bytes.length); ) {
+      const piece = bytes.from(offset, 1).subarray(0, end.offset - offset)
+      file.write(offset, piece)
+      offset += piece.length
+    }
     file.flush()
     return ok({ from, end, cut_bytes, isEmpty: end.offset === 0 && bytes.length === 0 })
   } catch (fault) {

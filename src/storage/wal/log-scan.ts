@@ -1,5 +1,6 @@
-import { type Frame, frameAt, framesFrom } from './frame.js'
-import type { LogFolder } from './log-folder.js'
+import { type FileBytes, PieceReader } from './file-bytes.js'
+import { type Frame, frameIn, framesFrom } from './frame.js'
+import type { LogFile, LogFolder } from './log-folder.js'
 import type { LogSequence } from './record-log.js'
 import { nameOf, segmentsIn } from './segments.js'
 
@@ -40,15 +41,21 @@ export interface LaterRecord {
   readonly flushed: LogSequence
 }
 
+/** The bytes of a segment that are in memory at a time, unless one record has more. */
+const piece_bytes = 2 ** 20
+
 /** Reads the files of a log without trusting them. */
 export class LogScan {
   readonly #folder: LogFolder
+  readonly #piece_bytes: number
   readonly #firsts: readonly LogSequence[]
   /** The segment that was read last. */
-  #read: { readonly segment: LogSequence; readonly bytes: Buffer } | undefined
+  #read: { readonly segment: LogSequence; readonly bytes: FileBytes } | undefined
 
-  constructor(folder: LogFolder) {
+  /** @param segment_bytes the size of segments, of which pieces are a small part */
+  constructor(folder: LogFolder, segment_bytes = Number.POSITIVE_INFINITY) {
     this.#folder = folder
+    this.#piece_bytes = Math.min(piece_bytes, Math.ceil(segment_bytes / 16))
     this.#firsts = segmentsIn(folder)
   }
 
@@ -60,9 +67,9 @@ export class LogScan {
   get isEmpty(): boolean {
     return this.#firsts.every((first) => {
       const bytes = this.bytesOf(first)
-      const frame = frameAt(bytes, 0)
+      const frame = frameIn(bytes, 0)
       const isOpening = frame !== undefined && frame.sequence === first - 1
-      return frameAt(bytes, isOpening ? frame.size_bytes : 0) === undefined
+      return frameIn(bytes, isOpening ? frame.size_bytes : 0) === undefined
     })
   }
 
@@ -70,7 +77,7 @@ export class LogScan {
   opened(at: LogPosition): LogPosition {
     const { sequence, segment, offset, crc } = at
     if (offset !== 0 || !this.has(segment)) return at
-    const opening = frameAt(this.bytesOf(segment), 0)
+    const opening = frameIn(this.bytesOf(segment), 0)
     if (opening === undefined || opening.sequence !== sequence || opening.previous !== crc) return at
     return { sequence, segment, offset: opening.size_bytes, crc: opening.crc }
   }
@@ -80,14 +87,21 @@ export class LogScan {
     for (let next = this.#next(from); next; next = this.#next(next.after)) yield next
   }
 
-  /** All bytes of a segment. */
-  bytesOf(segment: LogSequence): Buffer {
+  /** The bytes of a segment. */
+  bytesOf(segment: LogSequence): FileBytes {
     if (this.#read?.segment === segment) return this.#read.bytes
+    const length = this.#inFile(segment, ({ size_bytes }) => size_bytes)
+    const bytes = new PieceReader(length, this.#piece_bytes, (offset, into) =>
+      this.#inFile(segment, (file) => file.read(offset, into)),
+    )
+    this.#read = { segment, bytes }
+    return bytes
+  }
+
+  #inFile<What>(segment: LogSequence, use: (file: LogFile) => What): What {
     const file = this.#folder.open(nameOf(segment))
     try {
-      const bytes = file.read(0, file.size_bytes)
-      this.#read = { segment, bytes }
-      return bytes
+      return use(file)
     } finally {
       file.close()
     }
@@ -109,8 +123,9 @@ export class LogScan {
 
   #nextAt({ segment, offset, sequence, crc }: LogPosition): ScannedRecord | undefined {
     if (!this.has(segment)) return undefined
-    const frame = frameAt(this.bytesOf(segment), offset)
-    if (frame === undefined || frame.sequence !== sequence + 1 || frame.previous !== crc) return undefined
+    const found = frameIn(this.bytesOf(segment), offset)
+    if (found === undefined || found.sequence !== sequence + 1 || found.previous !== crc) return undefined
+    const frame = { ...found, payload: Buffer.from(found.payload) }
     const after = { sequence: frame.sequence, segment, offset: offset + frame.size_bytes, crc: frame.crc }
     return { frame, after }
   }
